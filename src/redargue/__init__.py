@@ -1,0 +1,64 @@
+"""redargue verifies claims against evidence with published multi-agent protocols.
+
+``redargue.verify("…")`` returns a verdict whose every quotation was found in the text that an agent saw.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from redargue.api import Verifier, replay, verify, verify_sync, watch
+    from redargue.backends.scripted import ScriptedBackend
+    from redargue.claims import Claim, Label, LabelSet, Meaning
+    from redargue.errors import RedargueError
+    from redargue.evidence import Passage, Quote, QuoteStatus, Side
+    from redargue.ledger.budget import Budget
+    from redargue.verdicts import Score, Usage, Verdict
+
+# Loaded when they are first used: `redargue --help` needs none of them.
+_HOMES = {
+    "redargue.api": ("Verifier", "replay", "verify", "verify_sync", "watch"),
+    "redargue.backends.scripted": ("ScriptedBackend",),
+    "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
+    "redargue.errors": ("RedargueError",),
+    "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
+    "redargue.ledger.budget": ("Budget",),
+    "redargue.verdicts": ("Score", "Usage", "Verdict"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Budget",
+    "Claim",
+    "Label",
+    "LabelSet",
+    "Meaning",
+    "Passage",
+    "Quote",
+    "QuoteStatus",
+    "RedargueError",
+    "Score",
+    "ScriptedBackend",
+    "Side",
+    "Usage",
+    "Verdict",
+    "Verifier",
+    "replay",
+    "verify",
+    "verify_sync",
+    "watch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name's module when the name is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'redargue' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Agents: a name and a tool, acting in a run."""

@@ -1,0 +1,35 @@
+"""An agent: a name, perhaps a tool, and the run it acts in."""
+
+from __future__ import annotations
+
+from redargue.evidence import Passage
+from redargue.run import Run
+from redargue.tasks.base import Out, Task
+
+
+class Agent:
+    """Asks its run to perform tasks and to search, in its own name.
+
+    Args:
+        name: as it stands in events and records.
+        run: the verification it acts in.
+        tool: the registered name of its evidence tool; None for an agent without one.
+    """
+
+    def __init__(self, name: str, run: Run, *, tool: str | None = None) -> None:
+        self.name, self.run, self.tool = name, run, tool
+
+    async def perform(self, task: Task[Out], *, round_: int = 0) -> Out:
+        """One answer to a task."""
+        answers = await self.run.perform(task, agent=self.name, round_=round_)
+        return answers[0]
+
+    async def sample(self, task: Task[Out], n: int, *, round_: int = 0) -> tuple[Out, ...]:
+        """``n`` answers to a task from one request."""
+        return await self.run.perform(task, agent=self.name, round_=round_, n=n)
+
+    async def search(self, query: str, k: int, *, round_: int = 0) -> tuple[Passage, ...]:
+        """At most ``k`` passages from the agent's tool; none without a tool, and none where it failed."""
+        if self.tool is None:
+            return ()
+        return await self.run.search(self.tool, query, k, agent=self.name, round_=round_)

@@ -1,0 +1,316 @@
+"""Plays every role without a language model: retrieval, entailment and the claim's own words.
+
+What it can say is limited on purpose: an answer is a label, sentences quoted from the documents, and the claim itself.
+Nothing is generated, so nothing can be made up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import re
+from functools import cache, cached_property, singledispatch
+from typing import cast
+
+from redargue.backends.base import Call, Output, Reply, Stability, backends
+from redargue.backends.reading import Reader, Reading, sentences
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.errors import BadReply, CannotPlay
+from redargue.evidence import Passage
+from redargue.models.embedder import Embedder
+from redargue.models.entailment import CrossEncoder
+from redargue.models.session import WEIGHTS, tally
+from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.judging import JudgeDebate
+from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
+from redargue.tasks.scoring import (
+    CheckedStatement,
+    CheckedStatements,
+    CheckStatements,
+    CompareTexts,
+    Question,
+    Similarities,
+    Statements,
+    WriteQuestion,
+    WriteStatements,
+)
+
+QUOTES = 2  # an answer gives at most
+CONTEXT_SENTENCES = 4  # read together when a statement is checked: wider than an answer reads
+
+
+@backends.register("embedded")
+class EmbeddedBackend:
+    """A sentence embedder and a three-way cross-encoder, both in the package.
+
+    Args:
+        threads: texts read at once; 0 for one a core.
+    """
+
+    name = "embedded"
+    stability = Stability(0.6, 0.6)
+
+    def __init__(self, *, threads: int = 0) -> None:
+        self._threads = threads
+
+    @cached_property
+    def identity(self) -> str:
+        """The backend and the hashes of its weights."""
+        manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
+        return "embedded:" + ",".join(str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"]))
+
+    def can(self, task: type[AnyTask]) -> bool:
+        """Whether some role is played for that type or one of its bases."""
+        return play.dispatch(task) is not play.dispatch(object)
+
+    def render(self, task: AnyTask) -> str:
+        """Empty: no prompt is sent."""
+        return ""
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        """Plays the role, in a thread of its own.
+
+        Raises:
+            CannotPlay: the claim's label set is free text.
+            BadReply: the answer has no label in the claim's set.
+        """
+        call.reserve()
+        counted: list[int] = []
+
+        def work() -> list[Frozen]:
+            tally.set(counted)
+            return [play(task.model_copy(update={"sample": task.sample + i}), self) for i in range(call.sampling.n)]
+
+        context = contextvars.copy_context()
+        answers = await asyncio.get_running_loop().run_in_executor(None, context.run, work)
+        outputs = tuple(Output(cast(Out, each), text=getattr(each, "text", "")) for each in answers)
+        return Reply(outputs, prompt_tokens=sum(counted))
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The sentence embedder."""
+        return _embedder(self._threads)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads passages with both models."""
+        return Reader(self.embedder, self.entailment)
+
+    @cached_property
+    def entailment(self) -> CrossEncoder:
+        """The cross-encoder."""
+        return _entailment(self._threads)
+
+
+@cache
+def _embedder(threads: int) -> Embedder:
+    """One copy of the weights a process, however many backends there are."""
+    return Embedder(threads=threads)
+
+
+@cache
+def _entailment(threads: int) -> CrossEncoder:
+    return CrossEncoder(threads=threads)
+
+
+@singledispatch
+def play(task: object, mind: EmbeddedBackend) -> Frozen:
+    """Performs one task; a role is a function registered for its task's type."""
+    raise CannotPlay(f"the embedded backend does not perform {type(task).__name__}")
+
+
+@play.register
+def _write_query(task: WriteQuery, mind: EmbeddedBackend) -> Query:
+    """The claim's own words find what bears on the claim."""
+    return Query(text=task.claim.text[:300])
+
+
+@play.register
+def _rewrite_query(task: RewriteQuery, mind: EmbeddedBackend) -> Query:
+    """What the others' quotations leave open, asked of the names they bring in."""
+    said = " ".join(each.text for each in task.others)
+    claim = words(task.claim.text)
+    covered = {word.lower() for text in quoted(task.others) for word in words(text)}
+    uncovered = [word for word in claim if word.lower() not in covered]
+    names = [
+        name for text in quoted(task.others) for name in _names(text) if name.lower() not in task.claim.text.lower()
+    ]
+    if not covered or not said:
+        return _changed(" ".join(claim), task.used)
+    if not uncovered:
+        return Query(kept=True)
+    return _changed(" ".join([*dict.fromkeys(names[:2]), *uncovered]) if names else " ".join(claim), task.used)
+
+
+def _changed(text: str, used: str) -> Query:
+    return Query(kept=True) if not text or words(text) == words(used) else Query(text=text[:300])
+
+
+@play.register
+def _answer(task: AnswerClaim, mind: EmbeddedBackend) -> Answer:
+    """Reads its own documents; where they leave the claim open, the sentences that the others quote."""
+    reading = mind.reader.read(task.claim.text, task.passages)
+    answer = _say(task.claim, reading, task.passages, mind)
+    undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
+    if undecided and not task.passages and task.others:
+        heard = tuple(Passage(text=text) for text in quoted(task.others))
+        return _say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(update={"quotes": ()})
+    return answer
+
+
+@play.register
+def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
+    """Reads every document of the debate again, all together."""
+    passages = tuple(passage for turn in task.history for passage in turn.passages)
+    passages = passages or tuple(
+        Passage(text=text)
+        for turn in task.history
+        for text in quoted((OtherAnswer(agent=turn.agent, text=turn.answer.text),))
+    )
+    return _say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind)
+
+
+CORRECT, INCORRECT, OPEN = (
+    "The claim is correct: ",
+    "The claim is incorrect: ",
+    "The documents do not settle the claim: ",
+)
+
+
+def _say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
+    """A label with its reasons: quotations, what they mean for the claim, and the label on the last line."""
+    labels = claim.labels
+    if labels.free_text:
+        raise CannotPlay("the embedded backend gives no free-text answers", hint="choose a label set: --labels")
+    if labels.labels[0].meaning is Meaning.OPTION:
+        return _choose(claim, passages, mind)
+    label = reading.label(labels)
+    if label is None:
+        raise BadReply(f"no label of {labels.name!r} says what was read", raw=str(len(reading.windows)))
+    meaning = labels.meaning(label)
+    opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
+    best = reading.best(meaning, QUOTES if opening != OPEN else 1)
+    quotes = [
+        f'"{" ".join(each.quote.split())}"' + (f" ({each.passage.title})" if each.passage.title else "")
+        for each in best
+    ]
+    text = "\n".join([*quotes, opening + claim.text, f"**{label}**"])
+    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
+
+
+def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
+    """The option that the documents bear out best, read as a statement after the question."""
+    if not claim.options:
+        raise CannotPlay("the claim has option labels and no options", hint="give the options' texts")
+    readings = [mind.reader.read(f"{claim.text} {option}", passages) for option in claim.options]
+    place = max(range(len(readings)), key=lambda i: readings[i].strongest(Meaning.SUPPORTED))
+    best = readings[place].best(Meaning.SUPPORTED, 1)
+    text = "\n".join(
+        [*(f'"{each.quote}"' for each in best), CORRECT + claim.options[place], f"**{claim.labels.names[place]}**"]
+    )
+    return Answer(text=text, label=claim.labels.names[place], quotes=tuple(each.quote for each in best))
+
+
+@play.register
+def _write_statements(task: WriteStatements, mind: EmbeddedBackend) -> Statements:
+    """The answer's sentences without marks and label; its conclusion as a statement about the claim."""
+    return Statements(statements=tuple(dict.fromkeys(_statements(task.answer))))
+
+
+def _statements(answer: str) -> list[str]:
+    out: list[str] = []
+    for line in answer.splitlines():
+        line = line.strip()
+        if re.fullmatch(r"\*\*[^*]+\*\*", line):
+            continue
+        for opening, prefix in ((CORRECT, ""), (INCORRECT, NOT), (OPEN, UNSETTLED)):
+            if line.startswith(opening):
+                out.append(prefix + line.removeprefix(opening))
+                break
+        else:
+            out += [part for text in (_quotations(line) or [line]) for part in sentences(text)]
+    return out
+
+
+NOT, UNSETTLED = "It is not the case that ", "It remains open whether "
+
+
+@play.register
+def _check_statements(task: CheckStatements, mind: EmbeddedBackend) -> CheckedStatements:
+    """Each statement against the whole context, read in runs of sentences wider than an answer's."""
+    found = sentences(task.context)
+    step = CONTEXT_SENTENCES // 2
+    runs = (
+        [" ".join(found[i : i + CONTEXT_SENTENCES]) for i in range(0, max(1, len(found) - step), step)] if found else []
+    )
+    return CheckedStatements(statements=tuple(_check(each, runs, task.context, mind) for each in task.statements))
+
+
+def _check(statement: str, runs: list[str], context: str, mind: EmbeddedBackend) -> CheckedStatement:
+    if statement in context:
+        return CheckedStatement(statement=statement, reason="stands in the context", verdict=1)
+    plain = statement.removeprefix(NOT).removeprefix(UNSETTLED)
+    judged = mind.entailment.read([(plain, run) for run in runs])
+    support = max((each.supports for each in judged), default=0.0)
+    refute = max((each.refutes for each in judged), default=0.0)
+    if statement.startswith(NOT):
+        holds = refute > max(support, 0.5)
+    elif statement.startswith(UNSETTLED):
+        holds = max(support, refute) <= 0.5
+    else:
+        holds = support > max(refute, 0.5)
+    return CheckedStatement(
+        statement=statement, reason=f"support {support:.2f}, refutation {refute:.2f}", verdict=int(holds)
+    )
+
+
+@play.register
+def _write_question(task: WriteQuestion, mind: EmbeddedBackend) -> Question:
+    """Asks whether one of the response's statements is true: its conclusion first, then what it quotes."""
+    found = list(dict.fromkeys(_statements(task.response)))
+    if not found:
+        return Question(question="", noncommittal=1)
+    statement = [*found[-1:], *found[:-1]][task.sample % len(found)]
+    plain = statement.removeprefix(NOT).removeprefix(UNSETTLED).rstrip(" .")
+    evasive = any(each.startswith(UNSETTLED) for each in found)
+    return Question(question=f"Is it true that {plain}?", noncommittal=int(evasive))
+
+
+@play.register
+def _compare(task: CompareTexts, mind: EmbeddedBackend) -> Similarities:
+    """Cosines of sentence vectors."""
+    vectors = mind.embedder.encode([task.reference, *task.texts])
+    cosines = (float(vectors[0] @ each) for each in vectors[1:])
+    return Similarities(values=tuple(round(max(-1.0, min(1.0, each)), 6) for each in cosines))
+
+
+def _quotations(text: str) -> list[str]:
+    return re.findall(r'"(.+?)"(?= \(|\s*$)', text)
+
+
+def quoted(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:
+    """What answers quote, sentence by sentence; nothing of what they conclude."""
+    return tuple(text for each in answers for line in each.text.splitlines() for text in _quotations(line))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text that carry content, once each, in order."""
+    return list(
+        dict.fromkeys(word for word in re.findall(r"[\w'-]+", text) if word.lower() not in _EMPTY and len(word) > 1)
+    )
+
+
+def _names(text: str) -> list[str]:
+    """Runs of capitalised words that do not merely begin a sentence."""
+    return [name.strip() for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text)]
+
+
+_EMPTY = frozenset(
+    (
+        "a an and are as at be been being but by can could did do does for from had has have he her his in into is it"
+        " its of on only or she such than that the their them there these they this those to was were which who whom"
+        " whose will with would"
+    ).split()
+)

@@ -1,0 +1,111 @@
+"""The test double: answers from a script, strict both ways."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, cast
+
+from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
+from redargue.claims import Frozen
+from redargue.errors import ScriptError
+from redargue.tasks.base import AnyTask, Out, Task
+
+Line = Any  # an answer, an exception to raise, or a function (task, call) -> answer; may be async
+Part = type[AnyTask] | tuple[type[AnyTask], str]
+
+
+@backends.register("scripted")
+class ScriptedBackend:
+    """Plays roles from a script: ``ScriptedBackend({JudgeDebate: Answer(...), (AnswerClaim, "corpus"): [a, b]})``.
+
+    A part is a task type, or a task type and an agent's name (which goes first). Its lines are a list, used in order
+    and each once; or one line alone (an answer or a function), used for every call. A task that no part names, or that
+    comes after the last line, is a ``ScriptError``; so is a line left over when the ``with`` block ends, or a part
+    that was never played.
+    """
+
+    name = "scripted"
+    identity = "scripted"
+    stability = PAPER_STABILITY
+
+    def __init__(self, script: Mapping[Any, Line | Sequence[Line]]) -> None:
+        self._script = {
+            part: list(lines) if isinstance(lines, list | tuple) else lines for part, lines in script.items()
+        }
+        self._used: set[Part] = set()
+        self.calls: list[tuple[AnyTask, Call]] = []
+
+    def can(self, task: type[AnyTask]) -> bool:
+        """Whether some part of the script is for that type or one of its bases."""
+        return any(issubclass(task, part[0] if isinstance(part, tuple) else part) for part in self._script)
+
+    def render(self, task: AnyTask) -> str:
+        """Empty: no prompt is sent."""
+        return ""
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        """The script's next line for the task.
+
+        Raises:
+            ScriptError: the script holds none.
+        """
+        call.reserve()
+        self.calls.append((task, call))
+        outputs = []
+        for _ in range(call.sampling.n):
+            line = self._next(task, call)
+            if callable(line):
+                line = line(task, call)
+            if inspect.isawaitable(line):
+                line = await line
+            if isinstance(line, BaseException):
+                raise line
+            wanted = task.answer_type()
+            if not isinstance(line, wanted):
+                raise ScriptError(f"the script answers {task.name()} with {line!r}, not a {wanted.__name__}")
+            outputs.append(Output(cast(Out, line), text=_text(line)))
+        return Reply(tuple(outputs))
+
+    def _next(self, task: AnyTask, call: Call) -> Line:
+        for base in type(task).__mro__:
+            for part in ((base, call.agent), base):
+                if part not in self._script:
+                    continue
+                self._used.add(part)
+                lines = self._script[part]
+                if not isinstance(lines, list):
+                    return lines
+                if lines:
+                    return lines.pop(0)
+        raise ScriptError(f"the script has no line left for {task.name()} of {call.agent!r}")
+
+    def finish(self) -> None:
+        """Checks that the whole script was played.
+
+        Raises:
+            ScriptError: names each part with lines left over.
+        """
+        left = [
+            part
+            for part, lines in self._script.items()
+            if (lines if isinstance(lines, list) else part not in self._used)
+        ]
+        if left:
+            names = ", ".join(
+                part.__name__ if isinstance(part, type) else f"{part[0].__name__} of {part[1]!r}" for part in left
+            )
+            raise ScriptError(f"lines left over in the script for {names}")
+
+    def __enter__(self) -> ScriptedBackend:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self.finish()
+
+
+def _text(answer: Frozen) -> str:
+    text = getattr(answer, "text", None)
+    return text if isinstance(text, str) else answer.model_dump_json()

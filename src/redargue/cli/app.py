@@ -1,0 +1,74 @@
+"""The command ``redargue``.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate the user set failed, 2 usage or
+configuration, 3 finished with item errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+from redargue.cli import check, corpus, doctor, listing, replay
+from redargue.errors import RedargueError
+from redargue.settings import read_config
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
+)
+app.command("check")(check.check)
+app.add_typer(corpus.app, name="corpus")
+app.command("replay")(replay.replay)
+app.add_typer(listing.app, name="list")
+app.command("doctor")(doctor.doctor)
+
+
+@app.callback()
+def common(
+    debug: Annotated[bool, typer.Option("--debug", envvar="REDARGUE_DEBUG", help="Show tracebacks.")] = False,
+) -> None:
+    """Options before the command."""
+
+
+def main() -> None:
+    """Runs the command line and exits with its code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command; errors become a message on stderr and an exit code.
+
+    Returns:
+        The exit code.
+    """
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(arguments, prog_name="redargue", standalone_mode=False, default_map=read_config())
+    except RedargueError as error:
+        if "--debug" in arguments:
+            raise
+        print(f"redargue: {error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    except click.exceptions.Abort:
+        print("redargue: interrupted", file=sys.stderr)  # noqa: T201
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:  # the reader of stdout went away, as `head` does
+        sys.stdout = None
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    main()

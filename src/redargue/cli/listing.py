@@ -1,0 +1,97 @@
+"""``redargue list``: what there is to choose from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Methods, tools, tasks, backends and label sets.")
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+
+
+@app.command("methods")
+def methods(json: Json = False) -> None:
+    """Methods with their profiles and settings."""
+    from redargue import api  # noqa: F401  (registers everything)
+    from redargue.protocols.base import methods as registry
+
+    rows = {}
+    for name in registry:
+        method = registry[name]
+        settings = {
+            field: info.get_default(call_default_factory=True) for field, info in method.options.model_fields.items()
+        }
+        rows[name] = {
+            "about": method.about,
+            "profiles": {each: dict(over) for each, over in method.profiles.items()},
+            "settings": settings,
+        }
+    _print(rows, json)
+
+
+@app.command("tools")
+def tools(json: Json = False) -> None:
+    """Evidence tools."""
+    from redargue import api  # noqa: F401
+    from redargue.tools.base import tools as registry
+
+    _print({name: {"about": getattr(registry[name], "about", "")} for name in registry}, json)
+
+
+@app.command("tasks")
+def tasks(json: Json = False) -> None:
+    """What methods ask of backends, and who performs it."""
+    from redargue import api  # noqa: F401
+    from redargue.backends.base import backends
+    from redargue.protocols.base import methods as registry
+
+    embedded = backends["embedded"]()
+    rows: dict[str, dict[str, Any]] = {}
+    for name in registry:
+        for task in registry[name](registry[name].options()).tasks():
+            row = rows.setdefault(
+                task.name(), {"about": _first(task.__doc__), "methods": [], "embedded": embedded.can(task)}
+            )
+            row["methods"].append(name)
+    _print(rows, json)
+
+
+@app.command("backends")
+def backends(json: Json = False) -> None:
+    """Who can play the roles."""
+    from redargue import api  # noqa: F401
+    from redargue.backends.base import backends as registry
+
+    _print({name: {"about": _first(registry[name].__doc__)} for name in registry}, json)
+
+
+@app.command("labels")
+def labels(json: Json = False) -> None:
+    """Label sets."""
+    from redargue.claims import label_sets
+
+    _print({name: {"about": ", ".join(label_sets[name].names) or "any text"} for name in label_sets}, json)
+
+
+def _first(text: str | None) -> str:
+    return (text or "").strip().split("\n")[0]
+
+
+def _print(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
+    import json
+
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))  # noqa: T201
+        return
+    for name, row in rows.items():
+        print(f"{name}: {row['about']}")  # noqa: T201
+        for key, value in row.items():
+            if key == "about":
+                continue
+            if isinstance(value, dict):
+                for inner, each in value.items():
+                    print(f"  {key.removesuffix('s')} {inner}: {json.dumps(each, ensure_ascii=False)}")  # noqa: T201
+            else:
+                print(f"  {key}: {json.dumps(value, ensure_ascii=False)}")  # noqa: T201

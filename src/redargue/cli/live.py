@@ -1,0 +1,205 @@
+"""The debate while it is held: both sides side by side on a terminal, one line an event elsewhere.
+
+No leading verdict is shown while the debaters argue.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from redargue.api import Verifier
+from redargue.claims import Claim
+from redargue.cli.terminal import printable
+from redargue.events import (
+    Answered,
+    CallFinished,
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    EvidenceFound,
+    EvidenceKept,
+    EvidenceMissing,
+    Judged,
+    QueryWritten,
+    RoundEnded,
+    Scored,
+)
+from redargue.evidence import QuoteStatus
+from redargue.protocols.tool_mad import debater_names
+from redargue.verdicts import Score
+
+MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
+BAR = 10
+
+
+class DebateView:
+    """One claim's debate as a renderable: a column a debater, filling round by round.
+
+    Args:
+        claim: what is checked.
+        debaters: the columns' heads, in order.
+        limits: thresholds by metric, to draw beside the bars.
+    """
+
+    def __init__(self, claim: str, debaters: Sequence[str], limits: dict[str, float]) -> None:
+        self.claim, self.limits = claim, limits
+        self.columns: dict[str, list[Text]] = {name: [] for name in debaters}
+        self.below: list[Text] = []
+        self.calls = 0
+
+    def see(self, event: Event) -> None:
+        """Adds what an event shows."""
+        if isinstance(event, CallFinished):
+            self.calls += 1
+        elif isinstance(event, RoundEnded | Judged):
+            self.below.append(Text(describe(event), style="dim"))
+        elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self.columns:
+            self.columns[event.agent] += self._lines(event)
+
+    def _lines(self, event: Event) -> list[Text]:
+        match event:
+            case QueryWritten():
+                kept = " (kept)" if event.kept else ""
+                return [
+                    Text(f"Round {event.round}", style="bold underline"),
+                    Text(f"asks: {printable(event.query)}{kept}"),
+                ]
+            case EvidenceFound():
+                return [
+                    Text(f"  · {printable(each.title or each.text)[:70]}", style="cyan") for each in event.passages
+                ] or [Text("  · nothing found", style="yellow")]
+            case EvidenceMissing():
+                return [Text(f"  · {printable(event.why)}", style="red")]
+            case Answered():
+                quotes = [
+                    Text(
+                        f"  {MARKS[each.status]} “{printable(each.text)[:160]}”",
+                        style="strike dim" if not each.found else "italic",
+                    )
+                    for each in event.quotes
+                ]
+                return [Text.assemble("says: ", (event.label or "(no label)", "bold")), *quotes]
+            case Scored():
+                return [Text(f"  {_bar(event.score, self.limits)}")]
+        return []
+
+    def __rich__(self) -> RenderableType:
+        """The claim, the columns, what the rounds came to."""
+        table = Table(expand=True, show_lines=False)
+        for name in self.columns:
+            table.add_column(name, ratio=1, overflow="fold")
+        table.add_row(*(Group(*lines) for lines in self.columns.values()))
+        foot = Text(f"{self.calls} calls", style="dim")
+        return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, foot)
+
+
+def describe(event: Event) -> str:
+    """One event in one line of plain words; empty for what a person need not see."""
+    match event:
+        case ClaimStarted():
+            return f"claim: {printable(event.claim.text)}"
+        case QueryWritten():
+            return f"round {event.round}, {event.agent} asks: {printable(event.query)}{' (kept)' if event.kept else ''}"
+        case EvidenceFound():
+            found = "; ".join(printable(each.title or each.text)[:50] for each in event.passages)
+            return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
+        case EvidenceMissing():
+            return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
+        case Answered():
+            quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
+            return f"round {event.round}, {event.agent} says: {event.label or '(no label)'}{quotes}"
+        case Scored():
+            return f"round {event.round}, {event.agent}: {event.score.metric} {_value(event.score)}"
+        case RoundEnded():
+            how = "accepted" if event.accepted else "not accepted: " + "; ".join(event.why)
+            return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
+        case Judged():
+            return f"the judge says: {event.label or '(no label)'}"
+        case CallFinished() | EvidenceKept() | ClaimEnded():
+            return ""
+
+
+class Viewer:
+    """Shows a run on stderr: the debate of one claim, or the progress over several. A context manager.
+
+    Args:
+        verifier: whose run it is.
+        claims: of the run.
+        quiet: shows nothing.
+    """
+
+    def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, quiet: bool = False) -> None:
+        self._console = Console(file=sys.stderr, highlight=False)
+        self._claims, self._quiet = claims, quiet
+        self._animated = self._console.is_terminal and not quiet
+        settings = verifier.method.settings
+        stability = verifier.backend.stability
+        self._limits = {
+            "faithfulness": _or(getattr(settings, "faithfulness_threshold", None), stability.faithfulness),
+            "answer_relevance": _or(getattr(settings, "relevance_threshold", None), stability.relevance),
+        }
+        self._debaters = debater_names(getattr(settings, "debaters", ()))
+        self._view = DebateView(claims[0].text, self._debaters, self._limits)
+        self._progress = Progress(
+            TextColumn("claims"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[errors]}"),
+            TimeElapsedColumn(),
+            console=self._console,
+            disable=not self._animated,
+        )
+        self._task = self._progress.add_task("claims", total=len(claims), errors="")
+        self._errors = 0
+        shown: RenderableType = self._view if len(claims) == 1 else self._progress
+        self._live = Live(shown, console=self._console, refresh_per_second=8, vertical_overflow="visible")
+
+    def see(self, event: Event) -> None:
+        """Shows one event."""
+        self._view.see(event)
+        if isinstance(event, ClaimEnded):
+            self._errors += event.verdict.error is not None
+            self._progress.update(self._task, advance=1, errors=f"{self._errors} errors" if self._errors else "")
+        if not self._animated and not self._quiet and (text := describe(event)):
+            number = f"[{event.item + 1}] " if len(self._claims) > 1 else ""
+            self._console.print(Text(number + text), soft_wrap=True)
+
+    def __enter__(self) -> Viewer:
+        if self._animated:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._animated:
+            self._live.stop()
+
+
+def _bar(score: Score, limits: dict[str, float]) -> str:
+    """A score as a small bar with its threshold."""
+    limit = limits[score.metric]
+    if score.value is None:
+        return f"{_short(score)} {'·' * BAR} {score.undefined}"
+    full = round(max(0.0, min(1.0, score.value)) * BAR)
+    bar = "█" * full + "░" * (BAR - full)
+    return f"{_short(score)} {bar} {score.value:.2f} {'>' if score.value > limit else '≤'} {limit:g}"
+
+
+def _short(score: Score) -> str:
+    return {"faithfulness": "faithful", "answer_relevance": "relevant"}[score.metric]
+
+
+def _value(score: Score) -> str:
+    return f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value

@@ -1,0 +1,54 @@
+"""``redargue replay``: a recorded run again, offline, call for call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas/check.v1.json).")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="No progress.")] = False,
+) -> None:
+    """Runs a recorded run again from its record alone, and says whether it came out as recorded."""
+    import asyncio
+    import sys
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from redargue import api
+    from redargue.cli import show
+    from redargue.cli.live import describe
+    from redargue.errors import RecordError
+    from redargue.events import Event, canonical
+    from redargue.ledger.record import read_events
+
+    console = Console(file=sys.stderr, highlight=False)
+    seen: list[Event] = []
+
+    def see(event: Event) -> None:
+        seen.append(event)
+        if not quiet and (text := describe(event)):
+            console.print(Text(text), soft_wrap=True)
+
+    verdicts = asyncio.run(api.replay(run, listeners=[see]))
+    replayed = {event.item for event in seen}
+    recorded = [event for event in read_events(run) if event.item in replayed]
+    if json:
+        show.whole(verdicts)
+    else:
+        show.verdicts(verdicts, None)
+    if canonical(seen) != canonical(recorded):
+        differing = next(a["kind"] for a, b in zip(canonical(seen), canonical(recorded), strict=False) if a != b)
+        raise RecordError(
+            f"the replay differs from the record, first in a {differing!r} event",
+            where=str(run),
+            hint="the code has changed since the run was recorded",
+        )
+    console.print(
+        Text(f"replayed {len(replayed)} of {len(verdicts)} claims; every event is as recorded", style="green")
+    )

@@ -1,0 +1,191 @@
+"""Everything that happens in a run, as a closed union of events; the only log format.
+
+Two of them carry what was paid for, a mind's reply (``CallFinished``) and a tool's passages (``EvidenceFound``), under
+the key that asks for it again: reading those two back is resume and replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, TypeAdapter
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage, Quote
+from redargue.verdicts import Score, Verdict
+
+
+class _Event(Frozen):
+    """What all events have.
+
+    Attributes:
+        item: which claim of the run, from 0.
+        seq: order within the claim, from 0.
+        at: seconds since the claim's verification began.
+    """
+
+    item: int = 0
+    seq: int = 0
+    at: float = 0.0
+
+
+class ClaimStarted(_Event):
+    """The verification of one claim began."""
+
+    kind: Literal["claim_started"] = "claim_started"
+    claim: Claim
+    method: str
+    settings: dict[str, Any]
+    backend: str
+    seed: int
+
+
+class QueryWritten(_Event):
+    """A debater decided what to ask its tool."""
+
+    kind: Literal["query_written"] = "query_written"
+    agent: str
+    round: int
+    query: str
+    kept: bool = False
+
+
+class EvidenceFound(_Event):
+    """A tool answered; ``key`` asks for the same answer again."""
+
+    kind: Literal["evidence_found"] = "evidence_found"
+    agent: str
+    round: int
+    tool: str
+    query: str
+    passages: tuple[Passage, ...]
+    key: str
+
+
+class EvidenceKept(_Event):
+    """The query was kept, and so were its documents; the tool was not asked."""
+
+    kind: Literal["evidence_kept"] = "evidence_kept"
+    agent: str
+    round: int
+    tool: str
+    query: str
+
+
+class EvidenceMissing(_Event):
+    """A tool failed; the agent goes on without documents, and the verdict names the gap. Recorded like an answer."""
+
+    kind: Literal["evidence_missing"] = "evidence_missing"
+    agent: str
+    round: int
+    tool: str
+    query: str
+    why: str
+    key: str
+
+
+class CallFinished(_Event):
+    """A mind answered a task; ``key`` asks for the same answer again.
+
+    Attributes:
+        outputs: one a sample: the answer's fields and the verbatim text it was read from.
+    """
+
+    kind: Literal["call_finished"] = "call_finished"
+    agent: str
+    round: int
+    task: str
+    key: str
+    outputs: tuple[dict[str, Any], ...]
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class Answered(_Event):
+    """A debater answered."""
+
+    kind: Literal["answered"] = "answered"
+    agent: str
+    round: int
+    text: str
+    label: str | None
+    quotes: tuple[Quote, ...] = ()
+
+
+class Scored(_Event):
+    """An answer got a score, or the reason why it has none."""
+
+    kind: Literal["scored"] = "scored"
+    agent: str
+    round: int
+    score: Score
+
+
+class RoundEnded(_Event):
+    """All debaters of a round have answered and, where their labels agree, the gate has spoken.
+
+    Attributes:
+        labels: one a debater, in their order.
+        agreed: all labels are there and equal.
+        accepted: agreed, and every score above its threshold.
+        why: what kept the round from being accepted.
+    """
+
+    kind: Literal["round_ended"] = "round_ended"
+    round: int
+    labels: tuple[str | None, ...]
+    agreed: bool
+    accepted: bool
+    why: tuple[str, ...] = ()
+
+
+class Judged(_Event):
+    """The judge decided."""
+
+    kind: Literal["judged"] = "judged"
+    text: str
+    label: str | None
+
+
+class ClaimEnded(_Event):
+    """The verdict stands; the last event of a claim."""
+
+    kind: Literal["claim_ended"] = "claim_ended"
+    verdict: Verdict
+
+
+Event = Annotated[
+    ClaimStarted
+    | QueryWritten
+    | EvidenceFound
+    | EvidenceKept
+    | EvidenceMissing
+    | CallFinished
+    | Answered
+    | Scored
+    | RoundEnded
+    | Judged
+    | ClaimEnded,
+    Field(discriminator="kind"),
+]
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+E = TypeVar("E", bound=_Event)
+
+
+def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """The events without times, in an order that does not depend on which of two concurrent agents was faster.
+
+    Two runs are the same run where their canonical events are equal.
+    """
+    rows = [each.model_dump(mode="json", exclude={"seq", "at"}) for each in events]
+    for row in rows:
+        for passage in row.get("passages", ()):
+            passage.pop("retrieved")
+
+    def lane(row: dict[str, Any]) -> tuple[int, int, str, str, str]:
+        metric = row["score"]["metric"] if row["kind"] == "scored" else ""
+        return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
+
+    return sorted(rows, key=lane)

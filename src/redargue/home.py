@@ -1,0 +1,13 @@
+"""Where redargue keeps what is its user's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def home() -> Path:
+    """The folder of corpora and runs: ``REDARGUE_HOME``, or ``redargue`` in the user's data folder."""
+    if folder := os.environ.get("REDARGUE_HOME"):
+        return Path(folder).expanduser()
+    return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "redargue"

@@ -1,0 +1,1 @@
+"""What was spent, when, and what came of it: budget, clock, record."""

@@ -1,0 +1,182 @@
+"""A run on disk: its settings and its events; resume and replay read the paid answers back.
+
+A run folder holds ``run.json`` (what was asked, with which settings and versions) and ``events.jsonl``. Lines are
+appended and flushed one by one, so a killed process loses at most the line it was writing; that torn line is cut off
+when the run goes on. An unfinished claim is verified again from its start, and every answer it already paid for comes
+from the record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from redargue.errors import RecordError
+from redargue.events import EVENT, CallFinished, ClaimEnded, Event, EvidenceFound, EvidenceMissing
+from redargue.verdicts import Verdict
+
+try:
+    import fcntl
+except ImportError:  # Windows has no flock; two processes on one run folder go unnoticed there
+    fcntl = None  # type: ignore[assignment]
+
+Paid = CallFinished | EvidenceFound | EvidenceMissing
+Mode = Literal["record", "replay"]
+
+
+class Record:
+    """A run folder, open for writing (``record``: begins or goes on) or for reading alone (``replay``).
+
+    Args:
+        folder: the run folder; made where it is missing.
+        about: what the run was asked to do, as JSON; compared where the folder already holds a run.
+        mode: ``record`` or ``replay``.
+
+    Raises:
+        RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
+    """
+
+    def __init__(self, folder: Path, about: Mapping[str, Any] | None = None, *, mode: Mode = "record") -> None:
+        self.folder, self.mode = folder, mode
+        self._paid: dict[tuple[int, str], Paid] = {}
+        self._ended: dict[int, ClaimEnded] = {}
+        if mode == "replay":
+            self.about: Mapping[str, Any] = self._read_about()
+            self._load()
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock()
+        try:
+            if (folder / "run.json").exists():
+                self.about = self._read_about()
+                self._compare(json.loads(json.dumps(about or {})))
+                self._load()
+                self._rewrite()
+            else:
+                self.about = about or {}
+                _write_whole(folder / "run.json", json.dumps(self.about, indent=1, ensure_ascii=False) + "\n")
+            self._log = (folder / "events.jsonl").open("a", encoding="utf-8")
+        except BaseException:
+            os.close(self._held)
+            raise
+
+    def recall(self, item: int, key: str) -> Paid | None:
+        """The paid answer to that question of that claim, or None."""
+        return self._paid.get((item, key))
+
+    def verdict(self, item: int) -> Verdict | None:
+        """The verdict of a claim that was finished without an error, or None."""
+        ended = self._ended.get(item)
+        return ended.verdict if ended and ended.verdict.error is None else None
+
+    def verdicts(self) -> dict[int, Verdict]:
+        """Every recorded verdict, by claim, errors too."""
+        return {item: ended.verdict for item, ended in sorted(self._ended.items())}
+
+    def write(self, event: Event) -> None:
+        """Appends one event; what was recalled stands in the log already and is not written again."""
+        if self.mode == "replay" or (isinstance(event, Paid) and (event.item, event.key) in self._paid):
+            return
+        self._log.write(event.model_dump_json() + "\n")
+        self._log.flush()
+        if isinstance(event, Paid):
+            self._paid[event.item, event.key] = event
+        elif isinstance(event, ClaimEnded):
+            self._ended[event.item] = event
+            os.fsync(self._log.fileno())  # a finished claim outlives a power failure, too
+
+    def close(self) -> None:
+        """Closes the files and frees the folder."""
+        if self.mode == "record" and not self._log.closed:
+            self._log.close()
+            os.close(self._held)
+
+    def __enter__(self) -> Record:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _lock(self) -> None:
+        self._held = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._held)
+            raise RecordError(
+                f"another process is writing to {str(self.folder)!r}", hint="wait for it, or give --run another folder"
+            ) from None
+
+    def _read_about(self) -> Mapping[str, Any]:
+        path = self.folder / "run.json"
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RecordError(f"{str(self.folder)!r} holds no run", hint="a run folder has a run.json") from None
+        except (OSError, ValueError) as error:
+            raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
+        if not isinstance(about, dict):
+            raise RecordError(f"{str(path)!r} is not a JSON object")
+        return about
+
+    def _compare(self, wanted: Mapping[str, Any]) -> None:
+        for name in sorted({*wanted, *self.about}):
+            if wanted.get(name) != self.about.get(name):
+                old, new = (json.dumps(each.get(name), ensure_ascii=False)[:80] for each in (self.about, wanted))
+                raise RecordError(
+                    f"{str(self.folder)!r} holds a run with another {name}: {old}, not {new}",
+                    hint="resume with the same arguments, or give --run another folder",
+                )
+
+    def _load(self) -> None:
+        for event in read_events(self.folder):
+            if isinstance(event, Paid):
+                self._paid[event.item, event.key] = event
+            elif isinstance(event, ClaimEnded):
+                self._ended[event.item] = event
+
+    def _rewrite(self) -> None:
+        """Drops the torn line and what unfinished claims emit again: the log then reads like one undisturbed run."""
+        kept = [each for each in read_events(self.folder) if self.verdict(each.item) or isinstance(each, Paid)]
+        self._ended = {item: ended for item, ended in self._ended.items() if ended.verdict.error is None}
+        _write_whole(self.folder / "events.jsonl", "".join(each.model_dump_json() + "\n" for each in kept))
+
+
+def read_events(folder: Path) -> Iterator[Event]:
+    """The events of a run folder, in the order they were written; a torn last line is left out.
+
+    Raises:
+        RecordError: a line that is not an event stands before the last.
+    """
+    path = folder / "events.jsonl"
+    if not path.exists():
+        return
+    with path.open("rb") as log:
+        for number, line in enumerate(log, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield EVENT.validate_json(line)
+            except ValidationError as error:
+                raise RecordError(
+                    f"line {number} of {str(path)!r} is not an event: {line[:60]!r}",
+                    hint="the file was changed; restore it or run again into another folder",
+                ) from error
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Writes a file so that a reader, or a crash, meets the old text or the new one and nothing between."""
+    beside = path.with_suffix(".new")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)

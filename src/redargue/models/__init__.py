@@ -1,0 +1,1 @@
+"""Small models run here; the only modules with numeric imports."""

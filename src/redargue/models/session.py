@@ -1,0 +1,110 @@
+"""How the small models are run: onnxruntime, one text a call, several calls at once.
+
+One text a call on purpose: int8 activations are scaled over the whole tensor, so in a batch a text's result would
+depend on what happens to stand beside it, and a replayed run would not equal the recorded one. On two cores, two
+one-thread calls side by side are as fast as one batch (``benchmarks/models.py``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from redargue.errors import UsageError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Floats = npt.NDArray[np.float32]
+Text = str | tuple[str, str]
+
+tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
+"""Where the tokens read on behalf of one call are counted; calls at once each have their own."""
+
+WEIGHTS = Path(str(files("redargue.models") / "weights"))
+
+
+class Session:
+    """An ONNX model with its tokenizer.
+
+    Args:
+        model: file name of the model in the folder.
+        longest: tokens; longer inputs are cut (of a pair, the longer text).
+        kept: outputs kept in memory: a debate reads the same sentences again in its scores and before its judge.
+        folder: where ``model`` and ``tokenizer.json`` are; the package's own by default.
+        threads: calls at once; 0 for one a core. ``REDARGUE_THREADS`` sets the default.
+
+    Raises:
+        UsageError: the folder lacks a file.
+    """
+
+    def __init__(self, model: str, *, longest: int, kept: int, folder: Path | None = None, threads: int = 0) -> None:
+        import onnxruntime  # 0.2 s, and nothing but the embedded backend needs it
+
+        folder = folder or WEIGHTS
+        for name in (model, "tokenizer.json"):
+            if not (folder / name).is_file():
+                raise UsageError(
+                    f"no file {name!r} in {str(folder)!r}", hint="reinstall redargue: its wheel carries it"
+                )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._tokenizer = _tokenizer(folder, longest)
+        self.threads = threads or int(os.environ.get("REDARGUE_THREADS", 0)) or os.cpu_count() or 1
+        self._kept, self._lock = kept, Lock()
+        self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=model)
+
+    def run(self, texts: Sequence[Text]) -> list[Floats]:
+        """For each text (or pair of texts) the model's first output, without the batch axis.
+
+        A text that was read before costs no time, and counts its tokens all the same: a resumed run costs what the
+        first did.
+        """
+        with self._lock:
+            known = {text: self._known[text] for text in texts if text in self._known}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, self._pool.map(self._one, self._tokenizer.encode_batch(new)), strict=True))
+        with self._lock:
+            self._known.update((text, known[text]) for text in new)
+            while len(self._known) > self._kept:
+                self._known.popitem(last=False)
+        counted = tally.get()
+        if counted is not None:
+            counted.append(sum(known[text][1] for text in texts))
+        return [known[text][0] for text in texts]
+
+    def _one(self, row: Any) -> tuple[Floats, int]:
+        """The output for one tokenised text, and how many tokens it had."""
+        every = {
+            "input_ids": np.asarray([row.ids], np.int64),
+            "attention_mask": np.asarray([row.attention_mask], np.int64),
+            "token_type_ids": np.asarray([row.type_ids], np.int64),
+        }
+        output: Floats = self._session.run(None, {name: every[name] for name in self._inputs})[0][0]
+        return output, len(row.ids)
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(folder: Path, longest: int) -> Tokenizer:
+    from tokenizers import Tokenizer  # brings a hub client along: 0.1 s that --help does not need
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(longest)
+    tokenizer.no_padding()
+    return tokenizer

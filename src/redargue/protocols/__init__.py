@@ -1,0 +1,1 @@
+"""How a verdict is reached: one file a published method."""

@@ -1,0 +1,74 @@
+"""What every method is: a name, its settings and profiles, the tasks and tools it needs, and one coroutine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from pydantic import ValidationError
+
+from redargue.claims import Claim, Frozen
+from redargue.errors import UsageError
+from redargue.registry import Registry, did_you_mean
+from redargue.run import Run
+from redargue.tasks.base import AnyTask
+from redargue.verdicts import Verdict
+
+
+class Method(Protocol):
+    """A published way to reach a verdict.
+
+    Attributes:
+        name: registered name.
+        about: one line: what happens, and the paper.
+        options: the class of its settings.
+        profiles: for each profile the settings that differ from the defaults.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    options: ClassVar[type[Frozen]]
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]]
+    settings: Any
+
+    def __init__(self, settings: Any) -> None: ...
+
+    def tasks(self) -> tuple[type[AnyTask], ...]:
+        """What a backend must be able to perform for these settings."""
+        ...
+
+    def tools(self) -> tuple[str, ...]:
+        """The evidence tools that these settings name."""
+        ...
+
+    async def verify(self, claim: Claim, run: Run) -> Verdict:
+        """Reaches a verdict; the caller adds method, profile, backend and usage to it."""
+        ...
+
+
+methods: Registry[type[Method]] = Registry("method")
+
+
+def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Method:
+    """The method called ``name``, with a profile's settings and the caller's on top.
+
+    Raises:
+        UnknownName: no such method or profile.
+        UsageError: a setting that the method does not have, or a value that it does not take.
+    """
+    method = methods[name]
+    if profile not in method.profiles:
+        raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, list(method.profiles)))
+    fields = method.options.model_fields
+    for option in overrides:
+        if option not in fields:
+            raise UsageError(f"{name!r} has no setting {option!r}", hint=did_you_mean(option, list(fields)))
+    try:
+        settings = method.options(**{"profile": profile, **method.profiles[profile], **overrides})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(
+            f"{first['input']!r} does not fit the setting {'.'.join(map(str, first['loc']))!r} of {name!r}: "
+            f"{first['msg']}"
+        ) from error
+    return method(settings)

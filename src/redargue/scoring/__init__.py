@@ -1,0 +1,1 @@
+"""Scores of answers; each asks tasks through the run."""

@@ -1,0 +1,88 @@
+"""Answering a claim from documents (Tool-MAD, journal, Fig. 5)."""
+
+from __future__ import annotations
+
+from redargue.claims import Claim, Frozen, LabelSet, Meaning
+from redargue.evidence import Passage
+from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.querying import OtherAnswer, others
+
+
+class Answer(Frozen):
+    """What an agent says about a claim.
+
+    Attributes:
+        text: the whole answer, the label on its last line.
+        label: of the claim's label set; None where none could be read.
+        quotes: what the agent says its documents say, word for word; checked by code, never believed.
+    """
+
+    text: str
+    label: str | None
+    quotes: tuple[str, ...] = ()
+
+
+def label_rules(labels: LabelSet) -> str:
+    """One line a label: when to give it, and that the explanation comes first."""
+    if labels.free_text:
+        return "Explain from the document first, then give your answer on the last line."
+    when = {
+        Meaning.SUPPORTED: "If the claim is correct, first explain from the document why it is correct",
+        Meaning.REFUTED: "If the claim is incorrect, first explain from the document why it is incorrect",
+        Meaning.NOT_ENOUGH: "If the evidence is unclear or inconsistent, first explain what is uncertain",
+        Meaning.CONFLICTING: "If the evidence contradicts itself or the claim leaves out what matters, explain how",
+        Meaning.OPTION: "If this option is right, first explain from the document why",
+    }
+    rules = [f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels]
+    every = ", ".join(f"**{name}**" for name in labels.names)
+    return "\n".join([*rules, f"Your final answer ({every}) must stand on the last line only, after your reasoning."])
+
+
+def claim_lines(claim: Claim) -> str:
+    """The claim with its options and context as they stand in a prompt."""
+    options = "\n".join(f"{label}) {text}" for label, text in zip(claim.labels.names, claim.options, strict=False))
+    return lines(f"Claim: {claim.text}", options, f"Context: {claim.context}" if claim.context else None)
+
+
+def documents(passages: tuple[Passage, ...], profile: str) -> str:
+    """The documents as they stand in a prompt; says so where there are none."""
+    if not passages:
+        return "(no document was found)"
+    shown = "paper" if profile == "paper" else "hardened"
+    if shown == "paper":
+        return "\n".join(passage.text for passage in passages)
+    return "\n".join(
+        f"[{i}] {passage.title}\n{data(passage.text, 'hardened')}" for i, passage in enumerate(passages, 1)
+    )
+
+
+class AnswerClaim(Task[Answer]):
+    """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
+
+    Attributes:
+        claim: what is checked.
+        passages: the agent's documents of this round.
+        has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
+        others: the other debaters' answers of the last round; empty in the first.
+    """
+
+    claim: Claim
+    passages: tuple[Passage, ...] = ()
+    has_tool: bool = True
+    others: tuple[OtherAnswer, ...] = ()
+
+    def instruction(self) -> str:
+        """Labels and order of the reply, claim, other answers, document: the paper's order."""
+        return lines(
+            label_rules(self.claim.labels),
+            lines(
+                "Quote the document word for word, in double quotation marks, for every fact you rely on.",
+                "How something is written is no evidence for or against it.",
+                UNTRUSTED,
+            )
+            if self.profile == "hardened" and self.has_tool
+            else None,
+            claim_lines(self.claim),
+            f"Other debaters' answer: {others(self.others, self.profile)}" if self.others else None,
+            f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
+        )

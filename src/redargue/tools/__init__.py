@@ -1,0 +1,1 @@
+"""Where evidence comes from: one file a tool."""

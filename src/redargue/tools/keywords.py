@@ -1,0 +1,37 @@
+"""The user's documents by words alone, whole documents ranked: what stands in for web search where there is none.
+
+A web search engine ranks pages by the query's words and shows an excerpt of each; so does this. Over the same
+documents as the ``corpus`` tool it finds others, which is what makes two debaters differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from redargue.corpus.index import Corpus
+from redargue.evidence import Passage
+from redargue.tools.base import tools
+
+
+@tools.register("keywords")
+class KeywordsTool:
+    """BM25 over whole documents; each is shown by its best excerpt.
+
+    Args:
+        corpus: an open corpus.
+    """
+
+    name = "keywords"
+    about = "a search engine that ranks whole documents by the words of the query"
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    @property
+    def revision(self) -> str:
+        """The corpus' own."""
+        return self._corpus.revision
+
+    async def search(self, query: str, k: int) -> tuple[Passage, ...]:
+        """At most ``k`` excerpts, one a document."""
+        return await asyncio.to_thread(self._corpus.search_keywords, query, k)

@@ -1,0 +1,175 @@
+"""The command line as a person or a program meets it: streams, formats, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redargue.claims import FEVER, Claim
+from redargue.cli import show
+from redargue.cli.app import run
+from redargue.cli.check import exit_code, read_claims, read_settings
+from redargue.cli.terminal import printable
+from redargue.errors import UsageError
+from redargue.verdicts import ErrorInfo, Verdict
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "check.v1.json"
+TRUE = "Bees are insects."
+
+
+def verdict(meaning: str | None = "supported", code: int = 0) -> Verdict:
+    error = ErrorInfo(type="E", what="w", exit_code=code) if code else None
+    return Verdict(claim=Claim(text=TRUE), label=None if code else "SUPPORTS", meaning=meaning, error=error)
+
+
+def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", TRUE, "--store", "starter", "--json", "--rounds", "1"]) == 0
+    out, err = capfd.readouterr()
+    result = json.loads(out)
+    assert result["schema_version"] == 1
+    assert result["verdicts"][0]["claim"]["text"] == TRUE
+    assert "round 1, corpus asks" in err
+
+
+def test_a_file_of_claims_gives_one_line_each_and_quiet_is_quiet(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "claims.jsonl"
+    file.write_text('{"claim": "Bees are insects."}\n\n{"claim": "Bees are birds.", "label": "REFUTES"}\n')
+    assert run(["check", str(file), "--store", "starter", "--jsonl", "--quiet", "--rounds", "1"]) == 0
+    out, err = capfd.readouterr()
+    assert {json.loads(line)["claim"]["text"] for line in out.splitlines()} == {"Bees are insects.", "Bees are birds."}
+    assert err == ""
+
+
+def test_a_recorded_check_is_replayed_and_goes_on_under_the_same_folder(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "run")
+    assert run(["check", TRUE, "--store", "starter", "--run", folder, "--json", "-q"]) == 0
+    first = json.loads(capfd.readouterr().out)
+    assert run(["replay", folder, "--json", "-q"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out) == first
+    assert "every event is as recorded" in err
+    assert run(["check", TRUE, "--store", "starter", "--run", folder, "--json", "-q"]) == 0
+    assert json.loads(capfd.readouterr().out) == first
+    assert run(["check", "Bees are birds.", "--store", "starter", "--run", folder]) == 2
+    assert "another claims" in capfd.readouterr().err
+
+
+def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "claims.txt"
+    file.write_text("Bees are insects.\nBees are birds.\n")
+    assert (
+        run(["check", str(file), "--store", "starter", "--budget", "12calls", "--rounds", "1", "--at-once", "1", "-q"])
+        == 4
+    )
+    assert "the budget of 12 calls is spent" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", TRUE, "--method", "toolmad"], "did you mean 'tool-mad'"),
+        (["check", TRUE, "--labels", "fevr"], "did you mean 'fever'"),
+        (["check", TRUE, "--set", "roundz=2", "--store", "starter"], "no setting 'roundz'"),
+        (["check", TRUE, "--rounds", "0", "--store", "starter"], "0 does not fit the setting 'rounds'"),
+        (["check", TRUE, "--tool", "corpus", "--store", "starter"], "debaters"),
+        (["check", TRUE, "--tool", "corpus", "--tool", "tavilly", "--store", "starter"], "unknown tool 'tavilly'"),
+        (["check", TRUE, "--profile", "papr", "--store", "starter"], "did you mean 'paper'"),
+        (["check", TRUE, "--store", "nowhere.db"], "nowhere.db"),
+        (["check", TRUE, "--budget", "lots"], "cannot read the budget 'lots'"),
+        (["check", TRUE, "--fail-on", "refutes"], "did you mean 'refuted'"),
+        (["check", "missing.txt"], "no file 'missing.txt'"),
+        (["check", "?!"], "holds no word"),
+        (["replay", "nowhere"], "holds no run"),
+        (["chekc"], "chekc"),
+        (["check", TRUE, "--no-such-option"], "--no-such-option"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_says_what_to_do(
+    arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message in " ".join(err.split())
+
+
+def test_exit_codes() -> None:
+    none = (frozenset[str](), None)
+    assert exit_code([verdict("refuted")], none) == 0
+    assert exit_code([verdict("refuted")], (frozenset({"refuted"}), None)) == 1
+    assert exit_code([verdict(), verdict("refuted")], (frozenset(), 0.5)) == 0
+    assert exit_code([verdict(), verdict("refuted")], (frozenset(), 0.6)) == 1
+    assert exit_code([verdict(code=3)], none) == 3
+    assert exit_code([verdict(code=5)], none) == 5
+    assert exit_code([verdict(), verdict(code=5)], none) == 3
+    assert exit_code([verdict(code=5), verdict(code=4)], none) == 4
+    assert exit_code([verdict(), verdict(code=2)], none) == 3
+
+
+def test_a_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "claims.jsonl"
+    for rows, message in (
+        ('{"claim": "A b."}\nnot json\n', "line 2"),
+        ('{"text": "A b."}\n', "no field 'claim'"),
+        ('{"claim": "A b."}\n{"claim": "?"}\n', "line 2"),
+        ("", "holds no claim"),
+    ):
+        file.write_text(rows)
+        with pytest.raises(UsageError, match=message):
+            read_claims(str(file), FEVER)
+    file.write_bytes(b'{"claim": "\xff"}\n')
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_claims(str(file), FEVER)
+
+
+def test_settings_are_read_as_json_or_as_text() -> None:
+    given = ["rounds=2", "order=sequential", "judge-scores=false", 'debaters=["corpus", "none"]']
+    assert read_settings(given) == {
+        "rounds": 2,
+        "order": "sequential",
+        "judge_scores": False,
+        "debaters": ["corpus", "none"],
+    }
+    with pytest.raises(UsageError, match="'rounds'"):
+        read_settings(["rounds"])
+
+
+def test_the_settings_file_gives_defaults_and_flags_win(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("redargue.toml").write_text('[check]\nstore = "starter"\nrounds = 1\nquiet = true\n')
+    assert run(["check", TRUE, "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["verdicts"][0]["rounds"] == 1
+    assert err == ""
+    Path("redargue.toml").write_text("[check\n")
+    assert run(["check", TRUE]) == 2
+    assert "not TOML" in capfd.readouterr().err
+
+
+def test_the_published_schema_is_the_one_that_is_printed() -> None:
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json.loads(json.dumps(show.schema()))
+
+
+def test_control_characters_of_strangers_never_reach_the_terminal() -> None:
+    assert printable("a\x1b[31mred\x07\u202eb\r\n\tc") == "a[31mredb \n c"
+
+
+@pytest.mark.parametrize("what", ["methods", "tools", "tasks", "backends", "labels"])
+def test_lists_are_printed_for_people_and_programs(what: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["list", what, "--json"]) == 0
+    rows = json.loads(capfd.readouterr().out)
+    assert run(["list", what]) == 0
+    out = capfd.readouterr().out
+    assert all(name in out for name in rows)
+
+
+def test_doctor_finds_everything_in_place(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--json"]) == 0
+    checks = json.loads(capfd.readouterr().out)["checks"]
+    assert all(check["ok"] for check in checks)
+    assert any("redargue corpus add" in check["found"] for check in checks)

@@ -1,0 +1,53 @@
+"""What holds for every test: no network beyond loopback, a home of its own, one event loop library."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDARGUE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("REDARGUE_STORE", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    """Refuses, where it would leave the machine, any connection a test tries to make."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+
+    def allowed(address: Any) -> None:
+        if isinstance(address, tuple) and not _loopback(str(address[0])):
+            raise AssertionError(f"a test tried to reach {address[0]!r}: tests have no network")
+
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        allowed(address)
+        return connect(self, address)
+
+    def guarded_connect_ex(self: socket.socket, address: Any) -> int:
+        allowed(address)
+        return connect_ex(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded_connect)
+        patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+        yield
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

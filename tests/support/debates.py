@@ -1,0 +1,93 @@
+"""Scripts and tools for debates that tests hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import Claim
+from redargue.errors import ToolFailed
+from redargue.evidence import Passage
+from redargue.ledger.clock import FixedClock
+from redargue.protocols.tool_mad import ToolMad, ToolMadSettings
+from redargue.run import Run
+from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.judging import JudgeDebate
+from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
+from redargue.tasks.scoring import (
+    CheckedStatement,
+    CheckedStatements,
+    CheckStatements,
+    CompareTexts,
+    Question,
+    Similarities,
+    Statements,
+    WriteQuestion,
+    WriteStatements,
+)
+from redargue.verdicts import Verdict
+
+CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+CLOCK = FixedClock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+TEXT = "The lighthouse at Cape Ansel was first lit in 1871. It stands on a granite reef."
+QUOTE = "The lighthouse at Cape Ansel was first lit in 1871."
+
+
+Script = dict[Any, Any]
+
+
+class ShelfTool:
+    """A tool with one shelf of passages; it fails where ``failing``."""
+
+    revision = "1"
+
+    def __init__(self, name: str, *passages: Passage, failing: bool = False) -> None:
+        self.name, self.about = name, f"what {name} holds"
+        self.passages, self.failing = passages or (Passage(text=TEXT, title="Cape Ansel"),), failing
+        self.queries: list[str] = []
+
+    async def search(self, query: str, k: int) -> tuple[Passage, ...]:
+        self.queries.append(query)
+        if self.failing:
+            raise ToolFailed(f"{self.name} answered 503")
+        return self.passages[:k]
+
+
+def answer(label: str | None, *quotes: str) -> Answer:
+    """An answer with that label on its last line."""
+    return Answer(text=f"Because of the document.\n**{label}**", label=label, quotes=quotes or (QUOTE,))
+
+
+def script(**lines: Any) -> Script:
+    """A script in which all agree at once with high scores; ``lines`` replaces parts by their task's name."""
+    parts: Script = {
+        WriteQuery: Query(text="first query"),
+        RewriteQuery: lambda task, call: Query(text=f"{task.used} again"),
+        AnswerClaim: answer("SUPPORTS"),
+        WriteStatements: Statements(statements=("a", "b")),
+        CheckStatements: checked(1, 1),
+        WriteQuestion: Question(question="When was it lit?", noncommittal=0),
+        CompareTexts: Similarities(values=(0.9, 0.9, 0.9)),
+        JudgeDebate: answer("REFUTES"),
+    }
+    named = {part.__name__: part for part in parts}
+    return {**parts, **{named[name]: line for name, line in lines.items()}}
+
+
+def checked(*verdicts: int) -> CheckedStatements:
+    """Verdicts on as many statements."""
+    return CheckedStatements(
+        statements=tuple(CheckedStatement(statement=f"s{i}", verdict=each) for i, each in enumerate(verdicts))
+    )
+
+
+async def debate(
+    parts: Script, *, claim: Claim = CLAIM, tools: Mapping[str, ShelfTool] | None = None, **settings: Any
+) -> tuple[Verdict, Run]:
+    """Holds one debate with a scripted backend."""
+    evidence = tools or {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    run = Run(ScriptedBackend(parts), evidence, clock=CLOCK)
+    verdict = await ToolMad(ToolMadSettings(**settings)).verify(claim, run)
+    return verdict, run

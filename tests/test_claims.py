@@ -1,0 +1,95 @@
+"""Claims and the labels that answers are parsed into (T11, T12)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from redargue.claims import (
+    AVERITEC,
+    FEVER,
+    FREE_TEXT,
+    MAX_CLAIM,
+    OPTIONS,
+    TWO,
+    YES_NO_MAYBE,
+    Claim,
+    LabelSet,
+    Meaning,
+    label_sets,
+)
+from redargue.errors import UnknownName, UsageError
+
+
+@pytest.mark.parametrize(
+    ("labels", "text", "expected"),
+    [
+        (FEVER, "It says so.\n**SUPPORTS**", "SUPPORTS"),
+        (FEVER, "It says so.\nsupports.\n\n", "SUPPORTS"),
+        (FEVER, "Nothing SUPPORTS this; it says the opposite.\n**REFUTES**", "REFUTES"),
+        (FEVER, "One might say SUPPORTS or REFUTES.\nNOT ENOUGH INFO", "NOT ENOUGH INFO"),
+        (FEVER, "Final answer: **REFUTES**", "REFUTES"),
+        (FEVER, "**REFUTES**\nI hope that this helps!", "REFUTES"),
+        (FEVER, "**SUPPORTS** at first, then **REFUTES**\nas I explained", "REFUTES"),
+        (FEVER, "My answer is SUPPORTS and not REFUTES", "SUPPORTS"),
+        (FEVER, "The document REFUTES the claim, I think.\nThat is all.", "REFUTES"),
+        (FEVER, "The evidence supports part of it.\nHard to say.", None),
+        (FEVER, "NOT ENOUGH INFORMATION", "NOT ENOUGH INFO"),
+        (FEVER, "I do not know.", None),
+        (FEVER, "", None),
+        (FEVER, "\n \n", None),
+        (FEVER, "UNSUPPORTS", None),
+        (FEVER, "CONTRADICT", "REFUTES"),
+        (FEVER, "NOT SUPPORTS", None),
+        (TWO, "**NOT ENOUGH INFO**", None),
+        (AVERITEC, "Conflicting Evidence/Cherrypicking", "Conflicting Evidence/Cherrypicking"),
+        (AVERITEC, "**Cherrypicking**", "Conflicting Evidence/Cherrypicking"),
+        (AVERITEC, "Answer: Not Enough Evidence", "Not Enough Evidence"),
+        (YES_NO_MAYBE, "There is no doubt.\nYes.", "yes"),
+        (YES_NO_MAYBE, "There is no doubt about it", None),
+        (OPTIONS, "Because of a fever.\nB", "B"),
+        (OPTIONS, "The answer is **(C)**\nas A is wrong", "C"),
+        (OPTIONS, "A patient came in", None),
+        (FREE_TEXT, "Because.\n**Paris**", "Paris"),
+    ],
+)
+def test_labels_are_parsed_from_the_end(labels: LabelSet, text: str, expected: str | None) -> None:
+    assert labels.parse(text) == expected
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_a_label_of_the_set_or_none(text: str) -> None:
+    for name in label_sets:
+        labels = label_sets[name]
+        label = labels.parse(text)
+        assert label is None or labels.free_text or label in labels.names
+
+
+def test_labels_have_meanings_and_meanings_labels() -> None:
+    assert FEVER.meaning("NOT ENOUGH INFO") is Meaning.NOT_ENOUGH
+    assert TWO.named(Meaning.NOT_ENOUGH) is None
+    assert AVERITEC.named(Meaning.CONFLICTING) == "Conflicting Evidence/Cherrypicking"
+    with pytest.raises(UsageError, match="'SUPPORT' is not a label"):
+        FEVER.meaning("SUPPORT")
+
+
+def test_an_unknown_label_set_is_answered_with_near_names() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'averitec'"):
+        label_sets["averitek"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "?!", "a\x00b", "\x1b[31mred", "x" * (MAX_CLAIM + 1)])
+def test_what_is_no_claim_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        Claim(text=text)
+
+
+def test_a_claim_is_frozen_and_takes_no_other_fields() -> None:
+    claim = Claim(text="  Water is wet.  ")
+    assert claim.text == "Water is wet."
+    with pytest.raises(ValidationError):
+        claim.text = "no"  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        Claim(text="a b", label="SUPPORTS")  # type: ignore[call-arg]

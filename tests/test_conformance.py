@@ -1,0 +1,66 @@
+"""Every method on every backend that can play it ends in a verdict and replays to the same events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.api import Verifier, replay
+from redargue.backends.base import Backend, backends
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
+from redargue.errors import CannotPlay
+from redargue.events import canonical
+from redargue.ledger.record import read_events
+from redargue.protocols.base import methods
+from redargue.tasks.answering import AnswerClaim
+from support.debates import CLOCK, answer, script
+
+pytestmark = pytest.mark.anyio
+
+CLAIMS = [
+    Claim(text="Bees are insects."),
+    Claim(text="The Moon is larger than the Earth.", labels=TWO),
+    Claim(text="The mayor of a town nobody wrote about owns a red bicycle.", labels=AVERITEC),
+    Claim(text="Is water wet?", labels=YES_NO_MAYBE),
+]
+PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
+
+
+def made(name: str) -> Backend:
+    if name == "scripted":
+        return ScriptedBackend({**script(), (AnswerClaim, "keywords"): answer("REFUTES")})
+    backend: Backend = backends[name]()
+    return backend
+
+
+@pytest.mark.parametrize("backend", list(backends))
+@pytest.mark.parametrize(("method", "profile"), PROFILES)
+async def test_a_method_reaches_a_verdict_and_replays(method: str, profile: str, backend: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with Verifier(
+        method=method,
+        profile=profile,
+        backend=made(backend),
+        store="starter",
+        folder=folder,
+        claims=CLAIMS,
+        clock=CLOCK,
+    ) as verifier:
+        verdicts = await verifier.verify_all(CLAIMS)
+    for claim, verdict in zip(CLAIMS, verdicts, strict=True):
+        assert verdict.error is None
+        if backend != "scripted":
+            assert verdict.label in claim.labels.names
+        assert all(quote.start >= 0 for quote in verdict.quotes if quote.found)
+    seen: list[Any] = []
+    again = await replay(folder, listeners=[seen.append], backend=made(backend))
+    assert again == verdicts
+    assert canonical(seen) == canonical(read_events(folder))
+
+
+async def test_a_backend_that_cannot_play_a_method_is_refused_by_name_before_it_starts() -> None:
+    with pytest.raises(CannotPlay, match=r"'scripted' cannot play 'tool-mad'.*JudgeDebate"):
+        Verifier(backend=ScriptedBackend({}), store="starter")
