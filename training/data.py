@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 LABELS = ("SUPPORTS", "REFUTES", "NEI")
 
-# SNLI teaches what entailment is, in captions, and that another scene is a contradiction; more of it than of
-# verification pairs teaches only that.
-LEFT_OUT = ("snli.dev", "snli.test")
+# SNLI teaches what entailment is, in captions, and that another scene is a contradiction.
+CAPTIONS = ("snli.dev", "snli.test")
 
 
 class Pair(NamedTuple):
@@ -51,14 +50,24 @@ def is_even(claim: str) -> bool:
     return int(hashlib.sha1(claim.encode()).hexdigest()[:8], 16) % 2 == 0
 
 
-def training_pairs(folder: Path, near_misses: int, unrelated: int, seed: int) -> tuple[list[Pair], dict[str, str]]:
-    """Every training pair plus NEI pairs of two kinds that retrieval produces, and the sha256 of each file read."""
+def training_pairs(
+    folder: Path, *, captions: bool, near_misses: int, unrelated: int, seed: int
+) -> tuple[list[Pair], dict[str, str]]:
+    """Every training pair plus NEI pairs of two kinds that retrieval produces, and the sha256 of each file read.
+
+    Args:
+        folder: the data folder.
+        captions: whether all of SNLI is read, or its training sample alone.
+        near_misses: pairs to mine.
+        unrelated: pairs to draw.
+        seed: of both.
+    """
     pairs: list[Pair] = []
     hashes: dict[str, str] = {}
     fever: list[Pair] = []
     for path in sorted((folder / "train").glob("*.jsonl.gz")):
         name = path.name.removesuffix(".jsonl.gz")
-        if name in LEFT_OUT:
+        if name in CAPTIONS and not captions:
             continue
         hashes[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
         rows = read_pairs(path)

@@ -112,12 +112,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=6e-5)
     parser.add_argument("--near-misses", type=int, default=8000)
     parser.add_argument("--unrelated", type=int, default=6000)
+    parser.add_argument("--captions", action="store_true", help="read all of SNLI")
     parser.add_argument("--seed", type=int, default=13)
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
     data = data_folder()
-    pairs, hashes = training_pairs(data, args.near_misses, args.unrelated, args.seed)
+    pairs, hashes = training_pairs(
+        data, captions=args.captions, near_misses=args.near_misses, unrelated=args.unrelated, seed=args.seed
+    )
     base = base_folder()
     config = AutoConfig.from_pretrained(
         base,

@@ -90,6 +90,7 @@ class CallFinished(_Event):
 
     Attributes:
         outputs: one a sample: the answer's fields and the verbatim text it was read from.
+        charge: whether a mind was asked, or an embedding model alone.
     """
 
     kind: Literal["call_finished"] = "call_finished"
@@ -98,6 +99,7 @@ class CallFinished(_Event):
     task: str
     key: str
     outputs: tuple[dict[str, Any], ...]
+    charge: Literal["call", "embedding"] = "call"
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -179,13 +181,17 @@ def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
 
     Two runs are the same run where their canonical events are equal.
     """
-    rows = [each.model_dump(mode="json", exclude={"seq", "at"}) for each in events]
-    for row in rows:
-        for passage in row.get("passages", ()):
-            passage.pop("retrieved")
+    rows = [_timeless(each.model_dump(mode="json", exclude={"seq", "at"})) for each in events]
 
     def lane(row: dict[str, Any]) -> tuple[int, int, str, str, str]:
         metric = row["score"]["metric"] if row["kind"] == "scored" else ""
         return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
 
     return sorted(rows, key=lane)
+
+
+def _timeless(value: Any) -> Any:
+    """JSON without the moments at which passages were retrieved."""
+    if isinstance(value, dict):
+        return {name: _timeless(each) for name, each in value.items() if name != "retrieved"}
+    return [_timeless(each) for each in value] if isinstance(value, list) else value

@@ -127,6 +127,7 @@ class Run:
                 agent=agent,
                 round=round_,
                 task=task.name(),
+                charge=task.charge,
                 key=key,
                 prompt_tokens=reply.prompt_tokens,
                 completion_tokens=reply.completion_tokens,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from syntok import segmenter
@@ -79,7 +80,8 @@ class Reading:
         """The windows that say so most strongly, each sentence once; for any other meaning the nearest."""
         if meaning in (Meaning.SUPPORTED, Meaning.REFUTED):
             order = sorted(self.windows, key=lambda window: -window.strength(meaning))
-            order = [each for each in order if each.strength(meaning) >= order[0].strength(meaning) / 2]
+            least = WEIGHTS.support if meaning is Meaning.SUPPORTED else WEIGHTS.refute
+            order = order[:1] + [each for each in order[1:] if each.strength(meaning) > least]
         else:
             order = sorted(self.windows, key=lambda window: -window.nearness)
         return tuple({each.quote: each for each in reversed(order)}.values())[::-1][:count]
@@ -141,7 +143,7 @@ class Reader:
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, each a verbatim span of it; headings of Markdown are none."""
     starts = [tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph]
-    spans = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    spans = (text[start:end].strip() for start, end in pairwise([*starts, len(text)]))
     return tuple(span for span in (HEADING.sub("", each) for each in spans) if re.search(r"\w", span))
 
 

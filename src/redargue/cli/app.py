@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
         print(f"redargue: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code
     except click.exceptions.Abort:
-        print("redargue: interrupted", file=sys.stderr)  # noqa: T201
+        print("redargue: interrupted; a check goes on with the same --run", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
     except click.ClickException as error:
         error.show()

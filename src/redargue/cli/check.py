@@ -79,7 +79,7 @@ def check(
             budget=Budget.parse(budget) if budget else None,
             claims=claims,
         ) as verifier,
-        Viewer(verifier, claims, quiet=quiet) as viewer,
+        Viewer(verifier, claims, at_once=at_once, quiet=quiet) as viewer,
     ):
         verdicts = asyncio.run(
             verifier.verify_all(

@@ -12,7 +12,7 @@ from types import TracebackType
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -59,7 +59,7 @@ class DebateView:
     def see(self, event: Event) -> None:
         """Adds what an event shows."""
         if isinstance(event, CallFinished):
-            self.calls += 1
+            self.calls += event.charge == "call"
         elif isinstance(event, RoundEnded | Judged):
             self.below.append(Text(describe(event), style="dim"))
         elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self.columns:
@@ -129,49 +129,64 @@ def describe(event: Event) -> str:
 
 
 class Viewer:
-    """Shows a run on stderr: the debate of one claim, or the progress over several. A context manager.
+    """Shows a run on stderr: debates one after the other, or the progress over claims in work at once.
+
+    A context manager. Off a terminal it prints one line an event.
 
     Args:
         verifier: whose run it is.
         claims: of the run.
+        at_once: claims in work at a time.
         quiet: shows nothing.
     """
 
-    def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, quiet: bool = False) -> None:
+    def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, at_once: int, quiet: bool = False) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._quiet = claims, quiet
         self._animated = self._console.is_terminal and not quiet
-        settings = verifier.method.settings
-        stability = verifier.backend.stability
+        settings, stability = verifier.method.settings, verifier.backend.stability
         self._limits = {
             "faithfulness": _or(getattr(settings, "faithfulness_threshold", None), stability.faithfulness),
             "answer_relevance": _or(getattr(settings, "relevance_threshold", None), stability.relevance),
         }
         self._debaters = debater_names(getattr(settings, "debaters", ()))
         self._view = DebateView(claims[0].text, self._debaters, self._limits)
+        self._debates = at_once == 1 or len(claims) == 1
+        self._errors = 0
         self._progress = Progress(
             TextColumn("claims"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[errors]}"),
             TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
             console=self._console,
-            disable=not self._animated,
         )
         self._task = self._progress.add_task("claims", total=len(claims), errors="")
-        self._errors = 0
-        shown: RenderableType = self._view if len(claims) == 1 else self._progress
-        self._live = Live(shown, console=self._console, refresh_per_second=8, vertical_overflow="visible")
+        shown: RenderableType = self._view if self._debates else self._progress
+        self._live = Live(
+            shown, console=self._console, refresh_per_second=8, transient=self._debates, vertical_overflow="visible"
+        )
 
     def see(self, event: Event) -> None:
         """Shows one event."""
+        if self._animated:
+            self._draw(event)
+        elif not self._quiet and (text := describe(event)):
+            number = f"[{event.item + 1}] " if len(self._claims) > 1 else ""
+            self._console.print(Text(number + text), soft_wrap=True)
+
+    def _draw(self, event: Event) -> None:
+        if isinstance(event, ClaimStarted):
+            self._view = DebateView(event.claim.text, self._debaters, self._limits)
+            self._live.update(self._view if self._debates else self._progress)
         self._view.see(event)
         if isinstance(event, ClaimEnded):
             self._errors += event.verdict.error is not None
             self._progress.update(self._task, advance=1, errors=f"{self._errors} errors" if self._errors else "")
-        if not self._animated and not self._quiet and (text := describe(event)):
-            number = f"[{event.item + 1}] " if len(self._claims) > 1 else ""
-            self._console.print(Text(number + text), soft_wrap=True)
+            if self._debates:
+                self._live.console.print(self._view)  # stays above, while the next debate is drawn below
 
     def __enter__(self) -> Viewer:
         if self._animated:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 
-from redargue.corpus.index import Corpus
 from redargue.evidence import Passage
 from redargue.tools.base import tools
+from redargue.tools.corpus import CorpusTool
 
 
 @tools.register("keywords")
-class KeywordsTool:
+class KeywordsTool(CorpusTool):
     """BM25 over whole documents; each is shown by its best excerpt.
 
     Args:
@@ -23,14 +23,6 @@ class KeywordsTool:
 
     name = "keywords"
     about = "a search engine that ranks whole documents by the words of the query"
-
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-
-    @property
-    def revision(self) -> str:
-        """The corpus' own."""
-        return self._corpus.revision
 
     async def search(self, query: str, k: int) -> tuple[Passage, ...]:
         """At most ``k`` excerpts, one a document."""
