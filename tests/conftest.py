@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +11,33 @@ from typing import Any
 
 import pytest
 
+from redargue.corpus.shipped import open_starter
+
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session")
+def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of the starter corpus, made once."""
+    folder = tmp_path_factory.mktemp("starter")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REDARGUE_HOME", str(folder))
+        open_starter().close()
+    (path,) = folder.glob("starter-*.db")
+    return path
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDARGUE_HOME", str(tmp_path / "home"))
+def _own_home(
+    starter: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home of the test's own, in which the starter corpus is indexed already."""
+    home = tmp_path_factory.mktemp("home")
+    shutil.copy(starter, home / starter.name)
+    monkeypatch.setenv("REDARGUE_HOME", str(home))
     monkeypatch.delenv("REDARGUE_STORE", raising=False)
     monkeypatch.chdir(tmp_path)
 

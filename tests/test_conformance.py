@@ -15,7 +15,6 @@ from redargue.errors import CannotPlay
 from redargue.events import canonical
 from redargue.ledger.record import read_events
 from redargue.protocols.base import methods
-from redargue.tasks.answering import AnswerClaim
 from support.debates import CLOCK, answer, script
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +30,11 @@ PROFILES = [(method, profile) for method in methods for profile in methods[metho
 
 def made(name: str) -> Backend:
     if name == "scripted":
-        return ScriptedBackend({**script(), (AnswerClaim, "keywords"): answer("REFUTES")})
+        parts = script(
+            AnswerClaim=lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
+            JudgeDebate=lambda task, call: answer(task.claim.labels.names[-1]),
+        )
+        return ScriptedBackend(parts)
     backend: Backend = backends[name]()
     return backend
 
@@ -52,8 +55,7 @@ async def test_a_method_reaches_a_verdict_and_replays(method: str, profile: str,
         verdicts = await verifier.verify_all(CLAIMS)
     for claim, verdict in zip(CLAIMS, verdicts, strict=True):
         assert verdict.error is None
-        if backend != "scripted":
-            assert verdict.label in claim.labels.names
+        assert verdict.label in claim.labels.names
         assert all(quote.start >= 0 for quote in verdict.quotes if quote.found)
     seen: list[Any] = []
     again = await replay(folder, listeners=[seen.append], backend=made(backend))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage, Quote
+from redargue.evidence import Passage, Quote, timeless
 from redargue.verdicts import Score, Verdict
 
 
@@ -181,17 +181,10 @@ def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
 
     Two runs are the same run where their canonical events are equal.
     """
-    rows = [_timeless(each.model_dump(mode="json", exclude={"seq", "at"})) for each in events]
+    rows = [timeless(each.model_dump(mode="json", exclude={"seq", "at"})) for each in events]
 
     def lane(row: dict[str, Any]) -> tuple[int, int, str, str, str]:
         metric = row["score"]["metric"] if row["kind"] == "scored" else ""
         return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
 
     return sorted(rows, key=lane)
-
-
-def _timeless(value: Any) -> Any:
-    """JSON without the moments at which passages were retrieved."""
-    if isinstance(value, dict):
-        return {name: _timeless(each) for name, each in value.items() if name != "retrieved"}
-    return [_timeless(each) for each in value] if isinstance(value, list) else value

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from redargue.claims import Frozen
 
@@ -35,6 +36,13 @@ class Source(Frozen):
     published: str = ""
     retrieved: datetime | None = None
     tool: str = ""
+
+
+def timeless(value: Any) -> Any:
+    """JSON without the moments at which passages were retrieved: what was found does not change with the clock."""
+    if isinstance(value, dict):
+        return {name: timeless(each) for name, each in value.items() if name != "retrieved"}
+    return [timeless(each) for each in value] if isinstance(value, list) else value
 
 
 class Passage(Source):

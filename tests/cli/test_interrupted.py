@@ -22,7 +22,18 @@ DEADLINE = 120.0
 def command(tmp_path: Path) -> list[str]:
     claims = tmp_path / "claims.txt"
     claims.write_text("".join(f"{number}: {line}\n" for number, line in enumerate(CLAIMS.splitlines())))
-    return [sys.executable, "-m", "redargue.cli.app", "check", str(claims), "--store", "starter", "-q", "--json", "--run"]
+    return [
+        sys.executable,
+        "-m",
+        "redargue.cli.app",
+        "check",
+        str(claims),
+        "--store",
+        "starter",
+        "-q",
+        "--json",
+        "--run",
+    ]
 
 
 def begun(command: list[str], run: Path, lines: int) -> subprocess.Popen[bytes]:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import click
 import typer
 
 from redargue.cli import check, corpus, doctor, listing, replay
 from redargue.errors import RedargueError
 from redargue.settings import read_config
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,22 +49,15 @@ def run(arguments: list[str]) -> int:
     """
     command = typer.main.get_command(app)
     try:
-        code = command.main(arguments, prog_name="redargue", standalone_mode=False, default_map=read_config())
+        command.main(arguments, prog_name="redargue", default_map=read_config())
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else 0
     except RedargueError as error:
         if "--debug" in arguments:
             raise
         print(f"redargue: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code
-    except click.exceptions.Abort:
-        print("redargue: interrupted; a check goes on with the same --run", file=sys.stderr)  # noqa: T201
-        return INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except BrokenPipeError:  # the reader of stdout went away, as `head` does
-        sys.stdout = None
-        return 0
-    return code if isinstance(code, int) else 0
+    return 0
 
 
 if __name__ == "__main__":

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from redargue.claims import Claim
     from redargue.verdicts import Verdict
+
+INTERRUPTED = 130
 
 
 def check(
@@ -52,8 +56,6 @@ def check(
     ] = None,
 ) -> None:
     """Verifies a claim, or each claim of a file, and prints verdict, quotations, gaps and cost."""
-    import asyncio
-
     from redargue.api import Verifier, new_run_folder
     from redargue.claims import label_sets
     from redargue.cli import show
@@ -81,19 +83,31 @@ def check(
         ) as verifier,
         Viewer(verifier, claims, at_once=at_once, quiet=quiet) as viewer,
     ):
-        verdicts = asyncio.run(
+        verdicts = _uninterrupted(
+            folder,
             verifier.verify_all(
                 claims,
                 at_once=at_once,
                 listeners=[viewer.see],
                 done=lambda item, verdict: show.line(verdict) if jsonl else None,
-            )
+            ),
         )
     if json:
         show.whole(verdicts)
     elif not jsonl:
         show.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate))
+
+
+def _uninterrupted(folder: Path, work: Coroutine[Any, Any, list[Verdict]]) -> list[Verdict]:
+    """The work's result; Ctrl-C becomes exit 130 and the line that goes on."""
+    import asyncio
+
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; the same command with --run {folder} goes on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def read_claims(given: str, labels: Any) -> list[Claim]:
@@ -176,7 +190,8 @@ def _gate(fail_on: list[str], min_supported: float | None) -> tuple[frozenset[st
 
     for name in fail_on:
         if name not in list(Meaning):
-            raise UsageError(f"no verdict means {name!r}", where="--fail-on", hint=did_you_mean(name, [*Meaning]))
+            known = [each.value for each in Meaning]
+            raise UsageError(f"no verdict means {name!r}", where="--fail-on", hint=did_you_mean(name, known))
     return frozenset(fail_on), min_supported
 
 

@@ -85,12 +85,11 @@ def _backend() -> str:
     from redargue.errors import UsageError
 
     entailment = EmbeddedBackend().entailment
-    true, false = entailment.read(
-        [("The cat is asleep.", "The cat sleeps."), ("The cat is asleep.", "The cat is awake.")]
-    )
+    evidence = ("The tower was built in 1871.", "The tower was built in 1950.")
+    true, false = entailment.read([(evidence[0], each) for each in evidence])
     if true.supports < true.refutes or false.refutes < false.supports:
-        raise UsageError("the entailment model cannot tell 'asleep' from 'awake'", hint="reinstall redargue")
-    return "tells 'asleep' from 'awake'"
+        raise UsageError("the entailment model cannot tell 1871 from 1950", hint="reinstall redargue")
+    return "tells 1871 from 1950"
 
 
 def _corpus() -> str:

@@ -362,7 +362,8 @@ def _default(value: float | None, other: float) -> float:
 def _distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
     """Each span once, in a fixed order: found ones first, then by side and agent."""
     order = sorted(quotes, key=lambda q: (not q.found, q.side, q.agent == "judge", q.agent, q.passage, q.start, q.text))
-    seen: dict[tuple[str, int, int, str], Quote] = {}
-    for quote in order:
-        seen.setdefault((quote.passage, quote.start, quote.end, quote.text), quote)
+    seen: dict[tuple[str, str], Quote] = {}
+    for quote in order:  # two tools may cut the same sentence out of one document in two passages
+        document = (quote.source.document if quote.source else "") or quote.passage
+        seen.setdefault((document, quote.text), quote)
     return tuple(seen.values())

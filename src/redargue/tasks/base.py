@@ -7,9 +7,11 @@ performs it, so that a language model, an entailment model and a test's script c
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from redargue.claims import Frozen
+from redargue.evidence import timeless
 
 Profile = Literal["paper", "hardened"]
 
@@ -58,9 +60,9 @@ class Task(Frozen, Generic[Out]):
 
     @property
     def fingerprint(self) -> str:
-        """sha256 over the type, the words and every field: two tasks with one fingerprint are one question."""
+        """sha256 over type, words and every field but times: two tasks with one fingerprint are one question."""
         digest = hashlib.sha256()
-        for part in (type(self).__qualname__, self.instruction(), self.model_dump_json()):
+        for part in (type(self).__qualname__, self.instruction(), json.dumps(timeless(self.model_dump(mode="json")))):
             digest.update(part.encode())
             digest.update(b"\0")
         return digest.hexdigest()
