@@ -12,8 +12,8 @@ test: $(STAMP)
 	$(BIN)/python -m pytest
 
 check: $(STAMP)
-	$(BIN)/ruff format --check src tests benchmarks training
-	$(BIN)/ruff check src tests benchmarks training
+	$(BIN)/ruff format --check src tests benchmarks training examples
+	$(BIN)/ruff check src tests benchmarks training examples
 	$(BIN)/mypy
 
 bench: $(STAMP)

@@ -1,6 +1,6 @@
 """Fine-tunes MiniLM-L6 into a three-way entailment cross-encoder: (claim, evidence) → SUPPORTS, REFUTES, NEI.
 
-Run through ``make -C training entailment``: the Makefile sets the allocator's variables, which must stand before the
+Run through ``make -C training``: the Makefile sets the allocator's variables, which must stand before the
 process starts (without them training is two to five times slower). Attention is eager and dropout 0 because, in bf16
 on a CPU, both cost more than the matrix products.
 """

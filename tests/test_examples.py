@@ -1,0 +1,43 @@
+"""What the README shows works, and tests reach no network."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import socket
+from pathlib import Path
+
+import pytest
+
+import redargue
+from redargue.claims import FEVER
+from redargue.tasks.answering import AnswerClaim
+from support.debates import ShelfTool, answer
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_readmes_method_is_the_examples_and_it_runs() -> None:
+    source = (ROOT / "examples" / "one_question.py").read_text(encoding="utf-8")
+    shown = source[source.index("@methods.register") : source.index("\n\nif __name__")].rstrip()
+    assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
+    runpy.run_path(str(ROOT / "examples" / "one_question.py"))
+    backend = redargue.ScriptedBackend({AnswerClaim: answer("SUPPORTS")})
+    verdict = redargue.verify_sync(
+        "Bees are insects.", method="one-question", backend=backend, evidence={"corpus": ShelfTool("corpus")}
+    )
+    assert verdict.label == "SUPPORTS"
+
+
+def test_the_example_claims_are_about_articles_that_come_along() -> None:
+    articles = ROOT / "src" / "redargue" / "corpus" / "starter"
+    titles = {path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in articles.glob("*.md")}
+    rows = [json.loads(line) for line in (ROOT / "examples" / "claims.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 50
+    assert {row["label"] for row in rows} == set(FEVER.names)
+    assert all(set(row["titles"]) <= titles for row in rows)
+
+
+def test_a_test_that_reaches_out_fails() -> None:
+    with socket.socket() as reaching, pytest.raises(AssertionError, match="tests have no network"):
+        reaching.connect(("192.0.2.1", 80))
