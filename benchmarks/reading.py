@@ -19,7 +19,6 @@ from redargue.backends.reading import Reading, Weights
 from redargue.claims import FEVER, Meaning
 from redargue.corpus.index import open_corpus
 
-REPORTED = 300
 CODES = {name: code for code, name in enumerate(FEVER.names)}
 
 
@@ -28,7 +27,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks reading", description=__doc__)
     parser.add_argument("--limit", type=int, default=500)
     given = parser.parse_args(arguments)
-    chosen = pool.claims("even", REPORTED + given.limit)[REPORTED:]
+    chosen = pool.claims("even", pool.REPORTED + given.limit)[pool.REPORTED :]
     readings = read(chosen)
     gold = np.array([CODES[row["label"]] for row in chosen])
     table = []

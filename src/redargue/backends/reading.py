@@ -34,10 +34,10 @@ class Weights(NamedTuple):
         refute: likewise against it.
     """
 
-    far: float = 0.3
-    near: float = 0.6
-    support: float = 0.5
-    refute: float = 0.5
+    far: float = 0.2
+    near: float = 0.5
+    support: float = 0.45
+    refute: float = 0.6
 
 
 WEIGHTS = Weights()
