@@ -86,6 +86,12 @@ def test_what_is_no_claim_is_refused(text: str) -> None:
         Claim(text=text)
 
 
+def test_more_options_than_labels_are_refused() -> None:
+    assert Claim(text="Which?", options=("x", "y"), labels=OPTIONS).options == ("x", "y")
+    with pytest.raises(ValidationError, match="6 options, but 'options' has 5 labels"):
+        Claim(text="Which?", options=tuple("uvwxyz"), labels=OPTIONS)
+
+
 def test_a_claim_is_frozen_and_takes_no_other_fields() -> None:
     claim = Claim(text="  Water is wet.  ")
     assert claim.text == "Water is wet."

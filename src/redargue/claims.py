@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 from functools import cached_property
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from redargue.errors import UsageError
 from redargue.registry import Registry
@@ -208,6 +208,14 @@ class Claim(Frozen):
         if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
             raise ValueError(f"control character {control.group()!r} at position {control.start()}")
         return text
+
+    @model_validator(mode="after")
+    def _answerable(self) -> Claim:
+        if len(self.options) > len(self.labels.labels) and self.options:
+            raise ValueError(
+                f"{len(self.options)} options, but {self.labels.name!r} has {len(self.labels.labels)} labels"
+            )
+        return self
 
 
 MAX_CLAIM = 20_000

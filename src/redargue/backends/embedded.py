@@ -14,7 +14,7 @@ from functools import cache, cached_property, singledispatch
 from typing import cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
-from redargue.backends.reading import Reader, Reading, sentences
+from redargue.backends.reading import Reader, Reading, Window, sentences
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import BadReply, CannotPlay
 from redargue.evidence import Passage
@@ -192,12 +192,14 @@ def _say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: Em
     meaning = labels.meaning(label)
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
-    quotes = [
-        f'"{" ".join(each.quote.split())}"' + (f" ({each.passage.title})" if each.passage.title else "")
-        for each in best
-    ]
-    text = "\n".join([*quotes, opening + claim.text, f"**{label}**"])
+    text = "\n".join([*map(_cite, best), opening + " ".join(claim.text.split()), f"**{label}**"])
     return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
+
+
+def _cite(window: Window) -> str:
+    """A quotation and its source on one line, which nothing in either can break out of."""
+    title = " ".join(window.passage.title.replace('"', "'").split())
+    return f'"{" ".join(window.quote.split())}"' + (f" ({title})" if title else "")
 
 
 def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
@@ -208,7 +210,7 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) 
     place = max(range(len(readings)), key=lambda i: readings[i].strongest(Meaning.SUPPORTED))
     best = readings[place].best(Meaning.SUPPORTED, 1)
     text = "\n".join(
-        [*(f'"{each.quote}"' for each in best), CORRECT + claim.options[place], f"**{claim.labels.names[place]}**"]
+        [*map(_cite, best), CORRECT + " ".join(claim.options[place].split()), f"**{claim.labels.names[place]}**"]
     )
     return Answer(text=text, label=claim.labels.names[place], quotes=tuple(each.quote for each in best))
 
@@ -286,8 +288,10 @@ def _compare(task: CompareTexts, mind: EmbeddedBackend) -> Similarities:
     return Similarities(values=tuple(round(max(-1.0, min(1.0, each)), 6) for each in cosines))
 
 
-def _quotations(text: str) -> list[str]:
-    return re.findall(r'"(.+?)"(?= \(|\s*$)', text)
+def _quotations(line: str) -> list[str]:
+    """What a line quotes: the whole of it where it is one quotation with its source, as this backend writes them."""
+    whole = re.fullmatch(r'"(.+)"(?: \([^"]*\))?', line.strip())
+    return [whole.group(1)] if whole else re.findall(r'"([^"]+)"', line)
 
 
 def quoted(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:

@@ -30,9 +30,9 @@ class ScriptedBackend:
     identity = "scripted"
     stability = PAPER_STABILITY
 
-    def __init__(self, script: Mapping[Any, Line | Sequence[Line]]) -> None:
+    def __init__(self, script: Mapping[Any, Line | Sequence[Line]] | None = None) -> None:
         self._script = {
-            part: list(lines) if isinstance(lines, list | tuple) else lines for part, lines in script.items()
+            part: list(lines) if isinstance(lines, list | tuple) else lines for part, lines in (script or {}).items()
         }
         self._used: set[Part] = set()
         self.calls: list[tuple[AnyTask, Call]] = []

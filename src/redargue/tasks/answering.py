@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
 from redargue.tasks.querying import OtherAnswer, others
 
 
@@ -38,22 +38,21 @@ def label_rules(labels: LabelSet) -> str:
     return "\n".join([*rules, f"Your final answer ({every}) must stand on the last line only, after your reasoning."])
 
 
-def claim_lines(claim: Claim) -> str:
+def claim_lines(claim: Claim, profile: Profile) -> str:
     """The claim with its options and context as they stand in a prompt."""
     options = "\n".join(f"{label}) {text}" for label, text in zip(claim.labels.names, claim.options, strict=False))
-    return lines(f"Claim: {claim.text}", options, f"Context: {claim.context}" if claim.context else None)
+    context = f"Context: {data(claim.context, profile)}" if claim.context else None
+    return lines(f"Claim: {claim.text}", options, context)
 
 
-def documents(passages: tuple[Passage, ...], profile: str) -> str:
+def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
     """The documents as they stand in a prompt; says so where there are none."""
     if not passages:
         return "(no document was found)"
-    shown = "paper" if profile == "paper" else "hardened"
-    if shown == "paper":
+    if profile == "paper":
         return "\n".join(passage.text for passage in passages)
-    return "\n".join(
-        f"[{i}] {passage.title}\n{data(passage.text, 'hardened')}" for i, passage in enumerate(passages, 1)
-    )
+    shown = (data(lines(passage.title, passage.text), profile) for passage in passages)  # a title is a stranger's, too
+    return "\n".join(f"[{number}]\n{text}" for number, text in enumerate(shown, 1))
 
 
 class AnswerClaim(Task[Answer]):
@@ -82,7 +81,7 @@ class AnswerClaim(Task[Answer]):
             )
             if self.profile == "hardened" and self.has_tool
             else None,
-            claim_lines(self.claim),
+            claim_lines(self.claim, self.profile),
             f"Other debaters' answer: {others(self.others, self.profile)}" if self.others else None,
             f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
         )

@@ -79,7 +79,7 @@ class JudgeDebate(Task[Answer]):
             "Debate history:",
             *(self._turn(turn) for turn in self.history),
             *means,
-            claim_lines(self.claim),
+            claim_lines(self.claim, self.profile),
         )
 
     def _turn(self, turn: Turn) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
 
 LONGEST_QUERY = 300
 
@@ -29,9 +29,9 @@ class OtherAnswer(Frozen):
     text: str
 
 
-def others(answers: tuple[OtherAnswer, ...], profile: str) -> str:
+def others(answers: tuple[OtherAnswer, ...], profile: Profile) -> str:
     """Other debaters' answers as they stand in a prompt; with names where there are several."""
-    texts = [data(each.text, "paper" if profile == "paper" else "hardened") for each in answers]
+    texts = [data(each.text, profile) for each in answers]
     if len(answers) == 1:
         return texts[0]
     return "\n".join(f"[{each.agent}]\n{text}" for each, text in zip(answers, texts, strict=True))
