@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+import redargue
 from redargue.claims import (
     AVERITEC,
     FEVER,
@@ -80,10 +81,18 @@ def test_an_unknown_label_set_is_answered_with_near_names() -> None:
         label_sets["averitek"]
 
 
-@pytest.mark.parametrize("text", ["", "  ", "?!", "a\x00b", "\x1b[31mred", "x" * (MAX_CLAIM + 1)])
+@pytest.mark.parametrize("text", ["", "  ", "?!", "a\x00b", "\x1b[31mred", "x" * (MAX_CLAIM + 1), "caf\udce9"])
 def test_what_is_no_claim_is_refused(text: str) -> None:
     with pytest.raises(ValidationError):
         Claim(text=text)
+
+
+def test_contexts_and_options_are_checked_too() -> None:
+    for fields in ({"context": "\x1b[31m"}, {"options": ("a", "\ud800"), "labels": OPTIONS}):
+        with pytest.raises(ValidationError):
+            Claim(text="Which?", **fields)
+    with pytest.raises(UsageError, match="this is no claim"):
+        redargue.verify_sync("")
 
 
 def test_more_options_than_labels_are_refused() -> None:

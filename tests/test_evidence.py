@@ -106,6 +106,11 @@ def test_marks_of_page_and_tokeniser_are_repaired(quote: str, text: str) -> None
     assert status(quote, text) is not QuoteStatus.NOT_FOUND
 
 
+@pytest.mark.parametrize("text", ["Was it late? No. The tower is old.", "There was nothing: The tower is old."])
+def test_a_negation_of_the_sentence_before_belongs_to_that_sentence(text: str) -> None:
+    assert status("The tower is old.", text) is QuoteStatus.VERIFIED
+
+
 def test_a_verbatim_passage_goes_before_a_repaired_one() -> None:
     loose = Passage(text="He said “no” then.", title="loose")
     exact = Passage(text='He said "no" then.', title="exact")

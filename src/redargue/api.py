@@ -12,13 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pydantic import ValidationError
+
 from redargue.backends import embedded, scripted  # noqa: F401  (each registers its backend)
 from redargue.backends.base import Backend, Stability, backends, require
 from redargue.backends.replay import ReplayBackend
 from redargue.claims import Claim
 from redargue.corpus.index import Corpus, default_store, open_corpus
 from redargue.corpus.shipped import open_starter
-from redargue.errors import RecordError, RedargueError
+from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.evidence import Passage
 from redargue.ledger.budget import Budget
@@ -81,7 +83,10 @@ class Verifier:
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
         self.tools = self._tools(dict(evidence or {}), store)
+        self.claims = tuple(claims)
         self.record = Record(folder, self._about(claims)) if folder else None
+        if self.record:  # what finished claims cost was spent from the same budget
+            self.budget.recall(sum(verdict.usage.calls for verdict in self.record.finished()))
 
     def _tools(self, given: dict[str, Tool], store: str | Path | None) -> dict[str, Tool]:
         for name in self.method.tools():
@@ -103,7 +108,8 @@ class Verifier:
             "identity": self.backend.identity,
             "stability": list(self.backend.stability),
             "tools": {
-                name: {"about": tool.about, "revision": tool.revision} for name, tool in sorted(self.tools.items())
+                name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
+                for name, tool in sorted(self.tools.items())
             },
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
@@ -117,8 +123,14 @@ class Verifier:
             item: its place in the run, from 0; a claim whose verdict is recorded is not verified again.
             listeners: called with every event.
         """
-        if self.record and self.record.mode == "record" and (known := self.record.verdict(item)):
-            return known
+        if self.record and self.record.mode == "record":
+            if item >= len(self.claims) or self.claims[item] != claim:
+                raise UsageError(
+                    f"claim {item} of this run is not {claim.text[:60]!r}",
+                    hint="a recorded run is made for its claims: Verifier(folder=…, claims=[…])",
+                )
+            if known := self.record.verdict(item):
+                return known
         run = Run(
             self.backend,
             self.tools,
@@ -141,13 +153,17 @@ class Verifier:
             raise  # the record itself is unfit: nothing that it says of this claim can be kept
         except RedargueError as error:
             verdict = Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+        meaning = verdict.meaning
+        if meaning is None and verdict.label in claim.labels.names:
+            meaning = claim.labels.meaning(str(verdict.label))
         verdict = verdict.model_copy(
             update={
+                "meaning": meaning,
                 "method": self.method.name,
                 "profile": self.profile,
                 "backend": self.backend.name,
                 "usage": run.usage,
-                "run": str(self.record.folder.name) if self.record else "",
+                "run": self.record.id if self.record else "",
             }
         )
         run.emit(ClaimEnded(verdict=verdict))
@@ -208,6 +224,20 @@ def _open(store: str | Path | None) -> Corpus:
     return open_corpus(store or default_store())
 
 
+def _checked(claim: str | Claim) -> Claim:
+    """The claim as data.
+
+    Raises:
+        UsageError: the text is no claim.
+    """
+    if isinstance(claim, Claim):
+        return claim
+    try:
+        return Claim(text=claim)
+    except ValidationError as error:
+        raise UsageError(f"this is no claim: {error.errors()[0]['msg']}") from error
+
+
 async def verify(claim: str | Claim, **options: Any) -> Verdict:
     """Verifies one claim.
 
@@ -221,7 +251,7 @@ async def verify(claim: str | Claim, **options: Any) -> Verdict:
     Raises:
         UsageError, CorpusError, RecordError: nothing could be started.
     """
-    checked = claim if isinstance(claim, Claim) else Claim(text=claim)
+    checked = _checked(claim)
     with Verifier(**{**options, "claims": [checked]}) as verifier:
         return await verifier.verify(checked)
 
@@ -237,7 +267,7 @@ async def watch(claim: str | Claim, **options: Any) -> AsyncIterator[AsyncIterat
 
     ``async with watch("…") as events: async for event in events: …``; the last event carries the verdict.
     """
-    checked = claim if isinstance(claim, Claim) else Claim(text=claim)
+    checked = _checked(claim)
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def work() -> None:
@@ -287,7 +317,9 @@ async def replay(
     method = configure(about["method"], about["profile"], about["settings"])
     inner = backend or backends[about["backend"]]()
     stand_in = ReplayBackend(inner, about["identity"], Stability(*about["stability"]))
-    evidence = {name: _RecordedTool(name, each["about"], each["revision"]) for name, each in about["tools"].items()}
+    evidence = {
+        name: _RecordedTool(each["name"], each["about"], each["revision"]) for name, each in about["tools"].items()
+    }
     recorded, verdicts = record.verdicts(), []
     for item, row in enumerate(about["claims"]):
         if items is not None and item not in items:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -199,15 +200,20 @@ class Claim(Frozen):
 
     @field_validator("text")
     @classmethod
-    def _readable(cls, text: str) -> str:
+    def _checkable(cls, text: str) -> str:
         text = text.strip()
         if not re.search(r"\w", text):
             raise ValueError(f"{text!r} holds no word to check")
         if len(text) > MAX_CLAIM:
             raise ValueError(f"a claim of {len(text):,} characters; the limit is {MAX_CLAIM:,}")
-        if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
-            raise ValueError(f"control character {control.group()!r} at position {control.start()}")
-        return text
+        return _readable(text)
+
+    @field_validator("context", "options")
+    @classmethod
+    def _all_readable(cls, given: Any) -> Any:
+        for text in (given,) if isinstance(given, str) else given:
+            _readable(text)
+        return given
 
     @model_validator(mode="after")
     def _answerable(self) -> Claim:
@@ -216,6 +222,14 @@ class Claim(Frozen):
                 f"{len(self.options)} options, but {self.labels.name!r} has {len(self.labels.labels)} labels"
             )
         return self
+
+
+def _readable(text: str) -> str:
+    if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
+        raise ValueError(f"control character {control.group()!r} at position {control.start()}")
+    if broken := re.search(r"[\ud800-\udfff]", text):
+        raise ValueError(f"no text, but a byte that is not UTF-8, at position {broken.start()}")
+    return text
 
 
 MAX_CLAIM = 20_000

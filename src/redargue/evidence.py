@@ -240,7 +240,7 @@ def _spellings(needle: str) -> tuple[str, ...]:
 
 def _drops_negation(before: str) -> bool:
     """Whether the word right before a quotation negates what it says."""
-    word = re.search(r"([\w']+)\W?$", before)
+    word = re.search(r"([\w']+)[ \"'(\[]*$", before)
     return word is not None and (word.group(1).lower() in _NEGATIONS or word.group(1).lower().endswith("n't"))
 
 

@@ -21,6 +21,10 @@ def read_config(folder: Path | None = None) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{str(path)!r} is not TOML: {error}") from error
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"{str(path)!r} cannot be read as TOML: {error}") from error
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise UsageError(f"{name!r} in {str(path)!r} is no table", hint=f"write options under a command: [{name}]")
+    return tables

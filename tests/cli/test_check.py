@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -85,6 +86,8 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", TRUE, "--fail-on", "refutes"], "did you mean 'refuted'"),
         (["check", "missing.txt"], "no file 'missing.txt'"),
         (["check", "?!"], "holds no word"),
+        (["check", "caf\udce9 is good"], "not UTF-8"),
+        (["check", TRUE, "--set", "profile=paper", "--store", "starter"], "the profile is no setting"),
         (["replay", "nowhere"], "holds no run"),
         (["chekc"], "chekc"),
         (["check", TRUE, "--no-such-option"], "--no-such-option"),
@@ -128,6 +131,20 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
         read_claims(str(file), FEVER)
 
 
+def test_lines_end_at_line_breaks_only_and_stdin_takes_both_forms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "claims.jsonl"
+    file.write_text('{"claim": "A\u2028b c."}\r\n', encoding="utf-8", newline="")
+    assert [claim.text for claim in read_claims(str(file), FEVER)] == ["A\u2028b c."]
+    given = b'{"claim": "A b."}\nC d.\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+    assert [claim.text for claim in read_claims("-", FEVER)] == ["A b.", "C d."]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9 b\n")))
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_claims("-", FEVER)
+
+
 def test_settings_are_read_as_json_or_as_text() -> None:
     given = ["rounds=2", "order=sequential", "judge-scores=false", 'debaters=["corpus", "none"]']
     assert read_settings(given) == {
@@ -148,7 +165,7 @@ def test_the_settings_file_gives_defaults_and_flags_win(tmp_path: Path, capfd: p
     assert err == ""
     Path("redargue.toml").write_text("[check\n")
     assert run(["check", TRUE]) == 2
-    assert "not TOML" in capfd.readouterr().err
+    assert "cannot be read as TOML" in capfd.readouterr().err
 
 
 def test_the_published_schema_is_the_one_that_is_printed() -> None:

@@ -15,7 +15,7 @@ from redargue.api import Verifier, replay
 from redargue.backends.base import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
-from redargue.errors import BudgetReached, RecordError, ReplayMiss, UnknownName
+from redargue.errors import BudgetReached, RecordError, ReplayMiss, UnknownName, UsageError
 from redargue.events import canonical
 from redargue.ledger.budget import Budget
 from redargue.ledger.record import Record, read_events
@@ -178,6 +178,27 @@ async def test_each_part_of_a_calls_key_matters(tmp_path: Path) -> None:
         assert await misses(twice, task)  # asked a second time on purpose: another question
 
 
+async def test_a_recorded_run_verifies_its_own_claims_only(tmp_path: Path) -> None:
+    with verifier(tmp_path) as each:
+        await each.verify(CLAIMS[0], item=0)
+        for claim, item in ((CLAIMS[1], 0), (CLAIMS[0], 99)):
+            with pytest.raises(UsageError, match="of this run is not"):
+                await each.verify(claim, item=item)
+
+
+async def test_a_moved_run_replays_under_its_old_name(tmp_path: Path) -> None:
+    whole = await undisturbed(tmp_path / "old")
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert await replay(tmp_path / "new", backend=ScriptedBackend({})) == whole
+    assert whole[0].run == "old"
+
+
+async def test_what_cannot_be_a_run_folder_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecordError, match="cannot be a run folder"):
+        verifier(tmp_path / "file")
+
+
 async def test_two_processes_cannot_write_one_folder(tmp_path: Path) -> None:
     with verifier(tmp_path), pytest.raises(RecordError, match="another process"):
         verifier(tmp_path)
@@ -187,7 +208,10 @@ async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="holds no run"):
         await replay(tmp_path / "nothing")
     (tmp_path / "run.json").write_text("[]")
-    with pytest.raises(RecordError, match="not a JSON object"):
+    with pytest.raises(RecordError, match="not a run's description"):
+        await replay(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(RecordError, match="not a run's description"):
         await replay(tmp_path)
 
 
@@ -199,9 +223,7 @@ async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_t
     assert all(verdict.label is None for verdict in verdicts[1:])
     with verifier(tmp_path, budget=Budget(31 * len(CLAIMS))) as each:
         assert all(verdict.error is None for verdict in await each.verify_all(CLAIMS, at_once=3))
-        assert each.budget.spent == 31 * (
-            len(CLAIMS) - 1
-        )  # the first claim's verdict was there; nothing was asked for it
+        assert each.budget.spent == 31 * len(CLAIMS)  # the first claim's calls were paid for from it before
 
 
 async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import cast
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.backends.reading import Reader, Reading, Window, sentences
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.errors import BadReply, CannotPlay
+from redargue.errors import CannotPlay
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder
 from redargue.models.entailment import CrossEncoder
@@ -74,7 +74,6 @@ class EmbeddedBackend:
 
         Raises:
             CannotPlay: the claim's label set is free text.
-            BadReply: the answer has no label in the claim's set.
         """
         call.reserve()
         counted: list[int] = []
@@ -187,12 +186,11 @@ def _say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: Em
     if labels.labels[0].meaning is Meaning.OPTION:
         return _choose(claim, passages, mind)
     label = reading.label(labels)
-    if label is None:
-        raise BadReply(f"no label of {labels.name!r} says what was read", raw=str(len(reading.windows)))
-    meaning = labels.meaning(label)
+    meaning = labels.meaning(label) if label else Meaning.NOT_ENOUGH
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
-    text = "\n".join([*map(_cite, best), opening + " ".join(claim.text.split()), f"**{label}**"])
+    last = (f"**{label}**",) if label else ()
+    text = "\n".join([*map(_cite, best), opening + " ".join(claim.text.split()), *last])
     return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
 
 
@@ -207,12 +205,14 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) 
     if not claim.options:
         raise CannotPlay("the claim has option labels and no options", hint="give the options' texts")
     readings = [mind.reader.read(f"{claim.text} {option}", passages) for option in claim.options]
-    place = max(range(len(readings)), key=lambda i: readings[i].strongest(Meaning.SUPPORTED))
-    best = readings[place].best(Meaning.SUPPORTED, 1)
-    text = "\n".join(
-        [*map(_cite, best), CORRECT + " ".join(claim.options[place].split()), f"**{claim.labels.names[place]}**"]
-    )
-    return Answer(text=text, label=claim.labels.names[place], quotes=tuple(each.quote for each in best))
+    strengths = [reading.strongest(Meaning.SUPPORTED) for reading in readings]
+    place = max(range(len(readings)), key=lambda i: strengths[i])
+    if not strengths[place]:
+        return Answer(text=OPEN + " ".join(claim.text.split()), label=None)
+    best, label = readings[place].best(Meaning.SUPPORTED, 1), claim.labels.names[place]
+    option = " ".join(claim.options[place].split())
+    text = "\n".join([*map(_cite, best), CORRECT + option, f"**{label}**"])
+    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
 
 
 @play.register

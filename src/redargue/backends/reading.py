@@ -87,16 +87,17 @@ class Reading:
         return tuple({each.quote: each for each in reversed(order)}.values())[::-1][:count]
 
     def label(self, labels: LabelSet, weights: Weights = WEIGHTS) -> str | None:
-        """The stronger side's label where it is above its threshold, else not enough; None where the set has neither.
+        """The stronger side's label where it is above its threshold, else not enough.
 
-        Where both sides are above theirs and the set has a label for conflict, that one.
+        None where neither is and the set has no label for that: nothing is guessed. Where both are above and the set
+        has a label for conflict, that one.
         """
         support = self.strongest(Meaning.SUPPORTED, weights) / weights.support
         refute = self.strongest(Meaning.REFUTED, weights) / weights.refute
         conflict, undecided = labels.named(Meaning.CONFLICTING), labels.named(Meaning.NOT_ENOUGH)
         if conflict and min(support, refute) > 1:
             return conflict
-        if undecided and max(support, refute) <= 1:
+        if max(support, refute) <= 1:
             return undecided
         return labels.named(Meaning.SUPPORTED if support >= refute else Meaning.REFUTED)
 

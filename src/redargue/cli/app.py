@@ -6,12 +6,14 @@ configuration, 3 finished with item errors, 4 budget reached, 5 provider or netw
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from redargue.cli import check, corpus, doctor, listing, replay
+from redargue.cli.terminal import printable
 from redargue.errors import RedargueError
 from redargue.settings import read_config
 
@@ -53,9 +55,9 @@ def run(arguments: list[str]) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 0
     except RedargueError as error:
-        if "--debug" in arguments:
+        if "--debug" in arguments or os.environ.get("REDARGUE_DEBUG", "") not in ("", "0", "false"):
             raise
-        print(f"redargue: {error}", file=sys.stderr)  # noqa: T201
+        print(printable(f"redargue: {error}"), file=sys.stderr)  # noqa: T201
         return error.exit_code
     return 0
 

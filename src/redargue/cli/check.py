@@ -18,7 +18,10 @@ INTERRUPTED = 130
 
 def check(
     claim: Annotated[
-        str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim; a .txt (one a line) or .jsonl file; -")
+        str,
+        typer.Argument(
+            metavar="CLAIM|FILE|-", help="A claim; a .txt (one a line) or .jsonl file; - for standard input."
+        ),
     ],
     method: Annotated[str, typer.Option(envvar="REDARGUE_METHOD", help="redargue list methods")] = "tool-mad",
     profile: Annotated[str, typer.Option(envvar="REDARGUE_PROFILE", help="paper or hardened")] = "hardened",
@@ -122,25 +125,23 @@ def read_claims(given: str, labels: Any) -> list[Claim]:
     from redargue.errors import UsageError
 
     path = Path(given)
-    if given == "-":
-        rows = [(number, line) for number, line in enumerate(sys.stdin, 1) if line.strip()]
-    elif path.suffix in (".txt", ".jsonl"):
-        if not path.is_file():
-            raise UsageError(f"no file {given!r}", hint="give a file of claims, or the claim itself in quotation marks")
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{given!r} cannot be read: {error}") from error
-        rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    else:
+    if given != "-" and path.suffix not in (".txt", ".jsonl"):
         return [_claim({"claim": given}, labels, "the claim")]
+    if given != "-" and not path.is_file():
+        raise UsageError(f"no file {given!r}", hint="give a file of claims, or the claim itself in quotation marks")
+    try:
+        raw = sys.stdin.buffer.read() if given == "-" else path.read_bytes()
+        text = raw.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{given!r} cannot be read: {error}") from error
+    rows = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not rows:
         raise UsageError(f"{given!r} holds no claim")
     claims = []
     for number, line in rows:
         where = f"{given}, line {number}"
         row: Any = {"claim": line.strip()}
-        if path.suffix == ".jsonl":
+        if path.suffix == ".jsonl" or (given == "-" and line.lstrip().startswith("{")):
             try:
                 row = json.loads(line)
             except ValueError as error:

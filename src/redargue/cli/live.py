@@ -87,7 +87,7 @@ class DebateView:
                     )
                     for each in event.quotes
                 ]
-                return [Text.assemble("says: ", (event.label or "(no label)", "bold")), *quotes]
+                return [Text.assemble("says: ", (printable(event.label or "(no label)"), "bold")), *quotes]
             case Scored():
                 return [Text(f"  {_bar(event.score, self.limits)}")]
         return []
@@ -116,14 +116,14 @@ def describe(event: Event) -> str:
             return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
         case Answered():
             quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
-            return f"round {event.round}, {event.agent} says: {event.label or '(no label)'}{quotes}"
+            return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
         case Scored():
             return f"round {event.round}, {event.agent}: {event.score.metric} {_value(event.score)}"
         case RoundEnded():
             how = "accepted" if event.accepted else "not accepted: " + "; ".join(event.why)
             return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
         case Judged():
-            return f"the judge says: {event.label or '(no label)'}"
+            return f"the judge says: {printable(event.label or '(no label)')}"
         case CallFinished() | EvidenceKept() | ClaimEnded():
             return ""
 

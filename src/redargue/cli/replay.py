@@ -16,6 +16,7 @@ def replay(
     """Runs a recorded run again from its record alone, and says whether it came out as recorded."""
     import asyncio
     import sys
+    from itertools import zip_longest
 
     from rich.console import Console
     from rich.text import Text
@@ -43,7 +44,8 @@ def replay(
     else:
         show.verdicts(verdicts, None)
     if canonical(seen) != canonical(recorded):
-        differing = next(a["kind"] for a, b in zip(canonical(seen), canonical(recorded), strict=False) if a != b)
+        pairs = zip_longest(canonical(seen), canonical(recorded), fillvalue={"kind": "missing"})
+        differing = next(b["kind"] for a, b in pairs if a != b)
         raise RecordError(
             f"the replay differs from the record, first in a {differing!r} event",
             where=str(run),

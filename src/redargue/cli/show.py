@@ -33,13 +33,13 @@ class CheckResult(Frozen):
 
 
 def whole(verdicts: list[Verdict]) -> None:
-    """All verdicts as one JSON object on stdout."""
-    print(CheckResult(verdicts=tuple(verdicts)).model_dump_json(indent=1))  # noqa: T201
+    """All verdicts as one JSON object on stdout, in ASCII: no stranger's character reaches a terminal."""
+    print(json.dumps(CheckResult(verdicts=tuple(verdicts)).model_dump(mode="json"), indent=1))  # noqa: T201
 
 
 def line(verdict: Verdict) -> None:
     """One verdict as one line of JSON on stdout, at once."""
-    print(json.dumps(verdict.model_dump(mode="json"), ensure_ascii=False), flush=True)  # noqa: T201
+    print(json.dumps(verdict.model_dump(mode="json")), flush=True)  # noqa: T201
 
 
 def verdicts(found: list[Verdict], folder: Path | None) -> None:
@@ -74,9 +74,9 @@ def _verdict(console: Console, verdict: Verdict) -> None:
 def _outcome(console: Console, verdict: Verdict) -> None:
     if verdict.error:
         console.print(Text(f"error: {printable(verdict.error.what)}", style="bold red"))
-        console.print(Text(f"→ {verdict.error.hint}") if verdict.error.hint else Text(""))
+        console.print(Text(printable(f"→ {verdict.error.hint}")) if verdict.error.hint else Text(""))
         return
-    label = Text(verdict.label or "no answer could be read", style=STYLES.get(str(verdict.meaning), "bold"))
+    label = Text(printable(verdict.label or "no answer was given"), style=STYLES.get(str(verdict.meaning), "bold"))
     how = {"consensus": "by consensus of the debaters", "judge": "by the judge"}.get(str(verdict.decided_by), "")
     rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}"
     console.print(Text.assemble(label, " ", (how + rounds, "dim")))

@@ -48,7 +48,7 @@ class Budget:
                 )
             self.spent += 1
 
-    def recall(self) -> None:
-        """Counts a call that an earlier attempt at this run has already paid for."""
+    def recall(self, calls: int = 1) -> None:
+        """Counts calls that an earlier attempt at this run has already paid for."""
         with self._lock:
-            self.spent += 1
+            self.spent += calls

@@ -28,6 +28,7 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing
 Mode = Literal["record", "replay"]
+NEEDED = {"method", "profile", "settings", "backend", "identity", "stability", "tools", "seed", "claims"}
 
 
 class Record:
@@ -50,8 +51,14 @@ class Record:
             self.about: Mapping[str, Any] = self._read_about()
             self._load()
             return
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock()
+        except OSError as error:
+            raise RecordError(
+                f"{str(folder)!r} cannot be a run folder: {error.strerror}",
+                hint="give --run another folder, or set REDARGUE_HOME",
+            ) from error
         try:
             if (folder / "run.json").exists():
                 self.about = self._read_about()
@@ -59,12 +66,21 @@ class Record:
                 self._load()
                 self._rewrite()
             else:
-                self.about = about or {}
+                self.about = {"run": folder.name, **(about or {})}
                 _write_whole(folder / "run.json", json.dumps(self.about, indent=1, ensure_ascii=False) + "\n")
             self._log = (folder / "events.jsonl").open("a", encoding="utf-8")
         except BaseException:
             os.close(self._held)
             raise
+
+    @property
+    def id(self) -> str:
+        """The run's name, which it keeps when its folder is moved."""
+        return str(self.about.get("run", self.folder.name))
+
+    def finished(self) -> tuple[Verdict, ...]:
+        """The verdicts that were reached without an error."""
+        return tuple(ended.verdict for ended in self._ended.values() if ended.verdict.error is None)
 
     def recall(self, item: int, key: str) -> Paid | None:
         """The paid answer to that question of that claim, or None."""
@@ -83,8 +99,13 @@ class Record:
         """Appends one event; what was recalled stands in the log already and is not written again."""
         if self.mode == "replay" or (isinstance(event, Paid) and (event.item, event.key) in self._paid):
             return
-        self._log.write(event.model_dump_json() + "\n")
-        self._log.flush()
+        try:
+            self._log.write(event.model_dump_json() + "\n")
+            self._log.flush()
+        except OSError as error:
+            raise RecordError(
+                f"{str(self.folder)!r} cannot be written: {error.strerror}", hint="make room; the same command goes on"
+            ) from error
         if isinstance(event, Paid):
             self._paid[event.item, event.key] = event
         elif isinstance(event, ClaimEnded):
@@ -123,12 +144,12 @@ class Record:
             raise RecordError(f"{str(self.folder)!r} holds no run", hint="a run folder has a run.json") from None
         except (OSError, ValueError) as error:
             raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
-        if not isinstance(about, dict):
-            raise RecordError(f"{str(path)!r} is not a JSON object")
+        if not isinstance(about, dict) or (self.mode == "replay" and not set(about) >= NEEDED):
+            raise RecordError(f"{str(path)!r} is not a run's description", hint="restore it, or run again")
         return about
 
     def _compare(self, wanted: Mapping[str, Any]) -> None:
-        for name in sorted({*wanted, *self.about}):
+        for name in sorted({*wanted, *self.about} - {"run"}):
             if wanted.get(name) != self.about.get(name):
                 old, new = (json.dumps(each.get(name), ensure_ascii=False)[:80] for each in (self.about, wanted))
                 raise RecordError(

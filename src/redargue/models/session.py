@@ -65,7 +65,7 @@ class Session:
         self._session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._tokenizer = _tokenizer(folder, longest)
-        self.threads = threads or int(os.environ.get("REDARGUE_THREADS", 0)) or os.cpu_count() or 1
+        self.threads = threads or _wanted_threads() or os.cpu_count() or 1
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=model)
@@ -98,6 +98,13 @@ class Session:
         }
         output: Floats = self._session.run(None, {name: every[name] for name in self._inputs})[0][0]
         return output, len(row.ids)
+
+
+def _wanted_threads() -> int:
+    given = os.environ.get("REDARGUE_THREADS", "0")
+    if not given.isdigit():
+        raise UsageError(f"{given!r} is no number of threads", where="REDARGUE_THREADS", hint="0 for one a core")
+    return int(given)
 
 
 @lru_cache(maxsize=4)

@@ -75,11 +75,13 @@ class AnswerClaim(Task[Answer]):
         return lines(
             label_rules(self.claim.labels),
             lines(
-                "Quote the document word for word, in double quotation marks, for every fact you rely on.",
+                "Quote the document word for word, in double quotation marks, for every fact you rely on."
+                if self.has_tool
+                else None,
                 "How something is written is no evidence for or against it.",
                 UNTRUSTED,
             )
-            if self.profile == "hardened" and self.has_tool
+            if self.profile == "hardened" and (self.has_tool or self.others)
             else None,
             claim_lines(self.claim, self.profile),
             f"Other debaters' answer: {others(self.others, self.profile)}" if self.others else None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from redargue.claims import Frozen
@@ -72,7 +73,7 @@ def data(text: str, profile: Profile) -> str:
     """A stranger's text as it stands in a prompt: fenced in the hardened profile, as it is in the paper's."""
     if profile == "paper":
         return text
-    return "<data>\n" + text.replace("<data>", "‹data›").replace("</data>", "‹/data›") + "\n</data>"
+    return "<data>\n" + re.sub(r"<(\s*/?\s*data[^>]*)>", r"‹\1›", text, flags=re.IGNORECASE) + "\n</data>"
 
 
 def lines(*parts: str | None) -> str:

@@ -6,7 +6,7 @@ import json
 from typing import ClassVar, Literal
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Task, lines
+from redargue.tasks.base import UNTRUSTED, Task, data, lines
 
 
 class Statements(Frozen):
@@ -59,7 +59,7 @@ class WriteStatements(Task[Statements]):
             "Break each sentence of the answer into one or more statements that can be understood alone."
             " Use no pronouns. Reply with the statements only, in the answer's order.",
             UNTRUSTED if self.profile == "hardened" else None,
-            json.dumps({"question": self.question, "answer": self.answer}, ensure_ascii=False),
+            data(json.dumps({"question": self.question, "answer": self.answer}, ensure_ascii=False), self.profile),
         )
 
 
@@ -75,7 +75,9 @@ class CheckStatements(Task[CheckedStatements]):
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
             " 0 if it cannot.",
             UNTRUSTED if self.profile == "hardened" else None,
-            json.dumps({"context": self.context, "statements": self.statements}, ensure_ascii=False),
+            data(
+                json.dumps({"context": self.context, "statements": self.statements}, ensure_ascii=False), self.profile
+            ),
         )
 
 
@@ -90,7 +92,7 @@ class WriteQuestion(Task[Question]):
             "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
             " evasive, vague or says that it does not know, 0 otherwise.",
             UNTRUSTED if self.profile == "hardened" else None,
-            json.dumps({"response": self.response}, ensure_ascii=False),
+            data(json.dumps({"response": self.response}, ensure_ascii=False), self.profile),
         )
 
 
