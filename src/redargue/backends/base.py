@@ -69,7 +69,6 @@ class Reply(Generic[A]):
     outputs: tuple[Output[A], ...]
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    notes: dict[str, Any] = field(default_factory=dict)
 
 
 class Stability(NamedTuple):
