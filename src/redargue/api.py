@@ -84,7 +84,12 @@ class Verifier:
         self.corpus: Corpus | None = None
         self.tools = self._tools(dict(evidence or {}), store)
         self.claims = tuple(claims)
-        self.record = Record(folder, self._about(claims)) if folder else None
+        try:
+            self.record = Record(folder, self._about(claims)) if folder else None
+        except RedargueError:
+            if self.corpus:
+                self.corpus.close()
+            raise
         if self.record:  # what finished claims cost was spent from the same budget
             self.budget.recall(sum(verdict.usage.calls for verdict in self.record.finished()))
 

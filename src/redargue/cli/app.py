@@ -7,6 +7,7 @@ configuration, 3 finished with item errors, 4 budget reached, 5 provider or netw
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -40,6 +41,8 @@ def common(
 
 def main() -> None:
     """Runs the command line and exits with its code."""
+    if hasattr(signal, "SIGPIPE"):  # end like other tools where `head` has read enough, not with a code of ours
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(run(sys.argv[1:]))
 
 

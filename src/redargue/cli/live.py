@@ -34,8 +34,8 @@ from redargue.events import (
     Scored,
 )
 from redargue.evidence import QuoteStatus
-from redargue.protocols.tool_mad import debater_names
-from redargue.verdicts import Score
+from redargue.protocols.tool_mad import ToolMadSettings, debater_names
+from redargue.verdicts import Metric, Score
 
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 BAR = 10
@@ -50,7 +50,7 @@ class DebateView:
         limits: thresholds by metric, to draw beside the bars.
     """
 
-    def __init__(self, claim: str, debaters: Sequence[str], limits: dict[str, float]) -> None:
+    def __init__(self, claim: str, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
         self.claim, self.limits = claim, limits
         self.columns: dict[str, list[Text]] = {name: [] for name in debaters}
         self.below: list[Text] = []
@@ -144,12 +144,10 @@ class Viewer:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._quiet = claims, quiet
         self._animated = self._console.is_terminal and not quiet
-        settings, stability = verifier.method.settings, verifier.backend.stability
-        self._limits = {
-            "faithfulness": _or(getattr(settings, "faithfulness_threshold", None), stability.faithfulness),
-            "answer_relevance": _or(getattr(settings, "relevance_threshold", None), stability.relevance),
-        }
-        self._debaters = debater_names(getattr(settings, "debaters", ()))
+        settings = verifier.method.settings
+        debate = isinstance(settings, ToolMadSettings)
+        self._limits = settings.limits(verifier.backend.stability) if debate else {}
+        self._debaters = debater_names(settings.debaters) if debate else ()
         self._view = DebateView(claims[0].text, self._debaters, self._limits)
         self._debates = at_once == 1 or len(claims) == 1
         self._errors = 0
@@ -198,7 +196,7 @@ class Viewer:
             self._live.stop()
 
 
-def _bar(score: Score, limits: dict[str, float]) -> str:
+def _bar(score: Score, limits: dict[Metric, float]) -> str:
     """A score as a small bar with its threshold."""
     limit = limits[score.metric]
     if score.value is None:
@@ -214,7 +212,3 @@ def _short(score: Score) -> str:
 
 def _value(score: Score) -> str:
     return f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
-
-
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value

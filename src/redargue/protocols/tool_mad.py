@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from redargue.agents.agent import Agent
+from redargue.backends.base import Stability
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.events import Answered, EvidenceKept, EvidenceMissing, Judged, QueryWritten, RoundEnded, Scored
 from redargue.evidence import Passage, Quote, Side, find_quote
@@ -64,6 +65,14 @@ class ToolMadSettings(Frozen):
     order: Literal["simultaneous", "sequential"] = "simultaneous"
     noncommittal: Noncommittal = "any"
     one_request: bool = True
+
+    def limits(self, stability: Stability) -> dict[Metric, float]:
+        """What each metric has to exceed, with a backend's own thresholds where none are set."""
+        faithful, relevant = self.faithfulness_threshold, self.relevance_threshold
+        return {
+            Metric.FAITHFULNESS: stability.faithfulness if faithful is None else faithful,
+            Metric.RELEVANCE: stability.relevance if relevant is None else relevant,
+        }
 
 
 @methods.register("tool-mad")
@@ -266,11 +275,7 @@ class _Debate:
         return tuple(each for each in why if each)
 
     def _objection(self, score: Score) -> str:
-        limits = self.run.backend.stability
-        limit = {
-            Metric.FAITHFULNESS: _default(self.settings.faithfulness_threshold, limits.faithfulness),
-            Metric.RELEVANCE: _default(self.settings.relevance_threshold, limits.relevance),
-        }[score.metric]
+        limit = self.settings.limits(self.run.backend.stability)[score.metric]
         if score.value is None:  # undefined fails the gate (T13)
             return f"{score.agent}: no {score.metric} ({score.undefined})"
         return "" if score.value > limit else f"{score.agent}: {score.metric} {score.value:.3f} is not above {limit:g}"
@@ -323,7 +328,6 @@ class _Debate:
         return Verdict(
             claim=self.claim,
             label=label,
-            meaning=self.claim.labels.meaning(label) if label and self.claim.labels.labels else None,
             decided_by=decided_by,
             rounds=len(self.history),
             reason=reason,
@@ -353,10 +357,6 @@ def side_of(labels: LabelSet, label: str | None) -> Side:
 
 def _without(said: dict[str, OtherAnswer], name: str) -> tuple[OtherAnswer, ...]:
     return tuple(answer for agent, answer in said.items() if agent != name)
-
-
-def _default(value: float | None, other: float) -> float:
-    return other if value is None else value
 
 
 def _distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
