@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 .PHONY: demo test check bench clean
 
 demo: $(STAMP)
-	$(BIN)/redargue check examples/demo.txt --store starter --at-once 1
+	$(BIN)/redargue check examples/demo.txt --store starter --at-once 1 --offline
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import entailment, fever, interrupted, models, quotes, reading, startup, thresholds
+from benchmarks import entailment, fever, interrupted, models, quotes, ragas, reading, speed, startup, thresholds
 
 EVERY: dict[str, Callable[[list[str]], None]] = {
     "startup": startup.main,
@@ -16,6 +16,8 @@ EVERY: dict[str, Callable[[list[str]], None]] = {
     "reading": reading.main,
     "fever": fever.main,
     "thresholds": thresholds.main,
+    "ragas": ragas.main,
+    "speed": speed.main,
 }
 
 

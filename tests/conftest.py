@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import shutil
 import socket
 from collections.abc import Iterator
@@ -38,7 +39,10 @@ def _own_home(
     home = tmp_path_factory.mktemp("home")
     shutil.copy(starter, home / starter.name)
     monkeypatch.setenv("REDARGUE_HOME", str(home))
-    monkeypatch.delenv("REDARGUE_STORE", raising=False)
+    for name in [name for name in os.environ if name.startswith(("REDARGUE_", "OPENAI_"))]:
+        if name not in ("REDARGUE_DATA", "REDARGUE_HOME", "REDARGUE_GOLDEN"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("REDARGUE_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
 
 

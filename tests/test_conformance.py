@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redargue.api import Verifier, replay
+from redargue.api import replay
 from redargue.backends.base import Backend, backends
+from redargue.backends.chat import ChatBackend
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import CannotPlay
 from redargue.events import canonical
 from redargue.ledger.record import read_events
 from redargue.protocols.base import methods
+from redargue.transport import Service, Transport
+from redargue.verifier import Verifier
 from support.debates import CLOCK, answer, script
+from support.loopback import Loopback
+from support.scripts import agreeing
 
 pytestmark = pytest.mark.anyio
 
@@ -28,25 +34,36 @@ CLAIMS = [
 PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
 
 
-def made(name: str) -> Backend:
+def made(name: str, server: Loopback) -> Backend:
     if name == "scripted":
         parts = script(
             AnswerClaim=lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
             JudgeDebate=lambda task, call: answer(task.claim.labels.names[-1]),
         )
         return ScriptedBackend(parts)
+    if name == "chat":
+        service = Service(name="model", url=f"{server.url}/v1")
+        return ChatBackend(Transport(), service, "for-model", embedding_model="loopback-embedding")
     backend: Backend = backends[name]()
     return backend
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Loopback]:
+    with Loopback(agreeing) as running:
+        yield running
+
+
 @pytest.mark.parametrize("backend", list(backends))
 @pytest.mark.parametrize(("method", "profile"), PROFILES)
-async def test_a_method_reaches_a_verdict_and_replays(method: str, profile: str, backend: str, tmp_path: Path) -> None:
+async def test_a_method_reaches_a_verdict_and_replays(
+    method: str, profile: str, backend: str, server: Loopback, tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
     with Verifier(
         method=method,
         profile=profile,
-        backend=made(backend),
+        backend=made(backend, server),
         store="starter",
         folder=folder,
         claims=CLAIMS,
@@ -59,7 +76,7 @@ async def test_a_method_reaches_a_verdict_and_replays(method: str, profile: str,
         assert verdict.label in {*claim.labels.names, *undecided}
         assert all(quote.start >= 0 for quote in verdict.quotes if quote.found)
     seen: list[Any] = []
-    again = await replay(folder, listeners=[seen.append], backend=made(backend))
+    again = await replay(folder, listeners=[seen.append], backend=made(backend, server))
     assert again == verdicts
     assert canonical(seen) == canonical(read_events(folder))
 

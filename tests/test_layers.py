@@ -11,17 +11,18 @@ import redargue
 
 PACKAGE = Path(redargue.__file__).parent
 LAYERS = [  # a module may import those before it and its own group
-    ("errors", "registry", "home", "claims", "evidence", "verdicts"),
+    ("errors", "registry", "home", "keys", "claims", "evidence", "verdicts"),
     ("tasks", "models"),
     ("events",),
     ("ledger",),
+    ("transport",),
     ("backends", "corpus"),
     ("tools", "memory"),
     ("run",),
     ("agents",),
     ("scoring", "texts"),
     ("protocols",),
-    ("settings", "api"),
+    ("settings", "services", "verifier", "estimate", "api"),
     ("evals",),
     ("service", "cli"),
 ]

@@ -9,23 +9,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from redargue.api import Verifier, replay, verify, verify_sync, watch
+    from redargue.api import replay, verify, verify_sync, watch
     from redargue.backends.scripted import ScriptedBackend
     from redargue.claims import Claim, Label, LabelSet, Meaning
     from redargue.errors import RedargueError
     from redargue.evidence import Passage, Quote, QuoteStatus, Side
     from redargue.ledger.budget import Budget
     from redargue.verdicts import Score, Usage, Verdict
+    from redargue.verifier import Verifier
 
 # Loaded when they are first used: `redargue --help` needs none of them.
 _HOMES = {
-    "redargue.api": ("Verifier", "replay", "verify", "verify_sync", "watch"),
+    "redargue.api": ("replay", "verify", "verify_sync", "watch"),
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
     "redargue.errors": ("RedargueError",),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.ledger.budget": ("Budget",),
     "redargue.verdicts": ("Score", "Usage", "Verdict"),
+    "redargue.verifier": ("Verifier",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -7,6 +7,7 @@ is what the authors' program does and what misreads reasoning that names another
 from __future__ import annotations
 
 import re
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -191,12 +192,14 @@ class Claim(Frozen):
             embedded backend reads the text alone.
         options: the texts of options A, B, …, where the label set is ``options``.
         labels: the closed set of answers.
+        as_of: the day on which the claim is to be judged; tools that can leave out what came later. None for today.
     """
 
     text: str
     context: str = ""
     options: tuple[str, ...] = ()
     labels: LabelSet = FEVER
+    as_of: date | None = None
 
     @field_validator("text")
     @classmethod

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, timeless
-from redargue.verdicts import Score, Verdict
+from redargue.verdicts import ErrorInfo, Score, Verdict
 
 
 class _Event(Frozen):
@@ -61,6 +61,8 @@ class EvidenceFound(_Event):
     query: str
     passages: tuple[Passage, ...]
     key: str
+    requests: int = 1
+    usd: float = 0.0
 
 
 class EvidenceKept(_Event):
@@ -83,6 +85,8 @@ class EvidenceMissing(_Event):
     query: str
     why: str
     key: str
+    requests: int = 1
+    usd: float = 0.0
 
 
 class CallFinished(_Event):
@@ -91,6 +95,9 @@ class CallFinished(_Event):
     Attributes:
         outputs: one a sample: the answer's fields and the verbatim text it was read from.
         charge: whether a mind was asked, or an embedding model alone.
+        rejected: replies that could not be read before one could: why, and how they began.
+        requests: how many were sent, retries and repairs included.
+        usd: what they cost; 0 where no price is known.
     """
 
     kind: Literal["call_finished"] = "call_finished"
@@ -100,8 +107,33 @@ class CallFinished(_Event):
     key: str
     outputs: tuple[dict[str, Any], ...]
     charge: Literal["call", "embedding"] = "call"
+    rejected: tuple[dict[str, str], ...] = ()
+    requests: int = 1
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    usd: float = 0.0
+
+
+class CallFailed(_Event):
+    """A mind was asked and gave nothing that could be used; what was sent for it counts all the same.
+
+    Attributes:
+        error: what went wrong.
+        raw: the reply that could not be read, cut to 2,000 characters; empty where none came.
+    """
+
+    kind: Literal["call_failed"] = "call_failed"
+    agent: str
+    round: int
+    task: str
+    key: str
+    error: ErrorInfo
+    raw: str = ""
+    charge: Literal["call", "embedding"] = "call"
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
 
 
 class Answered(_Event):
@@ -164,6 +196,7 @@ Event = Annotated[
     | EvidenceKept
     | EvidenceMissing
     | CallFinished
+    | CallFailed
     | Answered
     | Scored
     | RoundEnded

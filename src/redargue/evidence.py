@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from redargue.claims import Frozen
 
@@ -27,6 +27,7 @@ class Source(Frozen):
         published: as the source states it (ISO date where it can be read); empty where undated.
         retrieved: when the tool returned it.
         tool: the tool's registered name.
+        timing: against the day as of which the claim is judged; empty where the claim has none.
     """
 
     document: str = ""
@@ -36,6 +37,25 @@ class Source(Frozen):
     published: str = ""
     retrieved: datetime | None = None
     tool: str = ""
+    timing: Literal["", "in time", "later", "undated"] = ""
+
+
+def timing(published: str, as_of: date) -> Literal["in time", "later", "undated"]:
+    """Whether something was published by the end of a day.
+
+    Args:
+        published: an ISO date or moment, or its beginning (``2021``, ``2021-03``); anything else is undated, and so is
+            a beginning that holds the day.
+        as_of: the day.
+    """
+    found = re.match(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)", published)
+    if not found:
+        return "undated"
+    given = tuple(int(part) for part in found.groups() if part)
+    limit = (as_of.year, as_of.month, as_of.day)[: len(given)]
+    if given == limit and len(given) < 3:
+        return "undated"
+    return "in time" if given <= limit else "later"
 
 
 def timeless(value: Any) -> Any:

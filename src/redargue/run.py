@@ -7,22 +7,24 @@ asking nothing but the record is replay.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
-from redargue.backends.base import Backend, Call, Output, Reply, Sampling
-from redargue.errors import RedargueError, ReplayMiss, ToolFailed
-from redargue.events import CallFinished, Event, EvidenceFound, EvidenceMissing
-from redargue.evidence import Passage
-from redargue.ledger.budget import Budget
+from redargue.backends.base import Backend, Call, Output, Sampling
+from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed
+from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
+from redargue.evidence import Passage, timing
+from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.record import Record
 from redargue.tasks.base import Out, Task
-from redargue.tools.base import Tool
-from redargue.verdicts import Usage
+from redargue.tools.base import Search, Tool
+from redargue.verdicts import ErrorInfo, Usage
 
 
 class Run:
@@ -37,7 +39,8 @@ class Run:
         clock: where times come from.
         record: the run folder; None records nothing.
         listeners: called with every event, in order, on the run's own thread.
-        models: the model wanted for an agent, by agent name.
+        models: the model wanted for an agent or a task, by its name; a task's own goes first.
+        priced: whether what calls and searches cost is known in dollars.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Run:
         record: Record | None = None,
         listeners: Sequence[Callable[[Event], None]] = (),
         models: Mapping[str, str] | None = None,
+        priced: bool = False,
     ) -> None:
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
@@ -59,7 +63,10 @@ class Run:
         self._listeners, self._models = tuple(listeners), dict(models or {})
         self._asked: Counter[str] = Counter()
         self._began = self.clock.elapsed()
-        self._spent = _Spent()
+        self._spent = _Spent(priced)
+        for failed in record.failed(item) if record else ():
+            self._spent.call(failed)
+            self.budget.recall(cost_of(failed))
 
     @property
     def usage(self) -> Usage:
@@ -76,7 +83,9 @@ class Run:
         for listener in self._listeners:
             listener(event)
 
-    async def perform(self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1) -> tuple[Out, ...]:
+    async def perform(
+        self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
+    ) -> tuple[Out, ...]:
         """Has the backend perform a task, or the record answer it.
 
         Args:
@@ -84,6 +93,7 @@ class Run:
             agent: who asks.
             round_: of the protocol, from 1; 0 outside of rounds.
             n: samples from one request.
+            temperature: 0 for the likeliest words.
 
         Returns:
             The ``n`` answers.
@@ -92,7 +102,8 @@ class Run:
             ReplayMiss: in a replay, the record does not hold the call.
             BadReply, BudgetReached, ProviderError: as the backend raises them.
         """
-        sampling, model = Sampling(n=n), self._models.get(agent, "")
+        sampling = Sampling(n=n, temperature=temperature)
+        model = self._models.get(task.name()) or self._models.get(agent, "")
         key = self._key(
             "call",
             task.fingerprint,
@@ -104,63 +115,83 @@ class Run:
             agent,
             round_,
         )
-        kind = task.answer_type()
-        paid = self.record.recall(self.item, key) if self.record else None
-        if isinstance(paid, CallFinished):
-            if task.charge == "call":
-                self.budget.recall()
-            outputs = tuple(
-                Output(cast(Out, kind.model_validate(each["answer"])), each["text"], each["entropy"])
-                for each in paid.outputs
-            )
-            reply = Reply(outputs, paid.prompt_tokens, paid.completion_tokens)
-        else:
-            self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
-            reserve = self.budget.reserve if task.charge == "call" else _nothing
-            call = Call(
-                agent=agent, model=model, sampling=sampling, seed=int(key[:8], 16), reserve=reserve, emit=self.emit
-            )
+        known = self.record.recall(self.item, key) if self.record else None
+        if isinstance(known, CallFailed):
+            self._spent.call(known)
+            self.budget.recall(cost_of(known))
+            self.emit(known)
+            raise BadReply(known.error.what, raw=known.raw, where=known.error.where, hint=known.error.hint)
+        if isinstance(known, CallFinished):
+            self._spent.call(known)
+            self.budget.recall(cost_of(known))
+            self.emit(known)
+            return tuple(cast(Out, task.answer_type().model_validate(each["answer"])) for each in known.outputs)
+        self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
+        account = Account(self.budget, counted=task.charge == "call")
+        call = Call(agent=agent, model=model, sampling=sampling, seed=int(key[:8], 16), account=account)
+        facts = {"agent": agent, "round": round_, "task": task.name(), "charge": task.charge, "key": key}
+        try:
             reply = await self.backend.perform(task, call)
-        self._spent.call(task, agent, reply)
-        self.emit(
-            CallFinished(
-                agent=agent,
-                round=round_,
-                task=task.name(),
-                charge=task.charge,
-                key=key,
-                prompt_tokens=reply.prompt_tokens,
-                completion_tokens=reply.completion_tokens,
-                outputs=tuple(
-                    {"answer": each.answer.model_dump(mode="json"), "text": each.text, "entropy": each.entropy}
-                    for each in reply.outputs
-                ),
-            )
-        )
+        except (RedargueError, asyncio.CancelledError) as error:
+            if account.requests:  # what was sent was spent, whatever became of it
+                found = error if isinstance(error, RedargueError) else RedargueError("stopped while it was under way")
+                raw = error.raw if isinstance(error, BadReply) else ""
+                self._finish(CallFailed(**facts, **_paid(account), error=ErrorInfo.of(found), raw=raw))
+            raise
+        outputs = tuple(_dumped(each) for each in reply.outputs)
+        rejected = tuple(each.model_dump() for each in reply.rejected)
+        self._finish(CallFinished(**facts, **_paid(account), outputs=outputs, rejected=rejected))
         return tuple(each.answer for each in reply.outputs)
 
-    async def search(self, tool: str, query: str, k: int, *, agent: str, round_: int = 0) -> tuple[Passage, ...]:
+    def _finish(self, event: CallFinished | CallFailed) -> None:
+        self._spent.call(event)
+        self.emit(event)
+
+    async def search(
+        self, tool: str, query: str, k: int, *, agent: str, round_: int = 0, as_of: date | None = None
+    ) -> tuple[Passage, ...]:
         """Asks a tool, or the record. A tool that fails gives no passages: its message is an event, never evidence.
+
+        With ``as_of`` each passage says whether it was published by that day, where it says when.
 
         Raises:
             ReplayMiss: in a replay, the record does not hold the search.
         """
         source = self.tools[tool]
-        key = self._key("search", source.name, source.revision, query, k, agent, round_)
-        paid = self.record.recall(self.item, key) if self.record else None
-        self._spent.search(tool)
-        if isinstance(paid, EvidenceFound | EvidenceMissing):
-            self.emit(paid)
-            return paid.passages if isinstance(paid, EvidenceFound) else ()
+        parts = [as_of.isoformat()] if as_of else []
+        key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
+        known = self.record.recall(self.item, key) if self.record else None
+        if isinstance(known, EvidenceFound | EvidenceMissing):
+            self._spent.search(known)
+            self.budget.recall(Cost(usd=known.usd))
+            self.emit(known)
+            return known.passages if isinstance(known, EvidenceFound) else ()
         self._refuse_in_replay(f"a search of {tool!r} for {query!r}")
+        account = Account(self.budget, counted=False)
+        facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
         try:
-            found = await source.search(query, k)
+            found = await source.search(query, k, search=Search(as_of=as_of, account=account))
         except ToolFailed as error:
-            self.emit(EvidenceMissing(agent=agent, round=round_, tool=tool, query=query, why=error.what, key=key))
+            why = f"{error.what}; {error.hint}" if error.hint else error.what
+            missing = EvidenceMissing(**facts, why=why, requests=max(1, account.requests), usd=account.usd)
+            self._spent.search(missing)
+            self.emit(missing)
             return ()
         now = self.clock.now()
-        passages = tuple(each.model_copy(update={"tool": tool, "retrieved": now, "query": query}) for each in found)
-        self.emit(EvidenceFound(agent=agent, round=round_, tool=tool, query=query, passages=passages, key=key))
+        passages = tuple(
+            each.model_copy(
+                update={
+                    "tool": tool,
+                    "retrieved": now,
+                    "query": query,
+                    "timing": timing(each.published, as_of) if as_of else "",
+                }
+            )
+            for each in found
+        )
+        event = EvidenceFound(**facts, passages=passages, requests=max(1, account.requests), usd=account.usd)
+        self._spent.search(event)
+        self.emit(event)
         return passages
 
     def _key(self, *parts: Any) -> str:
@@ -179,29 +210,55 @@ class Run:
             )
 
 
+def cost_of(event: CallFinished | CallFailed) -> Cost:
+    """What a recorded call cost of a budget."""
+    calls = event.requests if event.charge == "call" else 0
+    return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
+
+
+def _paid(account: Account) -> dict[str, Any]:
+    return {
+        "requests": account.requests,
+        "prompt_tokens": account.prompt_tokens,
+        "completion_tokens": account.completion_tokens,
+        "usd": round(account.usd, 12),
+    }
+
+
+def _dumped(output: Output[Out]) -> dict[str, Any]:
+    thoughts = {"thoughts": output.thoughts} if output.thoughts else {}
+    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | thoughts
+
+
 class _Spent:
     """Adds up what a claim costs."""
 
-    def __init__(self) -> None:
+    def __init__(self, priced: bool) -> None:
+        self._priced = priced
         self._counts: Counter[str] = Counter()
         self._agents: Counter[str] = Counter()
         self._tasks: Counter[str] = Counter()
+        self._rounds: Counter[str] = Counter()
         self._tools: Counter[str] = Counter()
+        self._usd = 0.0
 
-    def call(self, task: Task[Out], agent: str, reply: Reply[Out]) -> None:
-        """Counts one performed task."""
-        self._counts["prompt"] += reply.prompt_tokens
-        self._counts["completion"] += reply.completion_tokens
-        if task.charge == "embedding":
-            self._counts["embeddings"] += 1
+    def call(self, event: CallFinished | CallFailed) -> None:
+        """Counts the requests of one performed task."""
+        self._counts["prompt"] += event.prompt_tokens
+        self._counts["completion"] += event.completion_tokens
+        self._usd += event.usd
+        if event.charge == "embedding":
+            self._counts["embeddings"] += event.requests
             return
-        self._counts["calls"] += 1
-        self._agents[agent] += 1
-        self._tasks[task.name()] += 1
+        self._counts["calls"] += event.requests
+        self._agents[event.agent] += event.requests
+        self._tasks[event.task] += event.requests
+        self._rounds[str(event.round)] += event.requests
 
-    def search(self, tool: str) -> None:
-        """Counts one search."""
-        self._tools[tool] += 1
+    def search(self, event: EvidenceFound | EvidenceMissing) -> None:
+        """Counts the requests of one search."""
+        self._tools[event.tool] += event.requests
+        self._usd += event.usd
 
     def usage(self) -> Usage:
         """The sums; tables in alphabetical order, so that two equal runs read the same."""
@@ -211,14 +268,12 @@ class _Spent:
             searches=self._tools.total(),
             prompt_tokens=self._counts["prompt"],
             completion_tokens=self._counts["completion"],
+            usd=round(self._usd, 9) if self._priced else None,
             by_agent=dict(sorted(self._agents.items())),
             by_task=dict(sorted(self._tasks.items())),
+            by_round=dict(sorted(self._rounds.items())),
             by_tool=dict(sorted(self._tools.items())),
         )
-
-
-def _nothing() -> None:
-    """What an embedding costs of the budget in calls."""
 
 
 def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:

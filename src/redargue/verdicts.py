@@ -16,14 +16,15 @@ class Usage(Frozen):
     """What was spent; every request that was sent counts.
 
     Attributes:
-        calls: tasks sent to a mind.
+        calls: requests to a mind, retries and repairs included.
         embeddings: requests for vectors alone.
-        searches: requests to evidence tools.
+        searches: requests to evidence tools; a tool that asks nobody counts one a search.
         prompt_tokens: as the provider counts them; the embedded backend counts its models' tokens.
         completion_tokens: likewise.
-        usd: None where no price applies.
+        usd: None where a price is unknown or none applies.
         by_agent: calls of each agent.
         by_task: calls for each task.
+        by_round: calls in each round; "0" for those outside of rounds.
         by_tool: searches with each tool.
     """
 
@@ -35,6 +36,7 @@ class Usage(Frozen):
     usd: float | None = None
     by_agent: dict[str, int] = Field(default_factory=dict)
     by_task: dict[str, int] = Field(default_factory=dict)
+    by_round: dict[str, int] = Field(default_factory=dict)
     by_tool: dict[str, int] = Field(default_factory=dict)
 
 

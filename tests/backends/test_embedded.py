@@ -130,7 +130,10 @@ async def test_cosines_and_tokens_are_counted_once_a_call() -> None:
     assert similar.values[0] == pytest.approx(1, abs=1e-4)
     assert similar.values[1] < 0.4
     task = AnswerClaim(claim=CLAIM, passages=(PASSAGE, OTHER))
-    first, again = [await EmbeddedBackend().perform(task, Call(agent="a")) for _ in range(2)]
+    calls = [Call(agent="a") for _ in range(2)]
+    for call in calls:
+        await EmbeddedBackend().perform(task, call)
+    first, again = (call.account for call in calls)
     assert first.prompt_tokens == again.prompt_tokens > 0  # what is remembered counts like what is read
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -11,18 +12,19 @@ from typing import Any
 import pytest
 
 import redargue
-from redargue.api import Verifier, replay
+from redargue.api import replay
 from redargue.backends.base import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import BudgetReached, RecordError, ReplayMiss, UnknownName, UsageError
 from redargue.events import canonical
-from redargue.ledger.budget import Budget
+from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.record import Record, read_events
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Out, Task
 from redargue.tasks.querying import Query, WriteQuery
+from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, checked, script
 
 pytestmark = pytest.mark.anyio
@@ -223,7 +225,7 @@ async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_t
     assert all(verdict.label is None for verdict in verdicts[1:])
     with verifier(tmp_path, budget=Budget(31 * len(CLAIMS))) as each:
         assert all(verdict.error is None for verdict in await each.verify_all(CLAIMS, at_once=3))
-        assert each.budget.spent == 31 * len(CLAIMS)  # the first claim's calls were paid for from it before
+        assert each.budget.spent.calls == 31 * len(CLAIMS)  # the first claim's calls were paid for from it before
 
 
 async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> None:
@@ -234,14 +236,31 @@ async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> N
         assert sum(task.charge == "call" for task, _ in backend.calls) <= calls
 
 
-def test_a_budget_of_nothing_and_a_budget_in_words() -> None:
-    for text in ("40", "0calls", "forty calls", "-3calls", "2usd"):
+async def test_a_budget_of_nothing_and_a_budget_in_words() -> None:
+    for text in ("40", "0calls", "forty calls", "-3calls", "1.5calls", "2usd,3usd", ""):
         with pytest.raises(redargue.RedargueError):
             Budget.parse(text)
+    both = Budget.parse("0.50usd, 200ktok")
+    assert (both.calls, both.tokens, both.usd) == (None, 200_000, 0.5)
     budget = Budget.parse("1call")
-    budget.reserve()
+    await budget.reserve(Cost(1))
+    budget.settle(Cost(1), Cost(1))
     with pytest.raises(BudgetReached, match="1 calls is spent"):
-        budget.reserve()
+        await budget.reserve(Cost(1))
+
+
+async def test_what_requests_under_way_hold_is_waited_for_and_not_refused() -> None:
+    budget = Budget(tokens=100)
+    await budget.reserve(Cost(1, 90))
+    waiting = asyncio.create_task(budget.reserve(Cost(1, 60)))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    budget.settle(Cost(1, 90), Cost(1, 30))
+    await waiting
+    budget.settle(Cost(1, 60), Cost(1, 60))
+    assert budget.spent == Cost(2, 90)
+    with pytest.raises(BudgetReached, match="100 tokens"):
+        await budget.reserve(Cost(1, 11))
 
 
 async def test_watch_streams_the_events_and_records_nothing_without_a_folder(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
 from redargue.errors import BadReply
 from redargue.evidence import QuoteStatus, Side
-from redargue.protocols.tool_mad import ToolMad, ToolMadSettings, debater_names
+from redargue.protocols.tool_mad import ToolMad
+from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.judging import JudgeDebate

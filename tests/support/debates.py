@@ -11,7 +11,8 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.ledger.clock import FixedClock
-from redargue.protocols.tool_mad import ToolMad, ToolMadSettings
+from redargue.protocols.tool_mad import ToolMad
+from redargue.protocols.tool_mad_settings import ToolMadSettings
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.judging import JudgeDebate
@@ -27,6 +28,7 @@ from redargue.tasks.scoring import (
     WriteQuestion,
     WriteStatements,
 )
+from redargue.tools.base import Search, Tool
 from redargue.verdicts import Verdict
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
@@ -48,7 +50,7 @@ class ShelfTool:
         self.passages, self.failing = passages or (Passage(text=TEXT, title="Cape Ansel"),), failing
         self.queries: list[str] = []
 
-    async def search(self, query: str, k: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         self.queries.append(query)
         if self.failing:
             raise ToolFailed(f"{self.name} answered 503")
@@ -87,7 +89,7 @@ async def debate(
     parts: Script, *, claim: Claim = CLAIM, tools: Mapping[str, ShelfTool] | None = None, **settings: Any
 ) -> tuple[Verdict, Run]:
     """Holds one debate with a scripted backend."""
-    evidence = tools or {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    evidence: Mapping[str, Tool] = tools or {name: ShelfTool(name) for name in ("corpus", "keywords")}
     run = Run(ScriptedBackend(parts), evidence, clock=CLOCK)
     verdict = await ToolMad(ToolMadSettings(**settings)).verify(claim, run)
     return verdict, run

@@ -17,7 +17,7 @@ from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.judging import JudgeDebate, MeanScore, Turn
+from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
 from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
@@ -41,6 +41,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "CheckStatements": CheckStatements(context=PASSAGE.text, statements=("It was lit in 1871.",), profile=profile),
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
+        "CheckConsensus": CheckConsensus(claim=CLAIM, answers=(OTHER, OTHER), profile=profile),
         "JudgeDebate": JudgeDebate(
             claim=CLAIM,
             history=(TURN, TURN.model_copy(update={"agent": "keywords", "round": 1})),

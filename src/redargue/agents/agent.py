@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from redargue.evidence import Passage
 from redargue.run import Run
 from redargue.tasks.base import Out, Task
@@ -24,12 +26,12 @@ class Agent:
         answers = await self.run.perform(task, agent=self.name, round_=round_)
         return answers[0]
 
-    async def sample(self, task: Task[Out], n: int, *, round_: int = 0) -> tuple[Out, ...]:
+    async def sample(self, task: Task[Out], n: int, *, round_: int = 0, temperature: float = 0.0) -> tuple[Out, ...]:
         """``n`` answers to a task from one request."""
-        return await self.run.perform(task, agent=self.name, round_=round_, n=n)
+        return await self.run.perform(task, agent=self.name, round_=round_, n=n, temperature=temperature)
 
-    async def search(self, query: str, k: int, *, round_: int = 0) -> tuple[Passage, ...]:
+    async def search(self, query: str, k: int, *, round_: int = 0, as_of: date | None = None) -> tuple[Passage, ...]:
         """At most ``k`` passages from the agent's tool; none without a tool, and none where it failed."""
         if self.tool is None:
             return ()
-        return await self.run.search(self.tool, query, k, agent=self.name, round_=round_)
+        return await self.run.search(self.tool, query, k, agent=self.name, round_=round_, as_of=as_of)

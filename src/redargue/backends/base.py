@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from redargue.claims import Frozen
 from redargue.errors import CannotPlay
+from redargue.ledger.budget import Account
 from redargue.registry import Registry
 from redargue.tasks.base import AnyTask, Out, Task
 
@@ -41,34 +42,46 @@ class Call:
         model: the model wanted for that agent; empty for the backend's own.
         sampling: how to draw.
         seed: of this call, derived from the run's.
-        reserve: to be called before each request that is sent; raises BudgetReached.
-        emit: hands an event to the run.
+        account: pays for each request that is sent: ``async with call.account.request() as receipt``.
     """
 
     agent: str
     model: str = ""
     sampling: Sampling = field(default_factory=Sampling)
     seed: int = 0
-    reserve: Callable[[], None] = lambda: None
-    emit: Callable[[Any], None] = lambda event: None
+    account: Account = field(default_factory=Account)
 
 
 @dataclass(frozen=True)
 class Output(Generic[A]):
-    """One sample: the answer, the verbatim text it was read from, its tokens' mean entropy where offered (nats)."""
+    """One sample.
+
+    Attributes:
+        answer: what was read.
+        text: what it was read from, verbatim.
+        thoughts: what a reasoning model thought before; no part of the answer.
+        entropy: mean entropy of its tokens where offered, in nats.
+    """
 
     answer: A
     text: str = ""
+    thoughts: str = ""
     entropy: float | None = None
+
+
+class Rejected(Frozen):
+    """A reply that could not be read, and was asked for again: why, and its first 2,000 characters."""
+
+    why: str
+    raw: str
 
 
 @dataclass(frozen=True)
 class Reply(Generic[A]):
-    """What came back: at least one output, and what it cost."""
+    """What came back: at least one output, and what was rejected on the way; what it cost is on the call's account."""
 
     outputs: tuple[Output[A], ...]
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    rejected: tuple[Rejected, ...] = ()
 
 
 class Stability(NamedTuple):
@@ -115,7 +128,7 @@ class Backend(Protocol):
 
         Raises:
             BadReply: the answer could not be read, after one repair.
-            BudgetReached: from ``call.reserve``.
+            BudgetReached: from ``call.account``.
             ProviderError: nothing answered.
         """
         ...

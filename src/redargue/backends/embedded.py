@@ -75,7 +75,6 @@ class EmbeddedBackend:
         Raises:
             CannotPlay: the claim's label set is free text.
         """
-        call.reserve()
         counted: list[int] = []
 
         def work() -> list[Frozen]:
@@ -83,9 +82,10 @@ class EmbeddedBackend:
             return [play(task.model_copy(update={"sample": task.sample + i}), self) for i in range(call.sampling.n)]
 
         context = contextvars.copy_context()
-        answers = await asyncio.get_running_loop().run_in_executor(None, context.run, work)
-        outputs = tuple(Output(cast(Out, each), text=getattr(each, "text", "")) for each in answers)
-        return Reply(outputs, prompt_tokens=sum(counted))
+        async with call.account.request() as receipt:
+            answers = await asyncio.get_running_loop().run_in_executor(None, context.run, work)
+            receipt.pay(prompt_tokens=sum(counted))
+        return Reply(tuple(Output(cast(Out, each), text=getattr(each, "text", "")) for each in answers))
 
     @cached_property
     def embedder(self) -> Embedder:

@@ -51,7 +51,8 @@ class ScriptedBackend:
         Raises:
             ScriptError: the script holds none.
         """
-        call.reserve()
+        async with call.account.request() as receipt:
+            receipt.pay()
         self.calls.append((task, call))
         outputs = []
         for _ in range(call.sampling.n):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from redargue.cli import check, corpus, doctor, listing, replay
+from redargue.cli import check, corpus, doctor, estimate, listing, replay
 from redargue.cli.terminal import printable
-from redargue.errors import RedargueError
+from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app = typer.Typer(
     help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
 )
 app.command("check")(check.check)
+app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
 app.command("replay")(replay.replay)
 app.add_typer(listing.app, name="list")
@@ -35,8 +37,17 @@ app.command("doctor")(doctor.doctor)
 @app.callback()
 def common(
     debug: Annotated[bool, typer.Option("--debug", envvar="REDARGUE_DEBUG", help="Show tracebacks.")] = False,
+    env_file: Annotated[
+        Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from NAME=VALUE lines.")
+    ] = None,
 ) -> None:
     """Options before the command."""
+    if env_file:
+        from dotenv import load_dotenv
+
+        if not env_file.is_file():
+            raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
+        load_dotenv(env_file)  # what the environment sets already wins
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from redargue.claims import Claim
     from redargue.verdicts import Verdict
 
 INTERRUPTED = 130
@@ -25,13 +24,37 @@ def check(
     ],
     method: Annotated[str, typer.Option(envvar="REDARGUE_METHOD", help="redargue list methods")] = "tool-mad",
     profile: Annotated[str, typer.Option(envvar="REDARGUE_PROFILE", help="paper or hardened")] = "hardened",
-    backend: Annotated[str, typer.Option(envvar="REDARGUE_BACKEND", help="redargue list backends")] = "embedded",
-    tool: Annotated[
+    model: Annotated[
         list[str] | None,
         typer.Option(
-            "--tool", envvar="REDARGUE_TOOL", help="A debater's tool (corpus, keywords, none); once a debater."
+            envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model; of a role: an agent or a task."
         ),
     ] = None,
+    base_url: Annotated[
+        str,
+        typer.Option(envvar="REDARGUE_BASE_URL", help="Of the endpoint, with /v1; OPENAI_BASE_URL works too."),
+    ] = "",
+    embedding_model: Annotated[
+        str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL", help="At the same endpoint; redargue's own by default.")
+    ] = "",
+    backend: Annotated[
+        str, typer.Option(envvar="REDARGUE_BACKEND", help="redargue list backends; chat where a model is named.")
+    ] = "",
+    form: Annotated[
+        str, typer.Option(envvar="REDARGUE_FORM", help="How replies are asked for: auto, schema, json, text or plain.")
+    ] = "auto",
+    prompts: Annotated[
+        Path | None, typer.Option(envvar="REDARGUE_PROMPTS", metavar="DIR", help="Your own words: TASK.txt files.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(envvar="REDARGUE_MAX_TOKENS", min=1, help="Of a reply.")] = 4096,
+    stream: Annotated[bool, typer.Option("--stream", envvar="REDARGUE_STREAM", help="Take replies in pieces.")] = False,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option("--tool", envvar="REDARGUE_TOOL", help="A debater's tool, or none; once a debater."),
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send nothing that leaves this machine.")
+    ] = False,
     store: Annotated[
         str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus: a path or URI, or `starter`.")
     ] = None,
@@ -41,7 +64,15 @@ def check(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method.")
     ] = None,
     labels: Annotated[str, typer.Option(envvar="REDARGUE_LABELS", help="redargue list labels")] = "fever",
-    budget: Annotated[str | None, typer.Option(envvar="REDARGUE_BUDGET", help="The most to spend: 40calls.")] = None,
+    as_of: Annotated[
+        str, typer.Option(envvar="REDARGUE_AS_OF", metavar="DATE", help="Judge as of that day, like 2024-03-31.")
+    ] = "",
+    budget: Annotated[
+        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="The most to spend: 40calls, 200ktok, 0.50usd.")
+    ] = None,
+    prices: Annotated[
+        Path | None, typer.Option(envvar="REDARGUE_PRICES", metavar="FILE", help="Your own price table (TOML).")
+    ] = None,
     seed: Annotated[int, typer.Option(envvar="REDARGUE_SEED")] = 0,
     run: Annotated[
         Path | None,
@@ -59,31 +90,19 @@ def check(
     ] = None,
 ) -> None:
     """Verifies a claim, or each claim of a file, and prints verdict, quotations, gaps and cost."""
-    from redargue.api import Verifier, new_run_folder
-    from redargue.claims import label_sets
+    given = dict(locals())
+    from redargue.api import new_run_folder
     from redargue.cli import show
     from redargue.cli.live import Viewer
+    from redargue.cli.options import assemble
     from redargue.home import home
-    from redargue.ledger.budget import Budget
+    from redargue.verifier import Verifier
 
-    claims = read_claims(claim, label_sets[labels])
+    claims, options = assemble(given)
     gate = _gate(fail_on or [], min_supported)
-    settings = read_settings(setting or [])
-    settings |= {"debaters": tuple(tool)} if tool else {}
-    settings |= {name: value for name, value in (("rounds", rounds), ("top_k", top_k)) if value is not None}
     folder = run or new_run_folder(home())
     with (
-        Verifier(
-            method=method,
-            profile=profile,
-            backend=backend,
-            store=store,
-            seed=seed,
-            settings=settings,
-            folder=folder,
-            budget=Budget.parse(budget) if budget else None,
-            claims=claims,
-        ) as verifier,
+        Verifier(**options, folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, at_once=at_once, quiet=quiet) as viewer,
     ):
         verdicts = _uninterrupted(
@@ -111,77 +130,6 @@ def _uninterrupted(folder: Path, work: Coroutine[Any, Any, list[Verdict]]) -> li
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command with --run {folder} goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-
-
-def read_claims(given: str, labels: Any) -> list[Claim]:
-    """The claims that the argument names.
-
-    Raises:
-        UsageError: a missing or empty file, or a row without a claim; says which line.
-    """
-    import json
-    import sys
-
-    from redargue.errors import UsageError
-
-    path = Path(given)
-    if given != "-" and path.suffix not in (".txt", ".jsonl"):
-        return [_claim({"claim": given}, labels, "the claim")]
-    if given != "-" and not path.is_file():
-        raise UsageError(f"no file {given!r}", hint="give a file of claims, or the claim itself in quotation marks")
-    try:
-        raw = sys.stdin.buffer.read() if given == "-" else path.read_bytes()
-        text = raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{given!r} cannot be read: {error}") from error
-    rows = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not rows:
-        raise UsageError(f"{given!r} holds no claim")
-    claims = []
-    for number, line in rows:
-        where = f"{given}, line {number}"
-        row: Any = {"claim": line.strip()}
-        if path.suffix == ".jsonl" or (given == "-" and line.lstrip().startswith("{")):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise UsageError(f"not JSON: {line.strip()[:60]!r}", where=where) from error
-        claims.append(_claim(row, labels, where))
-    return claims
-
-
-def _claim(row: Any, labels: Any, where: str) -> Claim:
-    from pydantic import ValidationError
-
-    from redargue.claims import Claim
-    from redargue.errors import UsageError
-
-    if not isinstance(row, dict) or not isinstance(row.get("claim"), str):
-        raise UsageError(f"no field 'claim' with a text in {str(row)[:60]!r}", where=where)
-    fields = {name: row[name] for name in ("context", "options") if name in row}
-    try:
-        return Claim(text=row["claim"], labels=labels, **fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=where) from error
-
-
-def read_settings(given: list[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` pairs; a value is read as JSON where it is JSON, and as text where it is not."""
-    import json
-
-    from redargue.errors import UsageError
-
-    settings: dict[str, Any] = {}
-    for pair in given:
-        name, sign, value = pair.partition("=")
-        if not sign or not name:
-            raise UsageError(f"cannot read the setting {pair!r}", where="--set", hint="write it like --set rounds=2")
-        try:
-            settings[name.replace("-", "_")] = json.loads(value)
-        except ValueError:
-            settings[name.replace("-", "_")] = value
-    return settings
 
 
 def _gate(fail_on: list[str], min_supported: float | None) -> tuple[frozenset[str], float | None]:

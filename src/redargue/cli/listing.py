@@ -14,7 +14,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 @app.command("methods")
 def methods(json: Json = False) -> None:
     """Methods with their profiles and settings."""
-    from redargue import api  # noqa: F401  (registers everything)
+    from redargue import verifier  # noqa: F401  (registers everything)
     from redargue.protocols.base import methods as registry
 
     rows = {}
@@ -34,7 +34,7 @@ def methods(json: Json = False) -> None:
 @app.command("tools")
 def tools(json: Json = False) -> None:
     """Evidence tools."""
-    from redargue import api  # noqa: F401
+    from redargue import verifier  # noqa: F401
     from redargue.tools.base import tools as registry
 
     _print({name: {"about": getattr(registry[name], "about", "")} for name in registry}, json)
@@ -43,7 +43,7 @@ def tools(json: Json = False) -> None:
 @app.command("tasks")
 def tasks(json: Json = False) -> None:
     """What methods ask of backends, and who performs it."""
-    from redargue import api  # noqa: F401
+    from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends
     from redargue.protocols.base import methods as registry
 
@@ -61,7 +61,7 @@ def tasks(json: Json = False) -> None:
 @app.command("backends")
 def backends(json: Json = False) -> None:
     """Who can play the roles."""
-    from redargue import api  # noqa: F401
+    from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends as registry
 
     _print({name: {"about": _first(registry[name].__doc__)} for name in registry}, json)

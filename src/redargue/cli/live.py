@@ -16,11 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from redargue.api import Verifier
 from redargue.claims import Claim
 from redargue.cli.terminal import printable
 from redargue.events import (
     Answered,
+    CallFailed,
     CallFinished,
     ClaimEnded,
     ClaimStarted,
@@ -34,8 +34,9 @@ from redargue.events import (
     Scored,
 )
 from redargue.evidence import QuoteStatus
-from redargue.protocols.tool_mad import ToolMadSettings, debater_names
+from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
 from redargue.verdicts import Metric, Score
+from redargue.verifier import Verifier
 
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 BAR = 10
@@ -58,8 +59,8 @@ class DebateView:
 
     def see(self, event: Event) -> None:
         """Adds what an event shows."""
-        if isinstance(event, CallFinished):
-            self.calls += event.charge == "call"
+        if isinstance(event, CallFinished | CallFailed):
+            self.calls += event.requests * (event.charge == "call")
         elif isinstance(event, RoundEnded | Judged):
             self.below.append(Text(describe(event), style="dim"))
         elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self.columns:
@@ -124,6 +125,8 @@ def describe(event: Event) -> str:
             return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
         case Judged():
             return f"the judge says: {printable(event.label or '(no label)')}"
+        case CallFailed():
+            return f"{event.agent}, {event.task}: {printable(event.error.what)}"
         case CallFinished() | EvidenceKept() | ClaimEnded():
             return ""
 

@@ -1,54 +1,178 @@
-"""What a run may spend. Reserved before each call, so that calls at once cannot pass it together."""
+"""What a run may spend, and what it has spent.
+
+Every request reserves the most that it can cost before it is sent and is settled at what it did cost, so that requests
+at once cannot pass a limit together. Where the rest would do but is held by requests under way, the next one waits.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
-import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from redargue.errors import BudgetReached, UsageError
 
 
+class Cost(NamedTuple):
+    """What something costs: requests to a mind, tokens both ways, US dollars."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+    def plus(self, other: Cost, sign: int = 1) -> Cost:
+        """The sum, or with ``sign`` -1 the difference."""
+        return Cost(
+            self.calls + sign * other.calls, self.tokens + sign * other.tokens, round(self.usd + sign * other.usd, 12)
+        )
+
+
 class Budget:
-    """A limit on calls, shared by all claims of a run; several threads may reserve at once.
+    """Limits shared by all claims of a run, in one event loop.
 
     Args:
-        calls: the most calls; None for no limit.
+        calls: the most requests to a mind; None for no limit. Embeddings and searches are no calls.
+        tokens: the most tokens, prompts and replies together.
+        usd: the most US dollars.
+
+    Raises:
+        UsageError: a limit that allows nothing.
     """
 
-    def __init__(self, calls: int | None = None) -> None:
-        if calls is not None and calls < 1:
-            raise UsageError(f"a budget of {calls} calls allows nothing", hint="give at least 1call")
-        self.calls = calls
-        self.spent = 0
-        self._lock = threading.Lock()
+    def __init__(self, calls: int | None = None, *, tokens: int | None = None, usd: float | None = None) -> None:
+        self.calls, self.tokens, self.usd = calls, tokens, usd
+        for name, limit in (("calls", calls), ("tokens", tokens), ("usd", usd)):
+            if limit is not None and limit <= 0:
+                raise UsageError(f"a budget of {limit} {name} allows nothing", hint="give more than 0")
+        self.spent = Cost()
+        self._held = Cost()
+        self._waiting: list[asyncio.Future[None]] = []
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Reads ``40calls``.
+        """Reads ``40calls``, ``200ktok``, ``0.50usd``, or several joined by commas.
 
         Raises:
-            UsageError: anything else; tokens and money need a backend that counts them.
+            UsageError: anything else.
         """
-        match = re.fullmatch(r"\s*(\d+)\s*calls?\s*", text)
-        if not match:
-            raise UsageError(f"cannot read the budget {text!r}", where="--budget", hint="write it like 40calls")
-        return cls(int(match.group(1)))
+        limits: dict[str, float] = {}
+        for part in text.split(","):
+            match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$)\s*", part.lower())
+            if not match:
+                raise UsageError(
+                    f"cannot read the budget {part.strip()!r}",
+                    where="--budget",
+                    hint="write it like 40calls, 200ktok, 0.50usd or 40calls,0.50usd",
+                )
+            amount = float(match.group(1)) * {None: 1, "k": 1_000, "m": 1_000_000}[match.group(2)]
+            unit = {"c": "calls", "t": "tokens"}.get(match.group(3)[0], "usd")
+            if unit in limits or (unit != "usd" and amount != int(amount)):
+                raise UsageError(f"the budget {text!r} gives {unit} twice or in parts", where="--budget")
+            limits[unit] = amount if unit == "usd" else int(amount)
+        return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 
-    def reserve(self) -> None:
-        """Takes one call out of the budget.
+    async def reserve(self, bound: Cost) -> None:
+        """Holds the most that a request can cost, waiting where requests under way hold what it needs.
 
         Raises:
-            BudgetReached: none is left; nothing was taken.
+            BudgetReached: what is left would not do even if all under way cost nothing; nothing is held.
         """
-        with self._lock:
-            if self.calls is not None and self.spent >= self.calls:
+        while True:
+            if limit := self._passed(self.spent.plus(bound)):
                 raise BudgetReached(
-                    f"the budget of {self.calls} calls is spent",
+                    f"the budget of {limit} is spent: {self._told()}, and the next call may cost"
+                    f" {bound.tokens:,} tokens"
+                    if "calls" not in limit
+                    else f"the budget of {limit} is spent",
                     hint="raise --budget; with --run the finished calls are not repeated",
                 )
-            self.spent += 1
+            if not self._passed(self.spent.plus(self._held).plus(bound)):
+                break
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self._held = self._held.plus(bound)
 
-    def recall(self, calls: int = 1) -> None:
-        """Counts calls that an earlier attempt at this run has already paid for."""
-        with self._lock:
-            self.spent += calls
+    def settle(self, bound: Cost, actual: Cost) -> None:
+        """Gives back what a request held, and counts what it cost."""
+        self._held = self._held.plus(bound, -1)
+        self.spent = self.spent.plus(actual)
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+    def recall(self, cost: Cost) -> None:
+        """Counts what an earlier attempt at this run has paid already."""
+        self.spent = self.spent.plus(cost)
+
+    def _passed(self, total: Cost) -> str:
+        """The limit that a total would pass, in words; empty for none."""
+        if self.calls is not None and total.calls > self.calls:
+            return f"{self.calls} calls"
+        if self.tokens is not None and total.tokens > self.tokens:
+            return f"{self.tokens:,} tokens"
+        if self.usd is not None and total.usd > self.usd + 1e-12:
+            return f"${self.usd:g}"
+        return ""
+
+    def _told(self) -> str:
+        return f"{self.spent.calls} calls, {self.spent.tokens:,} tokens, ${self.spent.usd:.4f} so far"
+
+
+@dataclass
+class Receipt:
+    """What one request turned out to cost; left as it is, the request counts at its bound.
+
+    A reply that was cut or never came may have been billed: the budget then keeps what was reserved.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+    known: bool = False
+
+    def pay(self, prompt_tokens: int = 0, completion_tokens: int = 0, usd: float = 0.0) -> None:
+        """The provider's own figures; nothing for a request that it refused."""
+        self.prompt_tokens, self.completion_tokens, self.usd, self.known = prompt_tokens, completion_tokens, usd, True
+
+
+class Account:
+    """What one ask has cost: every request that was sent for it, retries, repairs and failures too.
+
+    Args:
+        budget: what it is paid from.
+        counted: whether its requests count as calls.
+    """
+
+    def __init__(self, budget: Budget | None = None, *, counted: bool = True) -> None:
+        self._budget, self._counted = budget or Budget(), counted
+        self.requests = self.prompt_tokens = self.completion_tokens = 0
+        self.usd = 0.0
+
+    @asynccontextmanager
+    async def request(self, *, tokens: int = 0, usd: float = 0.0) -> AsyncIterator[Receipt]:
+        """One request: reserved on entering, settled on leaving.
+
+        Args:
+            tokens: the most that it can cost.
+            usd: likewise.
+
+        Raises:
+            BudgetReached: nothing was sent.
+        """
+        bound = Cost(int(self._counted), tokens, usd)
+        await self._budget.reserve(bound)
+        receipt = Receipt()
+        self.requests += 1
+        try:
+            yield receipt
+        finally:
+            self.prompt_tokens += receipt.prompt_tokens
+            self.completion_tokens += receipt.completion_tokens
+            self.usd += receipt.usd
+            spent = receipt.prompt_tokens + receipt.completion_tokens
+            self._budget.settle(bound, Cost(bound.calls, spent, receipt.usd) if receipt.known else bound)

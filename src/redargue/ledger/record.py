@@ -18,7 +18,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from redargue.errors import RecordError
-from redargue.events import EVENT, CallFinished, ClaimEnded, Event, EvidenceFound, EvidenceMissing
+from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, Event, EvidenceFound, EvidenceMissing
+from redargue.keys import Secrets
 from redargue.verdicts import Verdict
 
 try:
@@ -38,14 +39,23 @@ class Record:
         folder: the run folder; made where it is missing.
         about: what the run was asked to do, as JSON; compared where the folder already holds a run.
         mode: ``record`` or ``replay``.
+        secrets: keys that no line may hold, should one have come that far.
 
     Raises:
         RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
     """
 
-    def __init__(self, folder: Path, about: Mapping[str, Any] | None = None, *, mode: Mode = "record") -> None:
-        self.folder, self.mode = folder, mode
-        self._paid: dict[tuple[int, str], Paid] = {}
+    def __init__(
+        self,
+        folder: Path,
+        about: Mapping[str, Any] | None = None,
+        *,
+        mode: Mode = "record",
+        secrets: Secrets | None = None,
+    ) -> None:
+        self.folder, self.mode, self._secrets = folder, mode, secrets or Secrets()
+        self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
+        self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, ClaimEnded] = {}
         if mode == "replay":
             self.about: Mapping[str, Any] = self._read_about()
@@ -82,9 +92,17 @@ class Record:
         """The verdicts that were reached without an error."""
         return tuple(ended.verdict for ended in self._ended.values() if ended.verdict.error is None)
 
-    def recall(self, item: int, key: str) -> Paid | None:
-        """The paid answer to that question of that claim, or None."""
-        return self._paid.get((item, key))
+    def recall(self, item: int, key: str) -> Paid | CallFailed | None:
+        """The paid answer to that question of that claim, or None.
+
+        A reply that could not be read is an answer too (the debate went on without a score), unless the claim ended in
+        an error and is now tried again.
+        """
+        return self._paid.get(item, {}).get(key)
+
+    def failed(self, item: int) -> tuple[CallFailed, ...]:
+        """What earlier attempts at a claim sent and got nothing for."""
+        return tuple(self._failed.get(item, ()))
 
     def verdict(self, item: int) -> Verdict | None:
         """The verdict of a claim that was finished without an error, or None."""
@@ -97,19 +115,19 @@ class Record:
 
     def write(self, event: Event) -> None:
         """Appends one event; what was recalled stands in the log already and is not written again."""
-        if self.mode == "replay" or (isinstance(event, Paid) and (event.item, event.key) in self._paid):
+        known = self._paid.get(event.item, {})
+        if self.mode == "replay" or (isinstance(event, Paid | CallFailed) and event.key in known):
             return
         try:
-            self._log.write(event.model_dump_json() + "\n")
+            self._log.write(self._secrets.hide(event.model_dump_json()) + "\n")
             self._log.flush()
         except OSError as error:
             raise RecordError(
                 f"{str(self.folder)!r} cannot be written: {error.strerror}", hint="make room; the same command goes on"
             ) from error
-        if isinstance(event, Paid):
-            self._paid[event.item, event.key] = event
-        elif isinstance(event, ClaimEnded):
+        if isinstance(event, ClaimEnded):
             self._ended[event.item] = event
+            self._paid.pop(event.item, None)  # never asked again: a long run holds what is under way, no more
             os.fsync(self._log.fileno())  # a finished claim outlives a power failure, too
 
     def close(self) -> None:
@@ -160,13 +178,26 @@ class Record:
     def _load(self) -> None:
         for event in read_events(self.folder):
             if isinstance(event, Paid):
-                self._paid[event.item, event.key] = event
+                self._paid.setdefault(event.item, {})[event.key] = event
+            elif isinstance(event, CallFailed):
+                self._failed.setdefault(event.item, []).append(event)
             elif isinstance(event, ClaimEnded):
                 self._ended[event.item] = event
+        for item, failures in self._failed.items():
+            ended = self._ended.get(item)
+            if ended is None or ended.verdict.error is None:
+                unreadable = {each.key: each for each in failures if each.error.type == "BadReply"}
+                self._paid.setdefault(item, {}).update(unreadable)
+                self._failed[item] = [each for each in failures if each.key not in unreadable]
+        if self.mode == "record":
+            for item in [item for item in self._paid if self.verdict(item)]:
+                del self._paid[item]
 
     def _rewrite(self) -> None:
         """Drops the torn line and what unfinished claims emit again: the log then reads like one undisturbed run."""
-        kept = [each for each in read_events(self.folder) if self.verdict(each.item) or isinstance(each, Paid)]
+        kept = [
+            each for each in read_events(self.folder) if self.verdict(each.item) or isinstance(each, Paid | CallFailed)
+        ]
         self._ended = {item: ended for item, ended in self._ended.items() if ended.verdict.error is None}
         _write_whole(self.folder / "events.jsonl", "".join(each.model_dump_json() + "\n" for each in kept))
 

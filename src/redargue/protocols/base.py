@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import UsageError
@@ -13,6 +13,27 @@ from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.base import AnyTask
 from redargue.verdicts import Verdict
+
+
+class Plan(Frozen):
+    """What a claim asks for.
+
+    Attributes:
+        calls: how often each task is asked, by task name.
+        samples: answers wanted from one request, where there are more than one; an endpoint that gives one a request
+            is asked as often.
+        asked_by: the agents that ask a task, in equal parts, where it is not all of them.
+        searches: how often each tool is asked.
+        call_depth: calls that wait for one another, at the longest.
+        search_depth: searches on that longest path.
+    """
+
+    calls: dict[str, int]
+    searches: dict[str, int]
+    samples: dict[str, int] = Field(default_factory=dict)
+    asked_by: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    call_depth: int
+    search_depth: int
 
 
 class Method(Protocol):
@@ -39,6 +60,14 @@ class Method(Protocol):
 
     def tools(self) -> tuple[str, ...]:
         """The evidence tools that these settings name."""
+        ...
+
+    def agents(self) -> tuple[str, ...]:
+        """The names of those who take part, as in events; each may be given a model of its own."""
+        ...
+
+    def plan(self) -> tuple[Plan, Plan, Plan]:
+        """What a claim costs at least, as a rule and at most, before any call is made."""
         ...
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:

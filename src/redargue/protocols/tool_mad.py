@@ -8,71 +8,26 @@ prompt, and a consensus needs a quotation that code found in each deciding debat
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field
-
 from redargue.agents.agent import Agent
-from redargue.backends.base import Stability
-from redargue.claims import Claim, Frozen, LabelSet, Meaning
-from redargue.events import Answered, EvidenceKept, EvidenceMissing, Judged, QueryWritten, RoundEnded, Scored
+from redargue.backends.base import require
+from redargue.claims import Claim, Frozen
+from redargue.events import Answered, EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
 from redargue.evidence import Passage, Quote, Side, find_quote
-from redargue.protocols.base import methods
+from redargue.protocols.base import Plan, methods
+from redargue.protocols.quoting import distinct, gaps, side_of
+from redargue.protocols.tool_mad_settings import JUDGE, MODERATOR, NO_TOOL, ToolMadSettings, debater_names
 from redargue.run import Run, first_error
 from redargue.scoring.faithfulness import faithfulness
-from redargue.scoring.relevance import Noncommittal, relevance
+from redargue.scoring.relevance import relevance
 from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.judging import JudgeDebate, MeanScore, Turn
+from redargue.tasks.base import AnyTask
+from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric, Score, Verdict
-
-NO_TOOL = "none"
-
-
-class ToolMadSettings(Frozen):
-    """Settings of ``tool-mad``; the defaults are the paper's, the ablations are fields.
-
-    Attributes:
-        profile: ``paper`` or ``hardened``.
-        debaters: each one's evidence tool, or ``none`` (the paper's VANILLA); two of a kind, or three, may be given.
-        rounds: T, the most debate rounds.
-        top_k: documents a query returns.
-        faithfulness_threshold: what faithfulness has to exceed; None for the backend's own (the paper's is 0.7).
-        relevance_threshold: what answer relevance has to exceed; None for the backend's own (the paper's is 0.8).
-        query_formulation: off: the claim itself is the query in every round (Fig. 9).
-        scoring: off (Fig. 10, which can be read in two ways, ``T16``): ``label_only_stop`` ends on agreement whatever
-            the scores; ``run_all_rounds`` never ends before the last round.
-        judge_scores: whether the judge is shown the scores (``T17``).
-        order: whether debaters answer at once from the last round (Eq. 6) or each hears those before it in this round
-            (``T5``).
-        noncommittal: how many of three questions make an answer noncommittal (see ``scoring.relevance``).
-        one_request: three questions from one request, or from three.
-    """
-
-    profile: Profile = "hardened"
-    debaters: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
-    rounds: int = Field(default=3, ge=1, le=20)
-    top_k: int = Field(default=3, ge=1, le=50)
-    faithfulness_threshold: float | None = Field(default=None, ge=0, le=1)
-    relevance_threshold: float | None = Field(default=None, ge=-1, le=1)
-    query_formulation: bool = True
-    scoring: Literal["on", "label_only_stop", "run_all_rounds"] = "on"
-    judge_scores: bool = True
-    order: Literal["simultaneous", "sequential"] = "simultaneous"
-    noncommittal: Noncommittal = "any"
-    one_request: bool = True
-
-    def limits(self, stability: Stability) -> dict[Metric, float]:
-        """What each metric has to exceed, with a backend's own thresholds where none are set."""
-        faithful, relevant = self.faithfulness_threshold, self.relevance_threshold
-        return {
-            Metric.FAITHFULNESS: stability.faithfulness if faithful is None else faithful,
-            Metric.RELEVANCE: stability.relevance if relevant is None else relevant,
-        }
 
 
 @methods.register("tool-mad")
@@ -96,17 +51,34 @@ class ToolMad:
         """The debaters' tools."""
         return tuple(dict.fromkeys(each for each in self.settings.debaters if each != NO_TOOL))
 
+    def agents(self) -> tuple[str, ...]:
+        """The debaters, the judge, and who compares free-text answers."""
+        return (*debater_names(self.settings.debaters), JUDGE, MODERATOR)
+
+    def plan(self) -> tuple[Plan, Plan, Plan]:
+        """Consensus at once; in the second round; never, with every round agreeing under the thresholds."""
+        rounds = self.settings.rounds
+        whole = self.settings.scoring == "run_all_rounds"
+        return (
+            self.settings.plan(rounds if whole else 1, judged=whole),
+            self.settings.plan(rounds if whole else min(2, rounds), judged=whole),
+            self.settings.plan(rounds, judged=True),
+        )
+
     def tasks(self) -> tuple[type[AnyTask], ...]:
         """What these settings ask of a backend."""
         queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if self.settings.query_formulation else ()
-        scores = (WriteStatements, CheckStatements, WriteQuestion, CompareTexts) if self._scores_wanted() else ()
+        scores = (WriteStatements, CheckStatements, WriteQuestion, CompareTexts) if self.settings.scored else ()
         return (*queries, AnswerClaim, *scores, JudgeDebate)
 
-    def _scores_wanted(self) -> bool:
-        return self.settings.scoring == "on" or self.settings.judge_scores
-
     async def verify(self, claim: Claim, run: Run) -> Verdict:
-        """Debates until consensus or the last round, then judges."""
+        """Debates until consensus or the last round, then judges.
+
+        Raises:
+            CannotPlay: the claim wants free text, and the backend cannot compare it.
+        """
+        if claim.labels.free_text:
+            require(run.backend, self.name, (CheckConsensus,))
         try:
             async with asyncio.TaskGroup() as background:
                 return await _Debate(self.settings, claim, run, background).hold()
@@ -141,13 +113,30 @@ class _Debate:
             turns = await self._round(round_)
             self.history.append(turns)
             labels = tuple(turn.answer.label for turn in turns)
-            agreed = None not in labels and len(set(labels)) == 1  # unparsed equals nothing (T12)
-            why = await self._objections(turns) if agreed else ("the debaters disagree",)
-            accepted = agreed and not why
-            self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=accepted, why=why))
+            shared = await self._shared(turns, round_)
+            why = await self._objections(turns) if shared is not None else ("the debaters disagree",)
+            accepted = shared is not None and not why
+            self.run.emit(
+                RoundEnded(round=round_, labels=labels, agreed=shared is not None, accepted=accepted, why=why)
+            )
             if accepted:
-                return await self._verdict("consensus", labels[0], turns[0].answer.text)
+                return await self._verdict("consensus", shared, turns[0].answer.text)
         return await self._judge()
+
+    async def _shared(self, turns: tuple[Turn, ...], round_: int) -> str | None:
+        """The answer that all debaters gave, or None; an unread label equals nothing (``T12``).
+
+        Free text has no labels that could be equal: whether it says the same is a task of its own (``T29``).
+        """
+        labels = {turn.answer.label for turn in turns}
+        if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
+            return None
+        if len(labels) == 1:
+            return turns[0].answer.label
+        answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in turns)
+        task = CheckConsensus(claim=self.claim, answers=answers, profile=self.settings.profile)
+        agreement = await Agent(MODERATOR, self.run).perform(task, round_=round_)
+        return (agreement.answer or turns[0].answer.label) if agreement.agree else None
 
     async def _round(self, round_: int) -> tuple[Turn, ...]:
         """All debaters' turns, at once; each starts from what was said in the last round."""
@@ -205,7 +194,7 @@ class _Debate:
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
             passages = own.passages
         else:
-            passages = await debater.search(query, self.settings.top_k, round_=round_)
+            passages = await debater.search(query, self.settings.top_k, round_=round_, as_of=self.claim.as_of)
         return _Evidence(query, kept, passages)
 
     async def _query(
@@ -291,10 +280,10 @@ class _Debate:
         means = await self._means() if self.settings.judge_scores else ()
         history = tuple(turn for turns in self.history for turn in turns)
         task = JudgeDebate(claim=self.claim, history=history, scores=means, profile=self.settings.profile)
-        judgement = await Agent("judge", self.run).perform(task)
+        judgement = await Agent(JUDGE, self.run).perform(task)
         passages = tuple(passage for turn in history for passage in turn.passages)
         side = side_of(self.claim.labels, judgement.label)
-        self.quotes += [find_quote(text, passages, side=side, agent="judge") for text in judgement.quotes]
+        self.quotes += [find_quote(text, passages, side=side, agent=JUDGE) for text in judgement.quotes]
         self.run.emit(Judged(text=judgement.text, label=judgement.label))
         return await self._verdict("judge", judgement.label, judgement.text)
 
@@ -318,52 +307,17 @@ class _Debate:
 
     async def _verdict(self, decided_by: Literal["consensus", "judge"], label: str | None, reason: str) -> Verdict:
         scores = await asyncio.gather(*(self.scores[key] for key in sorted(self.scores)))
-        gaps = dict.fromkeys(
-            f"{event.tool} failed for {event.query!r}: {event.why}"
-            if isinstance(event, EvidenceMissing)
-            else f"{event.tool} found nothing for {event.query!r}"
-            for event in self.run.events
-            if isinstance(event, EvidenceMissing) or (event.kind == "evidence_found" and not event.passages)
-        )
         return Verdict(
             claim=self.claim,
             label=label,
             decided_by=decided_by,
             rounds=len(self.history),
             reason=reason,
-            quotes=_distinct(self.quotes),
-            gaps=tuple(gaps),
+            quotes=distinct(self.quotes),
+            gaps=gaps(self.run.events),
             scores=tuple(score for each in scores for score in each),
         )
 
 
-def debater_names(tools: tuple[str, ...]) -> tuple[str, ...]:
-    """A debater is called after its tool, numbered where several have the same; without one it is ``vanilla``."""
-    plain = ["vanilla" if tool == NO_TOOL else tool for tool in tools]
-    seen: Counter[str] = Counter()
-    names = []
-    for name in plain:
-        seen[name] += 1
-        names.append(f"{name}-{seen[name]}" if plain.count(name) > 1 else name)
-    return tuple(names)
-
-
-def side_of(labels: LabelSet, label: str | None) -> Side:
-    """What the quotations of an answer with that label speak for."""
-    if label is None or labels.free_text:
-        return Side.CONTEXT
-    return {Meaning.SUPPORTED: Side.FOR, Meaning.REFUTED: Side.AGAINST}.get(labels.meaning(label), Side.CONTEXT)
-
-
 def _without(said: dict[str, OtherAnswer], name: str) -> tuple[OtherAnswer, ...]:
     return tuple(answer for agent, answer in said.items() if agent != name)
-
-
-def _distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
-    """Each span once, in a fixed order: found ones first, then by side and agent."""
-    order = sorted(quotes, key=lambda q: (not q.found, q.side, q.agent == "judge", q.agent, q.passage, q.start, q.text))
-    seen: dict[tuple[str, str], Quote] = {}
-    for quote in order:  # two tools may cut the same sentence out of one document in two passages
-        document = (quote.source.document if quote.source else "") or quote.passage
-        seen.setdefault((document, quote.text), quote)
-    return tuple(seen.values())

@@ -8,6 +8,7 @@ statements). What ragas leaves as NaN is a score without a value and with a reas
 from __future__ import annotations
 
 from redargue.agents.agent import Agent
+from redargue.errors import BadReply
 from redargue.tasks.base import Profile
 from redargue.tasks.scoring import CheckStatements, WriteStatements
 from redargue.verdicts import Metric, Score
@@ -33,7 +34,8 @@ async def faithfulness(
         profile: of the tasks' words.
 
     Returns:
-        Verdicts of 1 over verdicts returned, in [0, 1]; undefined without statements or without verdicts.
+        Verdicts of 1 over verdicts returned, in [0, 1]; undefined without statements or without verdicts, or
+        where a reply could not be read.
     """
 
     def score(value: float | None, undefined: str = "", detail: tuple[str, ...] = ()) -> Score:
@@ -41,11 +43,15 @@ async def faithfulness(
             metric=Metric.FAITHFULNESS, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
         )
 
-    written = await agent.perform(WriteStatements(question=question, answer=answer, profile=profile), round_=round_)
-    if not written.statements:
-        return score(None, "the answer makes no statement")
-    task = CheckStatements(context="\n".join(contexts), statements=written.statements, profile=profile)
-    checked = (await agent.perform(task, round_=round_)).statements
+    try:
+        write = WriteStatements(question=question, answer=answer, profile=profile)
+        written = await agent.perform(write, round_=round_)
+        if not written.statements:
+            return score(None, "the answer makes no statement")
+        check = CheckStatements(context="\n".join(contexts), statements=written.statements, profile=profile)
+        checked = (await agent.perform(check, round_=round_)).statements
+    except BadReply as error:  # ragas gives NaN here; the debate goes on, and the gate stays shut (T13)
+        return score(None, f"a reply could not be read: {error.what}")
     if not checked:
         return score(None, "no verdict on any statement came back")
     detail = tuple(f"{each.verdict} {each.statement}" for each in checked)

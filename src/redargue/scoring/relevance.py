@@ -11,11 +11,13 @@ import asyncio
 from typing import Literal
 
 from redargue.agents.agent import Agent
+from redargue.errors import BadReply
 from redargue.tasks.base import Profile
 from redargue.tasks.scoring import CompareTexts, Question, WriteQuestion
 from redargue.verdicts import Metric, Score
 
 QUESTIONS = 3
+SPREAD = 0.3  # ragas' temperature where it wants several samples of one request
 
 Noncommittal = Literal["any", "all"]
 
@@ -43,10 +45,9 @@ async def relevance(
         profile: of the tasks' words.
 
     Returns:
-        The mean cosine, in [-1, 1], or 0; undefined where every question is empty.
+        The mean cosine, in [-1, 1], or 0; undefined where every question is empty or could not be read.
     """
-    written = await _questions(agent, answer, round_, one_request=one_request, profile=profile)
-    texts = tuple(each.question for each in written)
+    written: tuple[Question, ...] = ()
 
     def score(value: float | None, undefined: str = "") -> Score:
         detail = tuple(f"{'noncommittal ' if each.noncommittal else ''}{each.question}" for each in written)
@@ -54,6 +55,11 @@ async def relevance(
             metric=Metric.RELEVANCE, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
         )
 
+    try:
+        written = await _questions(agent, answer, round_, one_request=one_request, profile=profile)
+    except BadReply as error:
+        return score(None, f"a reply could not be read: {error.what}")
+    texts = tuple(each.question for each in written)
     if not any(text.strip() for text in texts):
         return score(None, "no question could be written for the answer")
     flags = [bool(each.noncommittal) for each in written]
@@ -68,7 +74,8 @@ async def _questions(
     agent: Agent, answer: str, round_: int, *, one_request: bool, profile: Profile
 ) -> tuple[Question, ...]:
     if one_request:
-        return await agent.sample(WriteQuestion(response=answer, profile=profile), QUESTIONS, round_=round_)
+        task = WriteQuestion(response=answer, profile=profile)
+        return await agent.sample(task, QUESTIONS, round_=round_, temperature=SPREAD)
     asked = (
         agent.perform(WriteQuestion(response=answer, sample=sample, profile=profile), round_=round_)
         for sample in range(QUESTIONS)

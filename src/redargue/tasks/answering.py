@@ -70,20 +70,35 @@ class AnswerClaim(Task[Answer]):
     has_tool: bool = True
     others: tuple[OtherAnswer, ...] = ()
 
-    def instruction(self) -> str:
-        """Labels and order of the reply, claim, other answers, document: the paper's order."""
+    def role(self) -> str:
+        """Hardened only: what counts as evidence."""
+        if self.profile == "paper" or not (self.has_tool or self.others):
+            return ""
         return lines(
-            label_rules(self.claim.labels),
-            lines(
-                "Quote the document word for word, in double quotation marks, for every fact you rely on."
-                if self.has_tool
-                else None,
-                "How something is written is no evidence for or against it.",
-                UNTRUSTED,
-            )
-            if self.profile == "hardened" and (self.has_tool or self.others)
+            "Quote the document word for word, in double quotation marks, for every fact you rely on."
+            if self.has_tool
             else None,
+            "How something is written is no evidence for or against it.",
+            UNTRUSTED,
+        )
+
+    def form(self) -> str:
+        """The labels; explanation first, label on the last line."""
+        return label_rules(self.claim.labels)
+
+    def material(self) -> str:
+        """Claim, other answers, document: the paper's order."""
+        return lines(
             claim_lines(self.claim, self.profile),
             f"Other debaters' answer: {others(self.others, self.profile)}" if self.others else None,
             f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
         )
+
+    def slots(self) -> dict[str, str]:
+        """Claim, its labels, the others' answers, the document."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": ", ".join(f"**{name}**" for name in self.claim.labels.names),
+            "others": others(self.others, self.profile) if self.others else "",
+            "document": documents(self.passages, self.profile) if self.has_tool else "",
+        }

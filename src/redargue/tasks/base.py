@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from redargue.claims import Frozen
@@ -27,8 +28,11 @@ UNTRUSTED = (
 class Task(Frozen, Generic[Out]):
     """One thing that can be asked of a mind.
 
-    Subclasses add typed inputs as fields and give the words in ``instruction``. A baseline that differs from another
-    method only in its words subclasses that method's task.
+    Subclasses add typed inputs as fields and give the words in three parts: the ``role`` (what is asked, by which
+    rules), the ``form`` of the reply as the paper has it, the ``material`` (claim, documents, what others said). A
+    backend that wants another form, a JSON object say, puts its own words in the form's place. What does not change
+    from call to call comes first, so that providers' prompt caches hit. A baseline that differs from another method
+    only in its words subclasses that method's task.
 
     Attributes:
         profile: whether the words are the paper's structure alone or hardened against hostile text.
@@ -55,9 +59,25 @@ class Task(Frozen, Generic[Out]):
                 return answer
         raise TypeError(f"{cls.__name__} does not say what its answer is: class {cls.__name__}(Task[Answer])")
 
+    def role(self) -> str:
+        """What is asked and by which rules; the same for every claim with these labels."""
+        return ""
+
+    def form(self) -> str:
+        """How to reply, in the paper's own form."""
+        return ""
+
+    def material(self) -> str:
+        """What the task is about; what changes least comes first."""
+        raise NotImplementedError
+
+    def slots(self) -> dict[str, str]:
+        """The material in pieces, by the names under which a user's own prompt may place them."""
+        return {"material": self.material()}
+
     def instruction(self) -> str:
         """The words, from the fields; never the docstring."""
-        raise NotImplementedError
+        return lines(self.role(), self.form(), self.material())
 
     @property
     def fingerprint(self) -> str:
@@ -67,6 +87,25 @@ class Task(Frozen, Generic[Out]):
             digest.update(part.encode())
             digest.update(b"\0")
         return digest.hexdigest()
+
+
+@cache
+def json_schema(kind: type[Frozen]) -> str:
+    """The JSON schema of an answer as a model is given it: every field required, nothing of our docstrings."""
+    return json.dumps(_strict(kind.model_json_schema()), ensure_ascii=False)
+
+
+def _strict(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: _strict(each) for name, each in schema.items() if name not in ("title", "default")}
+    if "properties" in schema:
+        kept["properties"] = {name: _strict(each) for name, each in schema["properties"].items()}
+        kept |= {"required": list(schema["properties"]), "additionalProperties": False}
+        kept.pop("description", None)
+    return kept
 
 
 def data(text: str, profile: Profile) -> str:

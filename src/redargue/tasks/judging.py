@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from pydantic import Field
+
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import Answer, claim_lines, documents
 from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.querying import OtherAnswer, others
 from redargue.verdicts import Metric
 
 
@@ -53,33 +58,58 @@ class JudgeDebate(Task[Answer]):
     history: tuple[Turn, ...]
     scores: tuple[MeanScore, ...] = ()
 
-    def instruction(self) -> str:
-        """Role, meaning of the scores, labels, history, scores, claim: the paper's order."""
-        means = [
-            f"{score.agent}'s {_METRICS[score.metric]} score: "
-            + ("not available" if score.value is None else f"{score.value:.3f}")
-            for score in self.scores
-        ]
-        labels = "\n".join(
-            f"if {label.description or 'this option is right'}, output **{label.name}**"
-            for label in self.claim.labels.labels
-        )
+    def role(self) -> str:
+        """The judge's part, and what the scores mean."""
         return lines(
             "You judge a debate that checks a claim. This was its final round, and the debaters did not settle it:"
             " you determine the correct answer.",
             "The faithfulness score measures how far an answer keeps to the documents it was given; the answer"
             " relevance score how well it addresses what was asked. Higher is better and more reliable."
-            if means
+            if self.scores
             else None,
             "Quote the documents word for word, in double quotation marks, for every fact you rely on.\n" + UNTRUSTED
             if self.profile == "hardened"
             else None,
-            labels or "Give the correct answer.",
-            "Your final answer must stand on the last line only.",
+        )
+
+    def form(self) -> str:
+        """The labels; the answer on the last line."""
+        labels = "\n".join(
+            f"if {label.description or 'this option is right'}, output **{label.name}**"
+            for label in self.claim.labels.labels
+        )
+        return lines(labels or "Give the correct answer.", "Your final answer must stand on the last line only.")
+
+    def material(self) -> str:
+        """History, scores, claim, as in Fig. 6; hardened: the claim first."""
+        claim = claim_lines(self.claim, self.profile)
+        return lines(
+            claim if self.profile == "hardened" else None,
             "Debate history:",
-            *(self._turn(turn) for turn in self.history),
-            *means,
-            claim_lines(self.claim, self.profile),
+            self._history(),
+            self._means(),
+            claim if self.profile == "paper" else None,
+        )
+
+    def slots(self) -> dict[str, str]:
+        """Claim, its labels, history, scores."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": ", ".join(f"**{name}**" for name in self.claim.labels.names),
+            "history": self._history(),
+            "scores": self._means(),
+        }
+
+    def _history(self) -> str:
+        return lines(*(self._turn(turn) for turn in self.history))
+
+    def _means(self) -> str:
+        return lines(
+            *(
+                f"{score.agent}'s {_METRICS[score.metric]} score: "
+                + ("not available" if score.value is None else f"{score.value:.3f}")
+                for score in self.scores
+            )
         )
 
     def _turn(self, turn: Turn) -> str:
@@ -88,3 +118,43 @@ class JudgeDebate(Task[Answer]):
             f"Document: {documents(turn.passages, self.profile)}" if turn.query else None,
             f"Answer: {data(turn.answer.text, self.profile)}",
         )
+
+
+class Agreement(Frozen):
+    """Whether answers say the same.
+
+    Attributes:
+        agree: 1 where they do.
+        answer: the answer they share, in short; empty where they differ.
+    """
+
+    agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
+    answer: str = Field(description="the answer that they share, as short as it can be said; empty if they differ")
+
+
+class CheckConsensus(Task[Agreement]):
+    """Compares free-text answers, which cannot be compared as labels (Tool-MAD, ACL version, appendix; ``T29``).
+
+    Attributes:
+        claim: the question that was asked.
+        answers: one a debater, in their order.
+    """
+
+    claim: Claim
+    answers: tuple[OtherAnswer, ...]
+
+    def role(self) -> str:
+        """What to compare, and what not to."""
+        return lines(
+            "Several debaters answered the same question. Say whether their final answers are the same answer,"
+            " whatever words they use. Do not judge which of them is right.",
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def material(self) -> str:
+        """Question and answers."""
+        return lines(f"Question: {self.claim.text}", f"Answers: {others(self.answers, self.profile)}")
+
+    def slots(self) -> dict[str, str]:
+        """Question and answers."""
+        return {"claim": self.claim.text, "answers": others(self.answers, self.profile)}

@@ -50,16 +50,29 @@ class WriteQuery(Task[Query]):
     tool: str
     about: str
 
-    def instruction(self) -> str:
-        """Role, tool, form of the reply, claim."""
+    def role(self) -> str:
+        """Part in the debate, tool, what to write."""
         return lines(
             "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
             f"Your own source of evidence is {self.tool}: {self.about}.",
-            "Write the query that will find the evidence you need first.",
+            self._wanted(),
             UNTRUSTED if self.profile == "hardened" else None,
-            "Reply with the query alone, in square brackets, like this: [your query].",
-            f"Claim: {self.claim.text}",
         )
+
+    def _wanted(self) -> str:
+        return "Write the query that will find the evidence you need first."
+
+    def form(self) -> str:
+        """Square brackets."""
+        return "Reply with the query alone, in square brackets, like this: [your query]."
+
+    def material(self) -> str:
+        """The claim."""
+        return f"Claim: {self.claim.text}"
+
+    def slots(self) -> dict[str, str]:
+        """The claim, the tool and what it finds."""
+        return {"claim": self.claim.text, "tool": self.tool, "about": self.about}
 
 
 class RewriteQuery(WriteQuery):
@@ -73,18 +86,32 @@ class RewriteQuery(WriteQuery):
     others: tuple[OtherAnswer, ...]
     used: str
 
-    def instruction(self) -> str:
-        """Role, choice, form of the reply, other answers, own last query, claim."""
+    def _wanted(self) -> str:
+        return (
+            "You are choosing your query for the next round: change it, or stay with the one you used where nothing"
+            " better could be asked."
+        )
+
+    def form(self) -> str:
+        """Square brackets; "Continue" stays with the last query."""
         return lines(
-            "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
-            f"Your own source of evidence is {self.tool}: {self.about}.",
-            "You are choosing your query: change it, or reply [Continue] to stay with the one you used.",
-            UNTRUSTED if self.profile == "hardened" else None,
             "Reply with the query alone, in square brackets, like this: [your query].",
+            "Reply [Continue] to stay with the query you used before.",
+        )
+
+    def material(self) -> str:
+        """Other answers, own last query, claim, as in Fig. 4; hardened: the claim, which does not change, first."""
+        claim = super().material()
+        return lines(
+            claim if self.profile == "hardened" else None,
             f"Other debaters' answer: {others(self.others, self.profile)}",
             f"The query you used before: {self.used}",
-            f"Claim: {self.claim.text}",
+            claim if self.profile == "paper" else None,
         )
+
+    def slots(self) -> dict[str, str]:
+        """Also the others' answers and the query used before."""
+        return {**super().slots(), "others": others(self.others, self.profile), "used": self.used}
 
 
 def parse_query(reply: str) -> Query | None:

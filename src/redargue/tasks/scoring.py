@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import ClassVar, Literal
+from functools import cache
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, FiniteFloat
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.base import UNTRUSTED, Profile, Task, data, json_schema, lines
 
 
 class Statements(Frozen):
     """Self-contained statements that an answer makes; may be empty."""
 
-    statements: tuple[str, ...]
+    statements: tuple[str, ...] = Field(description="the statements, in the answer's order")
 
 
 class CheckedStatement(Frozen):
     """One statement against the context: verdict 1 only where it can be inferred from the context directly."""
 
-    statement: str
-    reason: str = ""
-    verdict: Literal[0, 1]
+    statement: str = Field(description="the statement as it was given")
+    reason: str = Field(default="", description="why the verdict is what it is")
+    verdict: Literal[0, 1] = Field(description="1 if it can be inferred from the context directly, 0 if not")
 
 
 class CheckedStatements(Frozen):
     """One verdict a returned item; a mind may return fewer items than it was given."""
 
-    statements: tuple[CheckedStatement, ...]
+    statements: tuple[CheckedStatement, ...] = Field(description="one item a statement, in their order")
 
 
 class Question(Frozen):
@@ -37,14 +40,80 @@ class Question(Frozen):
         noncommittal: 1 where the response is evasive, vague or says that it does not know.
     """
 
-    question: str
-    noncommittal: Literal[0, 1]
+    question: str = Field(description="a question that the response answers; empty if it answers none")
+    noncommittal: Literal[0, 1] = Field(
+        description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
+    )
 
 
 class Similarities(Frozen):
     """Cosines in [-1, 1], one a text, in order."""
 
-    values: tuple[float, ...]
+    values: tuple[FiniteFloat, ...]
+
+
+@cache
+def _schema(kind: type[Frozen]) -> str:
+    return json.dumps(kind.model_json_schema(), ensure_ascii=False)
+
+
+@cache
+def _as_json(kind: type[Frozen], name: str) -> str:
+    """Ragas' own form: JSON that follows a schema, with examples before the input."""
+    shown = [
+        f"Input: {json.dumps(given, ensure_ascii=False)}\nOutput: {output.model_dump_json()}"
+        for given, output in _EXAMPLES[name]
+    ]
+    demand = f"Reply with one JSON object that follows this schema: {json_schema(kind)}"
+    return lines(demand, "Examples:", *shown, "Now the input:")
+
+
+def _json(fields: dict[str, Any], profile: Profile) -> str:
+    """The material as ragas gives it: one JSON object."""
+    return data(json.dumps(fields, ensure_ascii=False), profile)
+
+
+_STATEMENTS_IN = {
+    "question": "Who was Mara Lindqvist?",
+    "answer": "She was a Swedish engineer who designed bridges. Her best known one crosses the Sund.",
+}
+_STATEMENTS_OUT = Statements(
+    statements=(
+        "Mara Lindqvist was a Swedish engineer.",
+        "Mara Lindqvist designed bridges.",
+        "Mara Lindqvist's best known bridge crosses the Sund.",
+    )
+)
+_CHECKED_IN = {
+    "context": "Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.",
+    "statements": ["Tomas keeps bees.", "Tomas owns the mill."],
+}
+_CHECKED_OUT = CheckedStatements(
+    statements=(
+        CheckedStatement(
+            statement="Tomas keeps bees.", reason="The context says that Tomas keeps bees behind the mill.", verdict=1
+        ),
+        CheckedStatement(
+            statement="Tomas owns the mill.", reason="The context names the mill, but not its owner.", verdict=0
+        ),
+    )
+)
+_QUESTIONS = (
+    (
+        {"response": "The lighthouse at Carrow Point was lit in 1874."},
+        Question(question="When was the lighthouse at Carrow Point lit?", noncommittal=0),
+    ),
+    (
+        {"response": "I cannot say what the new ferry's engine does; I have no information on it."},
+        Question(question="What does the new ferry's engine do?", noncommittal=1),
+    ),
+)
+
+_EXAMPLES: dict[str, tuple[tuple[dict[str, Any], Frozen], ...]] = {
+    "statements": ((_STATEMENTS_IN, _STATEMENTS_OUT),),
+    "checked": ((_CHECKED_IN, _CHECKED_OUT),),
+    "questions": _QUESTIONS,
+}
 
 
 class WriteStatements(Task[Statements]):
@@ -53,14 +122,25 @@ class WriteStatements(Task[Statements]):
     question: str
     answer: str
 
-    def instruction(self) -> str:
-        """What to do, then question and answer as JSON."""
+    def role(self) -> str:
+        """What to do."""
         return lines(
             "Break each sentence of the answer into one or more statements that can be understood alone."
             " Use no pronouns. Reply with the statements only, in the answer's order.",
             UNTRUSTED if self.profile == "hardened" else None,
-            data(json.dumps({"question": self.question, "answer": self.answer}, ensure_ascii=False), self.profile),
         )
+
+    def form(self) -> str:
+        """JSON, with an example."""
+        return _as_json(Statements, "statements")
+
+    def material(self) -> str:
+        """Question and answer."""
+        return _json(self.slots(), self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """Question and answer."""
+        return {"question": self.question, "answer": self.answer}
 
 
 class CheckStatements(Task[CheckedStatements]):
@@ -69,16 +149,25 @@ class CheckStatements(Task[CheckedStatements]):
     context: str
     statements: tuple[str, ...]
 
-    def instruction(self) -> str:
-        """What to do, then context and statements as JSON."""
+    def role(self) -> str:
+        """What to do."""
         return lines(
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
             " 0 if it cannot.",
             UNTRUSTED if self.profile == "hardened" else None,
-            data(
-                json.dumps({"context": self.context, "statements": self.statements}, ensure_ascii=False), self.profile
-            ),
         )
+
+    def form(self) -> str:
+        """JSON, with an example of either verdict."""
+        return _as_json(CheckedStatements, "checked")
+
+    def material(self) -> str:
+        """Context and statements."""
+        return _json({"context": self.context, "statements": self.statements}, self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """Context and statements, these as JSON."""
+        return {"context": self.context, "statements": json.dumps(self.statements, ensure_ascii=False)}
 
 
 class WriteQuestion(Task[Question]):
@@ -86,14 +175,25 @@ class WriteQuestion(Task[Question]):
 
     response: str
 
-    def instruction(self) -> str:
-        """What to do, then the response as JSON."""
+    def role(self) -> str:
+        """What to do."""
         return lines(
             "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
             " evasive, vague or says that it does not know, 0 otherwise.",
             UNTRUSTED if self.profile == "hardened" else None,
-            data(json.dumps({"response": self.response}, ensure_ascii=False), self.profile),
         )
+
+    def form(self) -> str:
+        """JSON, with a committal and a noncommittal example."""
+        return _as_json(Question, "questions")
+
+    def material(self) -> str:
+        """The response."""
+        return _json(self.slots(), self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """The response."""
+        return {"response": self.response}
 
 
 class CompareTexts(Task[Similarities]):
@@ -104,6 +204,6 @@ class CompareTexts(Task[Similarities]):
     reference: str
     texts: tuple[str, ...]
 
-    def instruction(self) -> str:
+    def material(self) -> str:
         """The texts: an embedding model is given no words besides."""
         return lines(self.reference, *self.texts)

@@ -3,10 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, ClassVar, Protocol
 
+from redargue.corpus.index import Corpus
 from redargue.evidence import Passage
+from redargue.ledger.budget import Account
 from redargue.registry import Registry
+from redargue.transport import Service, Transport
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What a search is made for.
+
+    Attributes:
+        as_of: nothing that was published later is wanted; a tool that cannot tell returns what it has.
+        account: pays for each request that is sent.
+    """
+
+    as_of: date | None = None
+    account: Account = field(default_factory=Account)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What tools are made from.
+
+    Attributes:
+        corpus: opens the user's corpus, once.
+        transport: sends requests.
+        services: address and key of each service, by name.
+        prices: US dollars a request, by tool.
+    """
+
+    corpus: Callable[[], Corpus]
+    transport: Transport
+    services: dict[str, Service] = field(default_factory=dict)
+    prices: dict[str, float] = field(default_factory=dict)
 
 
 class Tool(Protocol):
@@ -26,13 +61,35 @@ class Tool(Protocol):
         """The state of the data behind the tool."""
         ...
 
-    async def search(self, query: str, k: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` passages, the best first.
 
         Raises:
             ToolFailed: no answer could be had.
+            BudgetReached: the budget has no room for a request.
         """
         ...
 
 
-tools: Registry[Callable[..., Tool]] = Registry("tool")
+class ToolKind(Protocol):
+    """A registered tool: what is known of it before there is one.
+
+    Attributes:
+        about: as of the tool.
+        online: whether it asks a service beyond this machine.
+    """
+
+    about: ClassVar[str]
+    online: ClassVar[bool]
+
+    @classmethod
+    def make(cls, sources: Sources) -> Any:
+        """The tool.
+
+        Raises:
+            UsageError: it lacks a key or another setting; the hint says which.
+        """
+        ...
+
+
+tools: Registry[type[ToolKind]] = Registry("tool")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 from redargue.corpus.index import Corpus
 from redargue.evidence import Passage
-from redargue.tools.base import tools
+from redargue.tools.base import Search, Sources, tools
 
 
 @tools.register("corpus")
@@ -17,17 +18,23 @@ class CorpusTool:
         corpus: an open corpus.
     """
 
-    name = "corpus"
-    about = "a collection of documents, searched by meaning and by words"
+    name: ClassVar[str] = "corpus"
+    about: ClassVar[str] = "a collection of documents, searched by meaning and by words"
+    online: ClassVar[bool] = False
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
+
+    @classmethod
+    def make(cls, sources: Sources) -> CorpusTool:
+        """Over the user's corpus."""
+        return cls(sources.corpus())
 
     @property
     def revision(self) -> str:
         """The corpus' own."""
         return self._corpus.revision
 
-    async def search(self, query: str, k: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` chunks."""
         return await asyncio.to_thread(self._corpus.search, query, k)

@@ -7,9 +7,10 @@ documents as the ``corpus`` tool it finds others, which is what makes two debate
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
 from redargue.evidence import Passage
-from redargue.tools.base import tools
+from redargue.tools.base import Search, tools
 from redargue.tools.corpus import CorpusTool
 
 
@@ -21,9 +22,9 @@ class KeywordsTool(CorpusTool):
         corpus: an open corpus.
     """
 
-    name = "keywords"
-    about = "a search engine that ranks whole documents by the words of the query"
+    name: ClassVar[str] = "keywords"
+    about: ClassVar[str] = "a search engine that ranks whole documents by the words of the query"
 
-    async def search(self, query: str, k: int) -> tuple[Passage, ...]:
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` excerpts, one a document."""
         return await asyncio.to_thread(self._corpus.search_keywords, query, k)

@@ -1,0 +1,363 @@
+"""An OpenAI-compatible endpoint: what it can do is found out by asking, and remembered.
+
+Servers differ in what they take (temperature, max_tokens, n, response_format, …). A parameter that is refused by name
+is left out from then on; an unasked-for default never stands in for an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from redargue.backends.base import Sampling
+from redargue.backends.completion import Choice, read_completion, read_stream, said_in
+from redargue.claims import Frozen
+from redargue.errors import BadReply, ProviderError, UsageError
+from redargue.home import home
+from redargue.ledger.budget import Account
+from redargue.ledger.prices import Prices
+from redargue.transport import Answer, Service, Transport
+
+Form = Literal["schema", "json", "text"]
+FORMS: tuple[Form, ...] = ("schema", "json", "text")
+OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream")
+MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
+
+Message = Mapping[str, str]
+
+
+class Abilities(Frozen):
+    """What is known of a model at an endpoint.
+
+    Attributes:
+        form: the strictest way to ask for JSON that was not refused.
+        limit: the name under which it takes the most tokens; empty where it takes none.
+        refused: parameters that it does not take.
+    """
+
+    form: Form = "schema"
+    limit: Literal["max_tokens", "max_completion_tokens", ""] = "max_tokens"
+    refused: tuple[str, ...] = ()
+
+
+class Endpoint:
+    """One model at one endpoint.
+
+    Args:
+        transport: sends the requests.
+        service: address and key.
+        model: as the endpoint calls it.
+        prices: what tokens cost; a model without a price costs nothing that could be counted.
+        max_tokens: the most a reply may have.
+        stream: ask for the reply in pieces, so that a stalled one is noticed.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        service: Service,
+        model: str,
+        *,
+        prices: Prices | None = None,
+        max_tokens: int = 4096,
+        stream: bool = False,
+    ) -> None:
+        self.transport, self.service, self.model = transport, service, model
+        self.prices, self.max_tokens, self.stream = prices or Prices.shipped(), max_tokens, stream
+        self._memory = Memory(home() / "endpoints.json")
+        self.abilities = self._memory.recall(service.place, model)
+        self._proven = False
+
+    async def complete(
+        self,
+        messages: Callable[[Form], Sequence[Message]],
+        *,
+        account: Account,
+        schema: tuple[str, dict[str, Any]] | None = None,
+        form: Form | None = None,
+        sampling: Sampling | None = None,
+        seed: int = 0,
+        logprobs: bool = False,
+    ) -> tuple[Choice, ...]:
+        """Asks for ``sampling.n`` replies: in one request where the endpoint can, in as many at once where not.
+
+        Args:
+            messages: the conversation, for the way in which the reply is asked for.
+            account: pays.
+            schema: name and JSON schema of the reply, where it is to be JSON.
+            form: pins how JSON is asked for; by default the strictest way that the endpoint takes.
+            sampling: how to draw.
+            seed: of the first sample.
+            logprobs: ask for log probabilities.
+
+        Raises:
+            UsageError: the endpoint refuses the request: key, model, or a parameter that cannot be left out.
+            ProviderError: nothing answered.
+            BudgetReached: the budget has no room.
+        """
+        sampling = sampling or Sampling()
+
+        async def ask(n: int, seed: int) -> tuple[Choice, ...]:
+            return await self._ask(
+                messages, account, schema, form, sampling.model_copy(update={"n": n}), seed, logprobs
+            )
+
+        choices: tuple[Choice, ...] = ()
+        if sampling.n == 1 or "n" not in self.abilities.refused:
+            choices = (await ask(sampling.n, seed))[: sampling.n]
+        if 0 < len(choices) < sampling.n and not any(each.problem for each in choices):
+            self._refuse("n")  # silently one sample where several were wanted
+        if missing := sampling.n - len(choices):
+            more = [ask(1, seed + place) for place in range(len(choices), len(choices) + missing)]
+            choices += tuple(each[0] for each in await _all(more))
+        return choices
+
+    async def _ask(
+        self,
+        messages: Callable[[Form], Sequence[Message]],
+        account: Account,
+        schema: tuple[str, dict[str, Any]] | None,
+        form: Form | None,
+        sampling: Sampling,
+        seed: int,
+        logprobs: bool,
+    ) -> tuple[Choice, ...]:
+        for _ in range(len(OPTIONAL) + len(FORMS) + 2):
+            wanted = form or self.abilities.form
+            body = self._body(messages(wanted), schema, wanted, sampling, seed, logprobs)
+            answer = await self._send(body, account)
+            if answer.status == 200:
+                self._proven = True
+                return read_completion(answer.text)
+            if answer.status not in (400, 404, 422, 500) or not self._learn(body, answer, pinned=form is not None):
+                raise self._error(answer)
+        raise self._error(answer)
+
+    def _body(
+        self,
+        messages: Sequence[Message],
+        schema: tuple[str, dict[str, Any]] | None,
+        form: Form,
+        sampling: Sampling,
+        seed: int,
+        logprobs: bool,
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": list(messages),
+            "temperature": sampling.temperature,
+            "seed": seed % 2**31,
+        }
+        body |= {"top_p": sampling.top_p} if sampling.top_p != 1.0 else {}
+        body |= {"stop": list(sampling.stop)} if sampling.stop else {}
+        body |= {"n": sampling.n} if sampling.n > 1 else {}
+        body |= {"logprobs": True, "top_logprobs": 5} if logprobs else {}
+        body |= {"stream": True, "stream_options": {"include_usage": True}} if self.stream else {}
+        for name in self.abilities.refused:
+            body.pop(name, None)
+            if name == "logprobs":
+                body.pop("top_logprobs", None)
+        if self.abilities.limit:
+            body[self.abilities.limit] = sampling.max_tokens or self.max_tokens
+        if schema:
+            body |= _response_format(form, *schema)
+        return body
+
+    async def _send(self, body: dict[str, Any], account: Account) -> Answer:
+        prompt = most_tokens(body)
+        samples = body.get("n", 1)
+        reply = samples * (self.max_tokens if self.abilities.limit else 4 * self.max_tokens)
+        tokens = prompt + reply
+        price = self.prices.model(self.model)
+        headers = {"Authorization": f"Bearer {self.service.key}"} if self.service.key else {}
+        return await self.transport.send(
+            self.service,
+            "POST",
+            "/chat/completions",
+            account=account,
+            headers=headers,
+            json=body,
+            tokens=tokens,
+            usd=price.of(prompt, reply) if price else 0.0,
+            read=read_stream if body.get("stream") else None,
+            final=lambda answer: _final(answer, trial=not self._proven and "response_format" in body),
+            paid=lambda answer: _paid(answer, price.of if price else None),
+        )
+
+    async def embed(self, texts: Sequence[str], *, account: Account) -> list[list[float]]:
+        """One vector a text, in order.
+
+        Raises:
+            BadReply: what came back are not as many vectors.
+            UsageError, ProviderError, BudgetReached: as ``complete``.
+        """
+        body = {"model": self.model, "input": list(texts)}
+        price = self.prices.model(self.model)
+        tokens = sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD
+        answer = await self.transport.send(
+            self.service,
+            "POST",
+            "/embeddings",
+            account=account,
+            headers={"Authorization": f"Bearer {self.service.key}"} if self.service.key else {},
+            json=body,
+            tokens=tokens,
+            usd=price.of(tokens, 0) if price else 0.0,
+            final=_final,
+            paid=lambda answer: _paid(answer, price.of if price else None),
+        )
+        if answer.status != 200:
+            raise self._error(answer)
+        try:
+            rows = sorted(json.loads(answer.text)["data"], key=lambda row: int(row["index"]))
+            vectors = [[float(each) for each in row["embedding"]] for row in rows]
+        except (ValueError, KeyError, TypeError):
+            vectors = []
+        if len(vectors) != len(texts) or len({len(each) for each in vectors}) != 1:
+            raise BadReply(f"{self.model!r} gave no vectors for {len(texts)} texts", raw=answer.text)
+        return vectors
+
+    def _learn(self, body: Mapping[str, Any], answer: Answer, *, pinned: bool) -> bool:
+        """Notes what a refusal was about; says whether asking again in another way makes sense."""
+        said, named = said_in(answer.text).lower(), _named(answer.text)
+        limit = self.abilities.limit
+        if limit in named and "large" not in said:  # refused by name, not for its value
+            self._remember(limit="max_completion_tokens" if limit == "max_tokens" else "")
+            return True
+        if "response_format" in body and not pinned:
+            if re.search(r"response_format|json_schema|json_object|grammar", said) or "response_format" in named:
+                return self._step_down()
+            if answer.status == 500 and not self._proven:
+                return self._step_down()
+        for name in OPTIONAL:
+            if name in body and name in named:
+                self._refuse(name)
+                return True
+        return False
+
+    def _step_down(self) -> bool:
+        self._remember(form=FORMS[FORMS.index(self.abilities.form) + 1])
+        return True
+
+    def _refuse(self, name: str) -> None:
+        self._remember(refused=tuple(sorted({*self.abilities.refused, name})))
+
+    def _remember(self, **changes: Any) -> None:
+        self.abilities = self.abilities.model_copy(update=changes)
+        self._memory.keep(self.service.place, self.model, self.abilities)
+
+    def _error(self, answer: Answer) -> ProviderError | UsageError:
+        said = " ".join(said_in(answer.text).split())[:300]
+        what = f"{self.model!r} at {self.service.place} answered {answer.status}: {said or 'nothing'}"
+        if answer.status in (401, 403):
+            return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
+        if answer.status in (400, 404, 413, 422):
+            return UsageError(
+                what, hint="look at --model and --base-url; redargue doctor tells what the endpoint can do"
+            )
+        return ProviderError(what, hint="wait, or choose another endpoint: --base-url")
+
+
+class Memory:
+    """What was found out about endpoints, in a file of the user's.
+
+    Args:
+        path: of the file; one that cannot be read or written is as good as none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def recall(self, place: str, model: str) -> Abilities:
+        """What is known, or what to try first."""
+        try:
+            return Abilities.model_validate(self._all().get(f"{place} {model}", {}))
+        except ValidationError:
+            return Abilities()
+
+    def keep(self, place: str, model: str, abilities: Abilities) -> None:
+        """Writes it down."""
+        everything = {**self._all(), f"{place} {model}": abilities.model_dump(mode="json")}
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            beside = self._path.with_suffix(".new")
+            beside.write_text(json.dumps(everything, indent=1, sort_keys=True), encoding="utf-8")
+            beside.replace(self._path)
+        except OSError:
+            return  # it is found out again next time
+
+    def _all(self) -> dict[str, Any]:
+        try:
+            known = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+
+def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    if form == "schema":
+        return {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": name, "strict": True, "schema": schema},
+            }
+        }
+    # llama.cpp and vLLM hold the reply to a schema given here; others ignore the extra field
+    return {"response_format": {"type": "json_object", "schema": schema}} if form == "json" else {}
+
+
+def most_tokens(body: Mapping[str, Any]) -> int:
+    """A bound on a prompt's tokens: byte-level vocabularies have no token shorter than a byte."""
+    words = sum(len(each["content"].encode()) + MESSAGE_OVERHEAD for each in body["messages"])
+    return words + (len(json.dumps(body["response_format"])) if "response_format" in body else 0)
+
+
+_QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
+
+
+def _final(answer: Answer, *, trial: bool = False) -> bool:
+    """Whether asking again cannot help: a quota is used up, or the form of the request is what the server chokes on."""
+    quota = any(
+        word in answer.text for word in ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
+    )
+    return quota or (trial and answer.status == 500)
+
+
+def _named(text: str) -> frozenset[str]:
+    """The parameters that an error is about: the one it gives as such, or those it names in its message."""
+    try:
+        error = json.loads(text).get("error")
+        if isinstance(error, dict) and error.get("param"):
+            return frozenset({str(error["param"]).split(".")[0]})
+    except (ValueError, AttributeError):
+        pass
+    said = said_in(text).lower()
+    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]", said)
+    plain = [name for name in (*OPTIONAL, "max_tokens", "max_completion_tokens") if len(name) > 3 and name in said]
+    return frozenset([*quoted, *plain])
+
+
+def _paid(answer: Answer, price: Any) -> tuple[int, int, float] | None:
+    """Tokens both ways and dollars, as the endpoint counts them; None where it does not say."""
+    try:
+        usage = json.loads(answer.text)["usage"]
+        prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return None
+    return prompt, completion, price(prompt, completion) if price else 0.0
+
+
+async def _all(asks: list[Any]) -> list[Any]:
+    """All at once; where one fails the others are stopped and its error is raised as it is."""
+    work = [asyncio.ensure_future(each) for each in asks]
+    try:
+        return list(await asyncio.gather(*work))
+    finally:
+        for each in work:
+            each.cancel()

@@ -1,0 +1,93 @@
+"""A researcher's own words: files that replace the instructions of tasks.
+
+``DIR/AnswerClaim.txt`` replaces what that task says; ``{claim}``, ``{document}`` and so on stand for its material.
+``DIR/AnswerClaim.system.txt`` is sent as the system message before it. A reply to such a prompt is read in the paper's
+own form: the label on the last line, the query in brackets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from redargue.errors import UsageError
+from redargue.registry import did_you_mean
+from redargue.tasks.base import AnyTask, Task
+
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+class Prompts:
+    """Words for tasks.
+
+    Args:
+        texts: by name: ``AnswerClaim``, ``AnswerClaim.system``.
+        where: they come from, as it reads in an error.
+
+    Raises:
+        UsageError: a name that is no task's, or a system message alone.
+    """
+
+    def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
+        self.texts, self._where = dict(sorted(texts.items())), where
+        known = sorted({task.name() for task in _tasks(Task)})
+        for name in self.texts:
+            task, _, part = name.partition(".")
+            if task not in known or part not in ("", "system"):
+                hint = f"{did_you_mean(task, known)}; a system message is NAME.system.txt"
+                raise UsageError(f"{name + '.txt'!r} is named after no task", where=where, hint=hint)
+            if task not in self.texts:
+                raise UsageError(f"{name}.txt has no {task}.txt beside it", where=where)
+        if not self.texts:
+            raise UsageError(f"{where!r} holds no prompt", where="--prompts", hint=f"tasks: {', '.join(known)}")
+        self.sha256 = hashlib.sha256(json.dumps(self.texts).encode()).hexdigest()
+
+    @classmethod
+    def read(cls, folder: Path) -> Prompts:
+        """The files of a folder.
+
+        Raises:
+            UsageError: no folder, or a file that is not text or not named after a task.
+        """
+        if not folder.is_dir():
+            raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint="give a folder with TASK.txt files")
+        texts = {}
+        for path in sorted(folder.glob("*.txt")):
+            try:
+                texts[path.stem] = path.read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError) as error:
+                raise UsageError(f"{str(path)!r} cannot be read: {error}") from error
+        return cls(texts, str(folder))
+
+    def fill(self, task: AnyTask) -> tuple[str, str] | None:
+        """System and user message for a task; None where the folder has no file for it.
+
+        Raises:
+            UsageError: a slot that the task does not have.
+        """
+        name = task.name()
+        if name not in self.texts:
+            return None
+        slots = task.slots()
+        return self._filled(f"{name}.system", slots), self._filled(name, slots)
+
+    def _filled(self, name: str, slots: dict[str, str]) -> str:
+        text = self.texts.get(name, "")
+        for slot in _SLOT.findall(text):
+            if slot not in slots:
+                raise UsageError(
+                    f"the prompt has a slot {{{slot}}} that its task does not fill",
+                    where=f"{self._where}/{name}.txt",
+                    hint=did_you_mean(slot, list(slots)),
+                )
+        return _SLOT.sub(lambda match: slots[match.group(1)], text)
+
+
+def _tasks(kind: type[AnyTask]) -> Iterator[type[AnyTask]]:
+    for each in kind.__subclasses__():
+        if "[" not in each.__name__:  # Task[Answer] itself is no task
+            yield each
+        yield from _tasks(each)

@@ -1,0 +1,279 @@
+"""From a task to messages, and from a reply to an answer: the only place where replies are parsed.
+
+A reply is asked for as a JSON object that follows a schema, as a JSON object, as tagged text, or plainly: in the form
+that the paper's own prompt has. Reading is strict: what is missing, of the wrong kind or ambiguous is an error that
+says so, and is never filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from redargue.backends.endpoint import Form, Message
+from redargue.backends.prompts import Prompts
+from redargue.claims import Claim, Frozen, LabelSet
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask, json_schema
+from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
+
+SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
+MOST_TRIES = 200  # places in a reply at which a JSON object is looked for
+
+
+class QueryReply(Frozen):
+    """A first query."""
+
+    query: str = Field(description="the query")
+
+
+class RequeryReply(Frozen):
+    """A later query."""
+
+    keep: bool = Field(description="true to stay with the query you used before, false to change it")
+    query: str = Field(description="the new query; empty if you keep the old one")
+
+
+class AnswerReply(Frozen):
+    """An answer: the reasons come before the label, so that they are not made up for it."""
+
+    reasoning: str = Field(description="your explanation, from the documents first")
+    quotes: tuple[str, ...] = Field(description="what you rely on, copied word for word from the documents")
+    label: str = Field(description="your final answer")
+
+
+class Prompt(NamedTuple):
+    """What is sent for a task.
+
+    Attributes:
+        messages: by the form in which JSON is asked for.
+        schema: name and JSON schema of the reply; None where it is read plainly.
+    """
+
+    system: str
+    user: str
+    schema: tuple[str, dict[str, Any]] | None
+
+    def messages(self, form: Form) -> Sequence[Message]:
+        """The messages, for one way to ask."""
+        system = self.system
+        if self.schema:
+            system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
+        said = [{"role": "system", "content": system}] if system else []
+        return [*said, {"role": "user", "content": self.user}]
+
+
+class Renderer:
+    """Writes prompts and reads replies.
+
+    Args:
+        prompts: a user's own words; None for redargue's.
+        plain: whether replies have the papers' own form; None: in the ``paper`` profile.
+    """
+
+    def __init__(self, prompts: Prompts | None = None, *, plain: bool | None = None) -> None:
+        self.prompts, self.plain = prompts, plain
+
+    def prompt(self, task: AnyTask) -> Prompt:
+        """The prompt of a task: what stays the same from call to call first."""
+        if filled := self.prompts.fill(task) if self.prompts else None:
+            return Prompt(*filled, schema=None)
+        if task.profile == "paper" if self.plain is None else self.plain:
+            return Prompt("", task.instruction(), schema=None)
+        system = f"Task: {task.name()}.\n{task.role()}".strip()
+        return Prompt(system, task.material(), schema=(task.name(), schema_of(task)))
+
+    def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
+        """The answer that a reply gives.
+
+        Raises:
+            ValueError: says what is wrong with the reply, as it can be said to the model.
+        """
+        if plain and isinstance_of(task, Query):
+            query = parse_query(text)
+            if query is None or (query.kept and not isinstance(task, RewriteQuery)):
+                raise ValueError("no query in square brackets was found")
+            return query
+        if plain and isinstance_of(task, Answer):
+            return _plain_answer(text, task)
+        reply = _one(text, reply_type(task))
+        if isinstance(reply, AnswerReply):
+            return _answer(reply, _labels(task))
+        if isinstance(reply, RequeryReply):
+            return Query(kept=True) if reply.keep or not reply.query.strip() else _query(reply.query)
+        return _query(reply.query) if isinstance(reply, QueryReply) else reply
+
+
+def isinstance_of(task: AnyTask, kind: type[Frozen]) -> bool:
+    """Whether the task's answers are of that kind."""
+    return issubclass(task.answer_type(), kind)
+
+
+def reply_type(task: AnyTask) -> type[Frozen]:
+    """What a reply in JSON or tags must hold."""
+    if isinstance_of(task, Query):
+        return RequeryReply if isinstance(task, RewriteQuery) else QueryReply
+    return AnswerReply if isinstance_of(task, Answer) else task.answer_type()
+
+
+def schema_of(task: AnyTask) -> dict[str, Any]:
+    """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
+    schema: dict[str, Any] = json.loads(json_schema(reply_type(task)))
+    if isinstance_of(task, Answer) and not (labels := _labels(task)).free_text:
+        meanings = "; ".join(f"{each.name} if {each.description or 'this option is right'}" for each in labels.labels)
+        schema["properties"]["label"] |= {"enum": list(labels.names), "description": f"your final answer: {meanings}"}
+    return schema
+
+
+def _labels(task: AnyTask) -> LabelSet:
+    """The labels of a task that wants an answer; such a task has a claim."""
+    claim: Claim = getattr(task, "claim")  # noqa: B009
+    return claim.labels
+
+
+def _words(schema: dict[str, Any], form: Form) -> str:
+    """How to reply, in words: JSON modes want it said, too."""
+    if form == "text":
+        return "Reply in this form and with nothing else:\n" + _tagged(schema, schema)
+    fields = _fields(schema, schema)
+    return f"Reply with one JSON object and nothing else; its fields, in this order: {fields}"
+
+
+def _fields(schema: dict[str, Any], root: dict[str, Any]) -> str:
+    parts = []
+    for name, field in schema["properties"].items():
+        inner = field.get("items", {})
+        if "$ref" in inner:
+            inner = root["$defs"][inner["$ref"].rpartition("/")[2]]
+        kind = {"string": "text", "boolean": "true or false", "integer": "number"}.get(field.get("type", ""), "")
+        if field.get("type") == "array":
+            kind = f"list of objects with {_fields(inner, root)}" if "properties" in inner else "list of texts"
+        if "enum" in field:
+            kind = " or ".join(json.dumps(each) for each in field["enum"])
+        parts.append(f'"{name}" ({kind}): {field.get("description", "")}'.rstrip(": "))
+    return "; ".join(parts)
+
+
+def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
+    parts = []
+    for name, field in schema["properties"].items():
+        about = field.get("description", "")
+        if field.get("type") != "array":
+            parts.append(f"<{name}>{about}</{name}>")
+            continue
+        inner = field["items"]
+        if "$ref" in inner:
+            inner = root["$defs"][inner["$ref"].rpartition("/")[2]]
+        body = _tagged(inner, root) if "properties" in inner else about
+        parts.append(f"<{_one_of(name)}>{body}</{_one_of(name)}> (again for each)")
+    return "\n".join(parts)
+
+
+def _one_of(plural: str) -> str:
+    return plural.removesuffix("s")
+
+
+def _one(text: str, kind: type[Frozen]) -> Frozen:
+    """The one object of that kind that a reply holds, as JSON or as tags.
+
+    Raises:
+        ValueError: none, or several that differ: which of them is meant would be a guess.
+    """
+    found: dict[str, Frozen] = {}
+    problem = "no JSON object was found"
+    for candidate in [*_objects(text), *_tags(text, kind)]:
+        try:
+            reply = kind.model_validate(candidate)
+        except ValidationError as error:
+            first = error.errors()[0]
+            problem = f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
+            continue
+        found[reply.model_dump_json()] = reply
+    if len(found) > 1:
+        raise ValueError("the reply holds several different answers")
+    if not found:
+        raise ValueError(problem)
+    return next(iter(found.values()))
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """The JSON objects in a text, outermost ones, wherever they stand."""
+    decoder = json.JSONDecoder()
+    at = -1
+    for _ in range(MOST_TRIES):
+        at = text.find("{", at + 1)
+        if at < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        yield found
+        at = end - 1
+
+
+def _tags(text: str, kind: type[BaseModel]) -> Iterator[dict[str, Any]]:
+    """What a text holds in tags named like the fields; nothing where a tag that must stand once does not."""
+    fields: dict[str, Any] = {}
+    for name, field in kind.model_fields.items():
+        if get_origin(field.annotation) is tuple:
+            inner = get_args(field.annotation)[0]
+            bodies = _between(text, _one_of(name))
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                fields[name] = [each for body in bodies for each in _tags(body, inner)]
+            else:
+                fields[name] = [body.strip() for body in bodies]
+            continue
+        bodies = _between(text, name)
+        if len(bodies) != 1:
+            return
+        fields[name] = _typed(bodies[0].strip(), field)
+    if any(get_origin(field.annotation) is not tuple for field in kind.model_fields.values()) or any(fields.values()):
+        yield fields
+
+
+def _between(text: str, tag: str) -> list[str]:
+    return re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+
+
+def _typed(text: str, field: FieldInfo) -> Any:
+    numbers = get_origin(field.annotation) is Literal and all(
+        isinstance(each, int) for each in get_args(field.annotation)
+    )
+    return int(text) if numbers and text.isdigit() else text
+
+
+def _query(text: str) -> Query:
+    plain = " ".join(text.split()).strip("[]")
+    if not plain:
+        raise ValueError("the query is empty")
+    return Query(text=plain[:LONGEST_QUERY])
+
+
+def _answer(reply: AnswerReply, labels: LabelSet) -> Answer:
+    label = labels.parse(reply.label) if reply.label.strip() else None
+    if label is None:
+        raise ValueError(f"{reply.label[:60]!r} is none of the labels {', '.join(labels.names)}")
+    quotes = tuple(dict.fromkeys(text for each in reply.quotes if (text := each.strip())))
+    cited = [f'"{quote}"' for quote in quotes if quote not in reply.reasoning]
+    text = "\n".join([reply.reasoning.strip(), *cited, f"**{label}**"]).strip()
+    return Answer(text=text, label=label, quotes=quotes)
+
+
+def _plain_answer(text: str, task: AnyTask) -> Answer:
+    labels = _labels(task)
+    label = labels.parse(text)
+    if label is None:
+        raise ValueError(f"its last line is none of the labels {', '.join(labels.names)}")
+    quoted = re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text)
+    quotes = (first or second for first, second in quoted)
+    return Answer(
+        text=text.strip(),
+        label=label,
+        quotes=tuple(dict.fromkeys(each.strip() for each in quotes if len(each.split()) >= SHORTEST_QUOTE)),
+    )

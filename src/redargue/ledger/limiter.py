@@ -1,0 +1,95 @@
+"""How much may be asked of a service at once and a minute; one limiter for the whole process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from pydantic import Field
+
+from redargue.claims import Frozen
+
+BURST = 1.0  # seconds' worth of requests or tokens that may go out together after a quiet time
+
+
+class Rate(Frozen):
+    """One service's limits.
+
+    Attributes:
+        in_flight: requests under way at a time.
+        requests_per_minute: None for no limit.
+        tokens_per_minute: None for no limit.
+    """
+
+    in_flight: int = Field(default=32, ge=1)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+
+
+class _Pace:
+    """Spaces things out so that no minute holds more than its share (the generic cell rate algorithm)."""
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._each = 60 / per_minute if per_minute else 0.0
+        self._due = 0.0
+
+    def book(self, amount: float, now: float) -> float:
+        """Books ``amount`` and returns how many seconds to wait for it."""
+        self._due = max(self._due, now - BURST)
+        wait = self._due - now
+        self._due += amount * self._each
+        return wait
+
+
+class Lane:
+    """The queue before one service."""
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = rate
+        self.in_flight = 0
+        self._free = asyncio.Semaphore(rate.in_flight)
+        self._requests, self._tokens = _Pace(rate.requests_per_minute), _Pace(rate.tokens_per_minute)
+        self._paused_until = 0.0
+
+    def pause(self, seconds: float) -> None:
+        """Sends nothing more for a while: the service said that it is asked too often."""
+        self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+
+    @asynccontextmanager
+    async def slot(self, tokens: int = 0) -> AsyncIterator[None]:
+        """One request's turn.
+
+        Args:
+            tokens: what it is expected to use.
+        """
+        async with self._free:
+            now = time.monotonic()
+            wait = max(self._requests.book(1, now), self._tokens.book(tokens, now))
+            while wait > 0 or (wait := self._paused_until - time.monotonic()) > 0:
+                await asyncio.sleep(wait)
+                wait = 0.0
+            self.in_flight += 1
+            try:
+                yield
+            finally:
+                self.in_flight -= 1
+
+
+class Limiter:
+    """A lane for each service.
+
+    Args:
+        rates: by service; a service without one gets the default.
+    """
+
+    def __init__(self, rates: Mapping[str, Rate] | None = None) -> None:
+        self._rates = dict(rates or {})
+        self._lanes: dict[str, Lane] = {}
+
+    def lane(self, service: str) -> Lane:
+        """The lane of a service."""
+        if service not in self._lanes:
+            self._lanes[service] = Lane(self._rates.get(service, Rate()))
+        return self._lanes[service]

@@ -1,0 +1,38 @@
+"""What every method does with what its agents quoted and looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from redargue.claims import LabelSet, Meaning
+from redargue.events import Event, EvidenceFound, EvidenceMissing
+from redargue.evidence import Quote, Side
+
+
+def side_of(labels: LabelSet, label: str | None) -> Side:
+    """What the quotations of an answer with that label speak for."""
+    if label is None or labels.free_text:
+        return Side.CONTEXT
+    return {Meaning.SUPPORTED: Side.FOR, Meaning.REFUTED: Side.AGAINST}.get(labels.meaning(label), Side.CONTEXT)
+
+
+def distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
+    """Each span once, in a fixed order: found ones first, then by side and agent."""
+    order = sorted(quotes, key=lambda q: (not q.found, q.side, q.agent == "judge", q.agent, q.passage, q.start, q.text))
+    seen: dict[tuple[str, str], Quote] = {}
+    for quote in order:  # two tools may cut the same sentence out of one document in two passages
+        document = (quote.source.document if quote.source else "") or quote.passage
+        seen.setdefault((document, quote.text), quote)
+    return tuple(seen.values())
+
+
+def gaps(events: Iterable[Event]) -> tuple[str, ...]:
+    """What was searched for and not found, and tools that failed, each once."""
+    found = dict.fromkeys(
+        f"{event.tool} failed for {event.query!r}: {event.why}"
+        if isinstance(event, EvidenceMissing)
+        else f"{event.tool} found nothing for {event.query!r}"
+        for event in events
+        if isinstance(event, EvidenceMissing) or (isinstance(event, EvidenceFound) and not event.passages)
+    )
+    return tuple(found)

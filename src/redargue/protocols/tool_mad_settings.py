@@ -1,0 +1,104 @@
+"""The settings of Tool-MAD: the paper's, its ablations, and what it leaves open (``docs/tool-mad.md``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from pydantic import Field
+
+from redargue.backends.base import Stability
+from redargue.claims import Frozen
+from redargue.protocols.base import Plan
+from redargue.scoring.relevance import QUESTIONS, Noncommittal
+from redargue.tasks.base import Profile
+from redargue.verdicts import Metric
+
+NO_TOOL = "none"
+JUDGE, MODERATOR = "judge", "moderator"
+
+
+class ToolMadSettings(Frozen):
+    """Settings of ``tool-mad``; the defaults are the paper's, the ablations are fields.
+
+    Attributes:
+        profile: ``paper`` or ``hardened``.
+        debaters: each one's evidence tool, or ``none`` (the paper's VANILLA); two of a kind, or three, may be given.
+        rounds: T, the most debate rounds.
+        top_k: documents a query returns.
+        faithfulness_threshold: what faithfulness has to exceed; None for the backend's own (the paper's is 0.7).
+        relevance_threshold: what answer relevance has to exceed; None for the backend's own (the paper's is 0.8).
+        query_formulation: off: the claim itself is the query in every round (Fig. 9).
+        scoring: off (Fig. 10, which can be read in two ways, ``T16``): ``label_only_stop`` ends on agreement whatever
+            the scores; ``run_all_rounds`` never ends before the last round.
+        judge_scores: whether the judge is shown the scores (``T17``).
+        order: whether debaters answer at once from the last round (Eq. 6) or each hears those before it in this round
+            (``T5``).
+        noncommittal: how many of three questions make an answer noncommittal (see ``scoring.relevance``).
+        one_request: three questions from one request, or from three.
+    """
+
+    profile: Profile = "hardened"
+    debaters: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
+    rounds: int = Field(default=3, ge=1, le=20)
+    top_k: int = Field(default=3, ge=1, le=50)
+    faithfulness_threshold: float | None = Field(default=None, ge=0, le=1)
+    relevance_threshold: float | None = Field(default=None, ge=-1, le=1)
+    query_formulation: bool = True
+    scoring: Literal["on", "label_only_stop", "run_all_rounds"] = "on"
+    judge_scores: bool = True
+    order: Literal["simultaneous", "sequential"] = "simultaneous"
+    noncommittal: Noncommittal = "any"
+    one_request: bool = True
+
+    def limits(self, stability: Stability) -> dict[Metric, float]:
+        """What each metric has to exceed, with a backend's own thresholds where none are set."""
+        faithful, relevant = self.faithfulness_threshold, self.relevance_threshold
+        return {
+            Metric.FAITHFULNESS: stability.faithfulness if faithful is None else faithful,
+            Metric.RELEVANCE: stability.relevance if relevant is None else relevant,
+        }
+
+    @property
+    def scored(self) -> bool:
+        """Whether answers are scored at all."""
+        return self.scoring == "on" or self.judge_scores
+
+    def plan(self, rounds: int, *, judged: bool) -> Plan:
+        """What a debate of that many rounds asks for, with the judge or without."""
+        debaters = len(self.debaters)
+        armed = sum(tool != NO_TOOL for tool in self.debaters)
+        scored = rounds if self.scored else 0
+        asked = int(self.query_formulation)
+        calls = {
+            "WriteQuery": armed * asked,
+            "RewriteQuery": armed * asked * (rounds - 1),
+            "AnswerClaim": debaters * rounds,
+            "WriteStatements": armed * scored,
+            "CheckStatements": armed * scored,
+            "WriteQuestion": debaters * scored * (1 if self.one_request else QUESTIONS),
+            "CompareTexts": debaters * scored,
+            "JudgeDebate": int(judged),
+        }
+        searches = Counter(tool for tool in self.debaters if tool != NO_TOOL)
+        waited = 2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0)
+        return Plan(
+            calls={name: count for name, count in calls.items() if count},
+            searches={tool: count * rounds for tool, count in sorted(searches.items())},
+            asked_by={"JudgeDebate": (JUDGE,)}
+            | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
+            samples={"WriteQuestion": QUESTIONS} if self.one_request and scored else {},
+            call_depth=(asked + 1) * rounds + waited + int(judged),
+            search_depth=rounds if armed else 0,
+        )
+
+
+def debater_names(tools: tuple[str, ...]) -> tuple[str, ...]:
+    """A debater is called after its tool, numbered where several have the same; without one it is ``vanilla``."""
+    plain = ["vanilla" if tool == NO_TOOL else tool for tool in tools]
+    seen: Counter[str] = Counter()
+    names = []
+    for name in plain:
+        seen[name] += 1
+        names.append(f"{name}-{seen[name]}" if plain.count(name) > 1 else name)
+    return tuple(names)

@@ -1,0 +1,327 @@
+"""A method, a backend and evidence tools put together: what verifies claims.
+
+Importing this module registers every method, backend and tool: one import line each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from redargue.backends import embedded, scripted  # noqa: F401  (each registers its backend)
+from redargue.backends.base import Backend, backends, require
+from redargue.backends.chat import ChatBackend
+from redargue.backends.prompts import Prompts
+from redargue.claims import Claim
+from redargue.corpus.index import Corpus, default_store, open_corpus
+from redargue.corpus.shipped import open_starter
+from redargue.errors import RecordError, RedargueError, UsageError
+from redargue.events import ClaimEnded, ClaimStarted, Event
+from redargue.ledger.budget import Budget, Cost
+from redargue.ledger.clock import Clock, SystemClock
+from redargue.ledger.prices import Prices
+from redargue.ledger.record import Record
+from redargue.protocols import tool_mad  # noqa: F401  (registers its method: one import line a method)
+from redargue.protocols.base import Method, configure
+from redargue.registry import did_you_mean
+from redargue.run import Run, first_error
+from redargue.services import SERVICES, limiter, services
+from redargue.tools import corpus, google, keywords, tavily, wikipedia  # noqa: F401  (each registers its tool)
+from redargue.tools.base import Sources, Tool, tools
+from redargue.transport import Transport
+from redargue.verdicts import ErrorInfo, Usage, Verdict
+
+Listener = Callable[[Event], None]
+
+STARTER = "starter"
+
+
+class Verifier:
+    """A method, a backend and evidence tools, ready to verify claims; a context manager.
+
+    The endpoint's address and every key come from the environment (``redargue.services``): a key that stands in code or
+    on a command line is soon found by somebody else.
+
+    Args:
+        method: registered name.
+        profile: ``hardened`` or ``paper``.
+        backend: registered name, or a backend of your own; by default ``chat`` where a model is named, else
+            ``embedded``.
+        model: the language model of every role that ``models`` does not name.
+        base_url: of the models' endpoint; from the environment by default.
+        models: a model for an agent ("judge") or a task ("CheckStatements").
+        chat: further arguments of :class:`~redargue.backends.chat.ChatBackend` (``form``, ``embedding_model``,
+            ``max_tokens``, ``stream``).
+        prompts: a folder with your own words for tasks.
+        prices: what tokens and searches cost; the table that comes along under the user's by default.
+        transport: sends every request; one for the process, if several verifiers are to share its limits.
+        offline: sends no request that leaves this machine.
+        evidence: evidence tools of your own, by the names that the settings use; others are made over ``store``.
+        store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
+            there is none.
+        seed: of the run.
+        budget: shared by all its claims.
+        clock: where times come from.
+        folder: records the run there, or goes on with the run that is there; None records nothing.
+        claims: of the run, where it is recorded: a run folder belongs to these claims.
+        settings: of the method, by field name.
+
+    Raises:
+        UsageError: an unknown name or setting, or a backend that cannot play the method.
+        CorpusError: the store cannot be used.
+        RecordError: the folder holds another run.
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str = "tool-mad",
+        profile: str = "hardened",
+        backend: str | Backend = "",
+        model: str = "",
+        base_url: str = "",
+        models: Mapping[str, str] | None = None,
+        chat: Mapping[str, Any] | None = None,
+        prompts: Path | None = None,
+        prices: Prices | None = None,
+        transport: Transport | None = None,
+        offline: bool = False,
+        evidence: Mapping[str, Tool] | None = None,
+        store: str | Path | None = None,
+        seed: int = 0,
+        budget: Budget | None = None,
+        clock: Clock | None = None,
+        folder: Path | None = None,
+        claims: Sequence[Claim] = (),
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.method: Method = configure(method, profile, settings or {})
+        self.profile, self.seed = profile, seed
+        self.prices = prices or Prices.read()
+        own = backend.transport if isinstance(backend, ChatBackend) else None
+        self.transport = transport or own or Transport(limiter(), offline=offline)
+        self.models, self.services = dict(models or {}), services(base_url)
+        self.backend: Backend = self._backend(backend or ("chat" if model else "embedded"), model, prompts, chat or {})
+        require(self.backend, method, self.method.tasks())
+        self.budget, self.clock = budget or Budget(), clock or SystemClock()
+        self.corpus: Corpus | None = None
+        self.claims = tuple(claims)
+        try:
+            self.tools = self._tools(dict(evidence or {}), store)
+            self.priced = self._priced()
+            self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
+        except RedargueError:
+            if self.corpus:
+                self.corpus.close()
+            raise
+        if self.record:  # what finished claims cost was spent from the same budget
+            for verdict in self.record.finished():
+                self.budget.recall(cost_of(verdict.usage))
+
+    def _backend(self, backend: str | Backend, model: str, prompts: Path | None, chat: Mapping[str, Any]) -> Backend:
+        if not isinstance(backend, str):
+            return backend
+        if backend != "chat":
+            if model or self.models or prompts:
+                raise UsageError(
+                    f"the backend {backend!r} takes no model and no prompts",
+                    hint="drop --backend, or drop --model and --prompts",
+                )
+            return backends[backend]()
+        if not model:
+            raise UsageError("the chat backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+        known = {*self.method.agents(), *(task.name() for task in self.method.tasks())}
+        for role in self.models:
+            if role not in known:
+                raise UsageError(f"{self.method.name!r} has no role {role!r}", hint=did_you_mean(role, sorted(known)))
+        service = self.services["model"]
+        if not service.key and service.place == SERVICES["model"].url:
+            raise UsageError(
+                f"no key for {service.place}",
+                hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
+            )
+        words = Prompts.read(prompts) if prompts else None
+        return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
+
+    def _tools(self, given: dict[str, Tool], store: str | Path | None) -> dict[str, Tool]:
+        def opened() -> Corpus:
+            self.corpus = self.corpus or _open(store)
+            return self.corpus
+
+        sources = Sources(
+            corpus=opened, transport=self.transport, services=self.services, prices=dict(self.prices.searches)
+        )
+        for name in self.method.tools():
+            if name not in given:
+                given[name] = tools[name].make(sources)
+        return given
+
+    def _priced(self) -> bool:
+        """Whether what the run costs can be told in dollars.
+
+        Raises:
+            UsageError: the budget is in money or tokens, and what it is to be paid for has no price or no tokens.
+        """
+        if not isinstance(self.backend, ChatBackend):
+            if self.budget.usd is not None or self.budget.tokens is not None:
+                raise UsageError(
+                    f"the backend {self.backend.name!r} is paid with neither money nor tokens",
+                    where="--budget",
+                    hint="give the budget in calls: 40calls",
+                )
+            return False
+        chosen = {self.backend.model, *self.models.values(), self.backend.embedding_model} - {""}
+        try:
+            self.prices.require(sorted(chosen), sorted(self.tools))
+        except UsageError:
+            if self.budget.usd is not None:
+                raise
+            return False
+        return True
+
+    def _about(self, claims: Sequence[Claim]) -> dict[str, Any]:
+        """What a run folder was made for; a run with other values is another run."""
+        return {
+            "redargue": version("redargue"),
+            "method": self.method.name,
+            "profile": self.profile,
+            "settings": self.method.settings.model_dump(mode="json"),
+            "backend": self.backend.name,
+            "identity": self.backend.identity,
+            "stability": list(self.backend.stability),
+            "models": self.models,
+            "priced": self.priced,
+            **self._wording(),
+            "tools": {
+                name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
+                for name, tool in sorted(self.tools.items())
+            },
+            "seed": self.seed,
+            "claims": [claim.model_dump(mode="json") for claim in claims],
+        }
+
+    def _wording(self) -> dict[str, Any]:
+        """What a replay needs in order to write the same prompts."""
+        if not isinstance(self.backend, ChatBackend):
+            return {}
+        return {"form": self.backend.form, "prompts": self.backend.prompts.texts if self.backend.prompts else {}}
+
+    async def verify(self, claim: Claim, *, item: int = 0, listeners: Sequence[Listener] = ()) -> Verdict:
+        """Verifies one claim; a redargue error becomes the verdict's ``error``, never a label.
+
+        Args:
+            claim: what to check.
+            item: its place in the run, from 0; a claim whose verdict is recorded is not verified again.
+            listeners: called with every event.
+        """
+        if self.record and self.record.mode == "record":
+            if item >= len(self.claims) or self.claims[item] != claim:
+                raise UsageError(
+                    f"claim {item} of this run is not {claim.text[:60]!r}",
+                    hint="a recorded run is made for its claims: Verifier(folder=…, claims=[…])",
+                )
+            if known := self.record.verdict(item):
+                return known
+        run = Run(
+            self.backend,
+            self.tools,
+            item=item,
+            seed=self.seed,
+            budget=self.budget,
+            clock=self.clock,
+            record=self.record,
+            listeners=listeners,
+            models=self.models,
+            priced=self.priced,
+        )
+        settings = self.method.settings.model_dump(mode="json")
+        run.emit(
+            ClaimStarted(
+                claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.seed
+            )
+        )
+        try:
+            async with self.transport:
+                verdict = await self.method.verify(claim, run)
+        except RecordError:
+            raise  # the record itself is unfit: nothing that it says of this claim can be kept
+        except RedargueError as error:
+            verdict = Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+        meaning = verdict.meaning
+        if meaning is None and verdict.label in claim.labels.names:
+            meaning = claim.labels.meaning(str(verdict.label))
+        verdict = verdict.model_copy(
+            update={
+                "meaning": meaning,
+                "method": self.method.name,
+                "profile": self.profile,
+                "backend": self.backend.name,
+                "usage": run.usage,
+                "run": self.record.id if self.record else "",
+            }
+        )
+        run.emit(ClaimEnded(verdict=verdict))
+        return verdict
+
+    async def verify_all(
+        self,
+        claims: Sequence[Claim],
+        *,
+        at_once: int = 2,
+        listeners: Sequence[Listener] = (),
+        done: Callable[[int, Verdict], None] | None = None,
+    ) -> list[Verdict]:
+        """Verifies claims, several at once; one that fails does not stop the others.
+
+        Args:
+            claims: what to check.
+            at_once: claims in work at a time.
+            listeners: called with every event of every claim.
+            done: called with each claim's place and verdict, as they come.
+
+        Returns:
+            One verdict a claim, in their order.
+        """
+        slots = asyncio.Semaphore(at_once)
+
+        async def one(item: int, claim: Claim) -> Verdict:
+            async with slots:
+                verdict = await self.verify(claim, item=item, listeners=listeners)
+            if done:
+                done(item, verdict)
+            return verdict
+
+        try:
+            async with self.transport, asyncio.TaskGroup() as group:
+                work = [group.create_task(one(item, claim)) for item, claim in enumerate(claims)]
+        except BaseExceptionGroup as failed:
+            raise first_error(failed) from None
+        return [each.result() for each in work]
+
+    def close(self) -> None:
+        """Closes the corpus and the run folder."""
+        if self.corpus:
+            self.corpus.close()
+        if self.record:
+            self.record.close()
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def cost_of(usage: Usage) -> Cost:
+    """What a finished claim has cost of a budget."""
+    return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)
+
+
+def _open(store: str | Path | None) -> Corpus:
+    if store == STARTER or (store is None and not default_store().exists()):
+        return open_starter()
+    return open_corpus(store or default_store())

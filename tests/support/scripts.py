@@ -1,0 +1,83 @@
+"""What the loopback server's models say: debates whose course is known beforehand.
+
+The model's name says who speaks: ``for-…`` finds the claim right, ``against-…`` wrong; anybody else is for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from support.loopback import Ask
+
+STATEMENT = "The bridge at Orvell was opened in 1889."
+
+
+def agreeing(ask: Ask) -> dict[str, Any] | str | None:
+    """Every debater says the same, and everything it says is borne out."""
+    return _reply(ask, label="SUPPORTS", verdict=1)
+
+
+def doubtful(ask: Ask) -> dict[str, Any] | str | None:
+    """Every debater says the same, and nothing of it is borne out: no round passes the thresholds."""
+    return _reply(ask, label="SUPPORTS", verdict=0)
+
+
+def disagreeing(ask: Ask) -> dict[str, Any] | str | None:
+    """The debaters contradict each other to the end."""
+    return _reply(ask, label="REFUTES" if ask.model.startswith("against") else "SUPPORTS", verdict=1)
+
+
+def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None:
+    match ask.role or _role(ask.user):
+        case "WriteQuery":
+            return {"query": "bridge Orvell opened"} if ask.schema else "[bridge Orvell opened]"
+        case "RewriteQuery":  # a new query in each round, so that every round searches
+            query = f"bridge Orvell opened {len(ask.user)}"
+            return {"keep": False, "query": query} if ask.schema else f"[{query}]"
+        case "AnswerClaim" | "JudgeDebate":
+            named = _labels(ask)
+            chosen = named[min(label == "REFUTES", len(named) - 1)]
+            if not ask.schema:
+                return f"The document says it. {STATEMENT}\n**{chosen}**"
+            return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
+        case "WriteStatements":
+            return {"statements": [STATEMENT]}
+        case "CheckStatements":
+            return {"statements": [{"statement": STATEMENT, "reason": "it says so", "verdict": verdict}]}
+        case "WriteQuestion":
+            return {"question": STATEMENT, "noncommittal": 0}
+        case "CheckConsensus":
+            return {"agree": verdict, "answer": "1889" if verdict else ""}
+    return None
+
+
+SIGNS = {  # of prompts in the papers' own form, which name no task
+    "stay with the query": "RewriteQuery",
+    "Write the query": "WriteQuery",
+    "You judge a debate": "JudgeDebate",
+    "must stand on the last line": "AnswerClaim",
+    "Break each sentence": "WriteStatements",
+    "For each statement": "CheckStatements",
+    "Write a question": "WriteQuestion",
+    "answered the same question": "CheckConsensus",
+}
+
+
+def _role(prompt: str) -> str:
+    return next((role for sign, role in SIGNS.items() if sign in prompt), "")
+
+
+def _labels(ask: Ask) -> list[str]:
+    """The labels that may be given, in their order."""
+    if ask.schema:
+        field = ask.schema["properties"]["label"]
+        return list(field.get("enum", ["1889"]))
+    return re.findall(r"output \*\*(.+?)\*\*", ask.user) or ["1889"]
+
+
+def _quotes(prompt: str) -> list[str]:
+    """The first sentence of the first document in a prompt."""
+    _, found, after = prompt.partition("[1]\n<data>\n")
+    lines = [line for line in after.partition("</data>")[0].splitlines() if line.strip()]
+    return [lines[-1].split(". ")[0].rstrip(".") + "."] if found and lines else []
