@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Callable
 
-from benchmarks import entailment, fever, interrupted, models, quotes, ragas, reading, speed, startup, thresholds
-
-EVERY: dict[str, Callable[[list[str]], None]] = {
-    "startup": startup.main,
-    "quotes": quotes.main,
-    "models": models.main,
-    "entailment": entailment.main,
-    "interrupted": interrupted.main,
-    "reading": reading.main,
-    "fever": fever.main,
-    "thresholds": thresholds.main,
-    "ragas": ragas.main,
-    "speed": speed.main,
-}
+EVERY = (
+    "startup",
+    "quotes",
+    "models",
+    "entailment",
+    "interrupted",
+    "reading",
+    "fever",
+    "thresholds",
+    "speed",
+    "load",
+    "faults",
+    "local",
+    "ragas",
+)
 
 
 def main() -> None:
@@ -28,7 +29,7 @@ def main() -> None:
         sys.exit(f"unknown benchmark {name!r}; known: {', '.join(EVERY)}")
     for each in [name] if name else EVERY:
         print(f"== {each}", flush=True)
-        EVERY[each](options)
+        importlib.import_module(f"benchmarks.{each}").main(options)
 
 
 main()

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from datetime import date, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Literal
 
 from redargue.claims import Frozen
@@ -181,6 +182,7 @@ _NEGATIONS = frozenset("not never no nor neither cannot without hardly scarcely 
 _HIDDEN_HYPHEN = re.compile(r"(?<=\w)-[ \t]*\r?\n\s*(?=[a-z])")
 
 
+@lru_cache(maxsize=128)
 def _plain(text: str) -> tuple[str, list[int]]:
     """The text as it is compared, and for each of its characters the offset it came from.
 

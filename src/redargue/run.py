@@ -274,15 +274,3 @@ class _Spent:
             by_round=dict(sorted(self._rounds.items())),
             by_tool=dict(sorted(self._tools.items())),
         )
-
-
-def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to raise for a group of agents of which several failed: redargue's own first."""
-    flat: list[BaseException] = []
-    stack: list[BaseException] = [group]
-    while stack:
-        error = stack.pop(0)
-        stack = [*error.exceptions, *stack] if isinstance(error, BaseExceptionGroup) else stack
-        if not isinstance(error, BaseExceptionGroup):
-            flat.append(error)
-    return next((each for each in flat if isinstance(each, RedargueError)), flat[0])

@@ -12,7 +12,8 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
@@ -55,6 +56,10 @@ class Service:
     def place(self) -> str:
         """The address as it may be shown and recorded."""
         return place(self.url)
+
+    def shorter(self, seconds: float) -> Service:
+        """The same service with another time limit."""
+        return replace(self, timeout=seconds)
 
 
 @dataclass(frozen=True)
@@ -177,8 +182,8 @@ class Transport:
         self.secrets.add(service.key)
         self.secrets.add_url(service.url)
         try:
-            base = httpx2.URL(service.url)
-            url = base.copy_with(path=base.path.rstrip("/") + path).copy_merge_params(dict(params or {}))
+            url = _joined(service.url, path)
+            url = url.copy_merge_params(dict(params)) if params else url
         except (httpx2.InvalidURL, ValueError):
             raise UsageError(f"{service.place!r} is no address for {service.name}") from None
         if self.offline and url.host not in ("127.0.0.1", "localhost", "::1"):
@@ -214,6 +219,13 @@ class Transport:
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=256)
             self._client = httpx2.AsyncClient(timeout=None, limits=limits, transport=self._inner)
         return self._client
+
+
+@lru_cache(maxsize=256)
+def _joined(base: str, path: str) -> httpx2.URL:
+    """A path at a service's address, whose query stays."""
+    url = httpx2.URL(base)
+    return url.copy_with(path=url.path.rstrip("/") + path)
 
 
 class _Patience:

@@ -17,6 +17,7 @@ from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim
+from redargue.concurrency import first_error
 from redargue.corpus.index import Corpus, default_store, open_corpus
 from redargue.corpus.shipped import open_starter
 from redargue.errors import RecordError, RedargueError, UsageError
@@ -28,7 +29,7 @@ from redargue.ledger.record import Record
 from redargue.protocols import tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
 from redargue.registry import did_you_mean
-from redargue.run import Run, first_error
+from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
 from redargue.tools import corpus, google, keywords, tavily, wikipedia  # noqa: F401  (each registers its tool)
 from redargue.tools.base import Sources, Tool, tools

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -14,6 +13,7 @@ from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.endpoint import Endpoint, Form
 from redargue.backends.prompts import Prompts
 from redargue.backends.render import Prompt, Renderer
+from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.ledger.prices import Prices
 from redargue.tasks.base import AnyTask, Out, Task
@@ -106,7 +106,7 @@ class ChatBackend:
         endpoint, prompt = self.endpoint(call.model), self._renderer.prompt(task)
         choices = await self._complete(endpoint, prompt, call, call.sampling.n)
         read = [self._read(task, prompt, endpoint, call, choice, place) for place, choice in enumerate(choices)]
-        outputs = await asyncio.gather(*read)
+        outputs = await together(read)
         return Reply(tuple(output for output, _ in outputs), rejected=tuple(bad for _, bad in outputs if bad))
 
     async def _complete(

@@ -6,7 +6,6 @@ is left out from then on; an unasked-for default never stands in for an answer.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 from redargue.backends.base import Sampling
 from redargue.backends.completion import Choice, read_completion, read_stream, said_in
 from redargue.claims import Frozen
+from redargue.concurrency import together
 from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.home import home
 from redargue.ledger.budget import Account
@@ -115,7 +115,7 @@ class Endpoint:
             self._refuse("n")  # silently one sample where several were wanted
         if missing := sampling.n - len(choices):
             more = [ask(1, seed + place) for place in range(len(choices), len(choices) + missing)]
-            choices += tuple(each[0] for each in await _all(more))
+            choices += tuple(each[0] for each in await together(more))
         return choices
 
     async def _ask(
@@ -245,6 +245,14 @@ class Endpoint:
         self._remember(form=FORMS[FORMS.index(self.abilities.form) + 1])
         return True
 
+    def learn_anew(self) -> None:
+        """Forgets what was found out: an endpoint may have learned, too."""
+        self._remember(**Abilities().model_dump())
+
+    def settle_on(self, form: Form) -> None:
+        """Asks for JSON in that way from now on."""
+        self._remember(form=form)
+
     def _refuse(self, name: str) -> None:
         self._remember(refused=tuple(sorted({*self.abilities.refused, name})))
 
@@ -351,13 +359,3 @@ def _paid(answer: Answer, price: Any) -> tuple[int, int, float] | None:
     except (ValueError, AttributeError, TypeError, KeyError):
         return None
     return prompt, completion, price(prompt, completion) if price else 0.0
-
-
-async def _all(asks: list[Any]) -> list[Any]:
-    """All at once; where one fails the others are stopped and its error is raised as it is."""
-    work = [asyncio.ensure_future(each) for each in asks]
-    try:
-        return list(await asyncio.gather(*work))
-    finally:
-        for each in work:
-            each.cancel()

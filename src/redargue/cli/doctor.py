@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from redargue.cli.terminal import printable
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
-    """Checks the installation; exits 2 where something that is needed does not work."""
+
+def doctor(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(envvar="REDARGUE_MODEL", metavar="NAME", help="Ask the endpoint what it can do: about 8 calls."),
+    ] = None,
+    base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL", help="Of the endpoint, with /v1.")] = "",
+    embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
+    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Ask no service.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Checks the installation, and the models' endpoint; exits 2 where something that is needed does not work."""
     import json as encoder
 
     checks: dict[str, Callable[[], str]] = {
@@ -20,19 +31,66 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="One JSON object.")
         "embedded backend": _backend,
         "corpus": _corpus,
         "settings file": _config,
+        "live search": lambda: _search(offline),
     }
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, check in checks.items():
         try:
             rows.append({"check": name, "ok": True, "found": check()})
         except Exception as error:  # a broken part must not hide the others
             rows.append({"check": name, "ok": False, "found": str(error)})
+    rows += _endpoints(model or [], base_url, embedding_model, offline)
     if json:
         print(encoder.dumps({"schema_version": 1, "checks": rows}, indent=1))  # noqa: T201
     else:
         for row in rows:
-            print(f"{'ok ' if row['ok'] else 'BAD'} {row['check']}: {row['found']}")  # noqa: T201
-    raise typer.Exit(0 if all(row["ok"] for row in rows) else 2)
+            mark = {True: "ok ", False: "BAD", None: " - "}[row["ok"]]
+            print(f"{mark} {row['check']}: {printable(str(row['found']))}")  # noqa: T201
+    raise typer.Exit(2 if any(row["ok"] is False for row in rows) else 0)
+
+
+def _endpoints(given: list[str], base_url: str, embedding_model: str, offline: bool) -> list[dict[str, Any]]:
+    """What each model can do; what one cannot is a dash: redargue asks in another way."""
+    if not given:
+        line = "none named; set REDARGUE_MODEL and REDARGUE_BASE_URL, and a language model plays the roles"
+        return [{"check": "language model", "ok": None, "found": line}]
+    import asyncio
+
+    from redargue.backends.probe import Finding, probe
+    from redargue.cli.options import read_models
+    from redargue.services import limiter, services
+    from redargue.transport import Transport
+
+    async def ask(name: str) -> tuple[list[Finding], int]:
+        async with Transport(limiter(), offline=offline) as transport:
+            return await probe(transport, services(base_url)["model"], name, embedding_model=embedding_model)
+
+    rows: list[dict[str, Any]] = []
+    try:
+        whole, roles = read_models(given)
+        for name in dict.fromkeys([whole, *roles.values()]):
+            findings, requests = asyncio.run(ask(name))
+            for place, each in enumerate(findings):
+                ok = each.able or (None if place else False)
+                rows.append({"check": f"{name}, {each.ability}", "ok": ok, "found": each.found})
+            rows.append({"check": f"{name}, asked", "ok": True, "found": f"{requests} requests"})
+    except Exception as error:
+        rows.append({"check": "language model", "ok": False, "found": str(error)})
+    return rows
+
+
+def _search(offline: bool) -> str:
+    from redargue.cli.options import live_tool
+    from redargue.services import services
+
+    known = services()
+    keys = [name for name in ("tavily", "serper", "google-cse") if known[name].key]
+    found = f"a debate searches with {live_tool(offline=offline)!r}; keys: {', '.join(keys) or 'none'}"
+    if not keys:
+        found += ". Set TAVILY_API_KEY or SERPER_API_KEY to search the web"
+    if not known["wikipedia"].extra.get("contact"):
+        found += ". Set REDARGUE_CONTACT to your address: Wikipedia asks for one"
+    return found
 
 
 def _versions() -> str:

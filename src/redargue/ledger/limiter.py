@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -44,12 +45,16 @@ class _Pace:
 
 
 class Lane:
-    """The queue before one service."""
+    """The queue before one service, first come first served.
+
+    Attributes:
+        in_flight: places taken; a place that becomes free goes to who waits longest without being free in between.
+    """
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
         self.in_flight = 0
-        self._free = asyncio.Semaphore(rate.in_flight)
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._requests, self._tokens = _Pace(rate.requests_per_minute), _Pace(rate.tokens_per_minute)
         self._paused_until = 0.0
 
@@ -64,17 +69,37 @@ class Lane:
         Args:
             tokens: what it is expected to use.
         """
-        async with self._free:
+        await self._take()
+        try:
             now = time.monotonic()
             wait = max(self._requests.book(1, now), self._tokens.book(tokens, now))
             while wait > 0 or (wait := self._paused_until - time.monotonic()) > 0:
                 await asyncio.sleep(wait)
                 wait = 0.0
+            yield
+        finally:
+            self._give()
+
+    async def _take(self) -> None:
+        if self.in_flight < self.rate.in_flight:
             self.in_flight += 1
-            try:
-                yield
-            finally:
-                self.in_flight -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give()  # the place came in the moment in which nobody wanted it any more
+            raise
+
+    def _give(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.in_flight -= 1
 
 
 class Limiter:

@@ -14,12 +14,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from redargue.agents.agent import Agent
 from redargue.backends.base import require
 from redargue.claims import Claim, Frozen
+from redargue.concurrency import first_error
 from redargue.events import Answered, EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
 from redargue.evidence import Passage, Quote, Side, find_quote
 from redargue.protocols.base import Plan, methods
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.protocols.tool_mad_settings import JUDGE, MODERATOR, NO_TOOL, ToolMadSettings, debater_names
-from redargue.run import Run, first_error
+from redargue.run import Run
 from redargue.scoring.faithfulness import faithfulness
 from redargue.scoring.relevance import relevance
 from redargue.tasks.answering import AnswerClaim
@@ -217,7 +218,12 @@ class _Debate:
         """Begins to score an answer, once; the task's result is its scores."""
         key = turn.round, turn.agent
         if key not in self.scores:
-            self.scores[key] = self.background.create_task(self._score(turn))
+            scoring = self._score(turn)
+            try:
+                self.scores[key] = self.background.create_task(scoring)
+            except RuntimeError:  # the debate is over: another agent has failed
+                scoring.close()
+                raise asyncio.CancelledError from None
         return self.scores[key]
 
     async def _score(self, turn: Turn) -> tuple[Score, ...]:

@@ -7,10 +7,10 @@ three is enough; since September 2025 all must be.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Literal
 
 from redargue.agents.agent import Agent
+from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.tasks.base import Profile
 from redargue.tasks.scoring import CompareTexts, Question, WriteQuestion
@@ -80,4 +80,4 @@ async def _questions(
         agent.perform(WriteQuestion(response=answer, sample=sample, profile=profile), round_=round_)
         for sample in range(QUESTIONS)
     )
-    return tuple(await asyncio.gather(*asked))
+    return tuple(await together(asked))

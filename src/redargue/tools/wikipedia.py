@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import lxml.etree  # type: ignore[import-untyped]
 import lxml.html  # type: ignore[import-untyped]
 
+from redargue.concurrency import together
 from redargue.corpus.chunk import SIZE, chunks
 from redargue.corpus.ranking import Span, best_excerpt, match_words
 from redargue.errors import ToolFailed, UsageError
@@ -92,7 +93,7 @@ class WikipediaTool(OnlineTool):
             raise self.unreadable("no list of results")
         hits = [hit.get("pageid") for hit in dicts(found["search"])]
         pages = dict.fromkeys(hit for hit in hits if type(hit) is int and hit > 0)
-        shown = await _together([self._passage(page, asked, search) for page in pages])
+        shown = await together([self._passage(page, asked, search) for page in pages])
         return self.ordered((passage for passage in shown if passage), k, query)
 
     async def _passage(self, number: int, query: str, search: Search) -> Passage | None:
@@ -170,17 +171,6 @@ class WikipediaTool(OnlineTool):
         what = f"wikipedia answered with the error {code[:50]}: {clean(error.get('info'))[:200]}"
         busy = code in ("maxlag", "ratelimited", "readonly")
         raise ToolFailed(what, hint="Wikipedia is busy; try again later" if busy else "")
-
-
-async def _together(asked: Sequence[Coroutine[Any, Any, Passage | None]]) -> list[Passage | None]:
-    """All results, in order; the first error ends the rest and is raised as it is."""
-    tasks = [asyncio.ensure_future(each) for each in asked]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _excerpt(text: str, query: str) -> tuple[str, int]:

@@ -1,0 +1,84 @@
+"""Whole debates with a real language model, however small: does it play, and can its replies be read.
+
+Any endpoint: ``REDARGUE_BASE_URL=… python -m benchmarks local --model NAME``. A model of 135 million parameters judges
+nothing well; what is measured is plumbing: replies that could be read at first, after the one repair, never; debates
+that end in a label. ``--keep FILE`` writes the raw replies down, one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from redargue.claims import Claim
+from redargue.events import CallFailed, CallFinished, Event
+from redargue.verifier import Verifier
+
+CLAIMS = Path(__file__).parent.parent / "examples" / "claims.jsonl"
+
+
+def main(arguments: list[str]) -> None:
+    """Prints a line a debate and the sums."""
+    parser = argparse.ArgumentParser(prog="local")
+    parser.add_argument("--model", default="")
+    parser.add_argument("--claims", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--form", default="auto")
+    parser.add_argument("--profile", default="hardened")
+    parser.add_argument("--max-tokens", type=int, default=300)
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args(arguments)
+    if not options.model:
+        print("local needs an endpoint: set REDARGUE_BASE_URL and give --model NAME")
+        return
+    rows = [json.loads(line) for line in CLAIMS.read_text(encoding="utf-8").splitlines()[: options.claims]]
+    claims = [Claim(text=row["claim"]) for row in rows]
+    events: list[Event] = []
+    settings = {"rounds": options.rounds, "top_k": 2, "relevance_threshold": 0.99}  # so that no round is the last
+    with Verifier(
+        model=options.model,
+        profile=options.profile,
+        store="starter",
+        settings=settings,
+        chat={"form": options.form, "max_tokens": options.max_tokens},
+        claims=claims,
+    ) as verifier:
+        for item, claim in enumerate(claims):
+            began = time.perf_counter()
+            verdict = asyncio.run(verifier.verify(claim, item=item, listeners=[events.append]))
+            outcome = verdict.error.what if verdict.error else f"{verdict.label} by {verdict.decided_by}"
+            row = {"claim": claim.text, "outcome": outcome, "rounds": verdict.rounds, "calls": verdict.usage.calls}
+            print(json.dumps(row | {"seconds": round(time.perf_counter() - began)}), flush=True)
+    print(json.dumps(_sums(events)))
+    if options.keep:
+        options.keep.write_text("".join(json.dumps(each) + "\n" for each in _replies(events)), encoding="utf-8")
+
+
+def _sums(events: list[Event]) -> dict[str, Any]:
+    finished = [each for each in events if isinstance(each, CallFinished) and each.charge == "call"]
+    failed = [each for each in events if isinstance(each, CallFailed) and each.error.type == "BadReply"]
+    first = sum(len(each.outputs) - len(each.rejected) for each in finished)
+    repaired = sum(len(each.rejected) for each in finished)
+    asked = first + repaired + len(failed)
+    return {
+        "answers wanted": asked,
+        "read at first": f"{first} ({first / asked:.1%})",
+        "read after one repair": repaired,
+        "never": len(failed),
+    }
+
+
+def _replies(events: list[Event]) -> list[dict[str, str]]:
+    """Every raw reply with its task; good ones with what was read."""
+    kept = []
+    for each in events:
+        if isinstance(each, CallFinished) and each.charge == "call":
+            kept += [{"task": each.task, "reply": output["text"]} for output in each.outputs]
+            kept += [{"task": each.task, "reply": bad["raw"], "why": bad["why"]} for bad in each.rejected]
+        elif isinstance(each, CallFailed) and each.raw:
+            kept.append({"task": each.task, "reply": each.raw, "why": each.error.what})
+    return kept
