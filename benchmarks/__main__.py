@@ -18,6 +18,7 @@ EVERY = (
     "load",
     "faults",
     "local",
+    "tokens",
     "ragas",
 )
 

@@ -16,18 +16,17 @@ from redargue.protocols.base import Plan
 from redargue.tasks.base import Task
 from redargue.verifier import Verifier
 
-# Tokens of a prompt, at 4 bytes a token: 10th, 50th and 90th percentile over 100 claims with passages of up to 1,000
-# characters, three a query (experiments/LOG.md). A method whose tasks are not listed is estimated with OTHER.
+# Tokens of a prompt at 4 bytes a token: 10th, 50th and 90th percentile over the 50 example claims, with three passages
+# of up to 1,000 characters a query (experiments/LOG.md). A task that is not listed is reckoned with OTHER.
 PROMPTS = {
-    "WriteQuery": (170, 175, 180),
-    "RewriteQuery": (330, 370, 430),
-    "AnswerClaim": (550, 800, 1_100),
-    "WriteStatements": (240, 280, 330),
-    "CheckStatements": (700, 900, 1_200),
-    "WriteQuestion": (220, 260, 300),
-    "CompareTexts": (50, 80, 130),
-    "JudgeDebate": (3_000, 4_500, 6_500),
-    "CheckConsensus": (250, 350, 500),
+    "WriteQuery": (183, 188, 193),
+    "RewriteQuery": (344, 364, 386),
+    "AnswerClaim": (722, 881, 1_173),
+    "WriteStatements": (247, 265, 283),
+    "CheckStatements": (681, 833, 1_129),
+    "WriteQuestion": (300, 316, 337),
+    "CompareTexts": (62, 72, 98),
+    "JudgeDebate": (3_748, 4_182, 4_521),
 }
 OTHER = (300, 700, 1_500)
 # Tokens of a language model's reply; assumed, for models that do not think aloud.
@@ -40,7 +39,6 @@ REPLIES = {
     "WriteQuestion": (15, 25, 40),
     "CompareTexts": (0, 0, 0),
     "JudgeDebate": (80, 180, 350),
-    "CheckConsensus": (8, 20, 60),
 }
 OTHER_REPLY = (40, 130, 300)
 

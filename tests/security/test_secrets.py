@@ -66,7 +66,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
 def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
     """The exit code, and everything that came out."""
     try:
-        code = app.run(["--debug", "check", CLAIM, "--model", "gpt-4o-mini", "--tool", "tavily", "--tool", "google", *arguments])
+        code = app.run(
+            ["--debug", "check", CLAIM, "--model", "gpt-4o-mini", "--tool", "tavily", "--tool", "google", *arguments]
+        )
         raised = ""
     except RedargueError as error:
         code, raised = error.exit_code, "".join(traceback.format_exception(error))

@@ -49,9 +49,11 @@ class ShelfTool:
         self.name, self.about = name, f"what {name} holds"
         self.passages, self.failing = passages or (Passage(text=TEXT, title="Cape Ansel"),), failing
         self.queries: list[str] = []
+        self.searches: list[Search] = []
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         self.queries.append(query)
+        self.searches.append(search)
         if self.failing:
             raise ToolFailed(f"{self.name} answered 503")
         return self.passages[:k]

@@ -68,8 +68,9 @@ class ToolMadSettings(Frozen):
         """What a debate of that many rounds asks for, with the judge or without."""
         debaters = len(self.debaters)
         armed = sum(tool != NO_TOOL for tool in self.debaters)
-        scored = rounds if self.scored else 0
+        scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
         asked = int(self.query_formulation)
+        searched = rounds if asked else 1  # the claim itself, asked again, keeps its documents
         calls = {
             "WriteQuery": armed * asked,
             "RewriteQuery": armed * asked * (rounds - 1),
@@ -84,12 +85,12 @@ class ToolMadSettings(Frozen):
         waited = 2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0)
         return Plan(
             calls={name: count for name, count in calls.items() if count},
-            searches={tool: count * rounds for tool, count in sorted(searches.items())},
+            searches={tool: count * searched for tool, count in sorted(searches.items())},
             asked_by={"JudgeDebate": (JUDGE,)}
             | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
             samples={"WriteQuestion": QUESTIONS} if self.one_request and scored else {},
             call_depth=(asked + 1) * rounds + waited + int(judged),
-            search_depth=rounds if armed else 0,
+            search_depth=searched if armed else 0,
         )
 
 

@@ -1,0 +1,151 @@
+"""What an estimate says is what a debate then asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.backends.chat import ChatBackend
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import Claim
+from redargue.estimate import Estimate, estimate
+from redargue.ledger.prices import Price, Prices
+from redargue.transport import Service, Transport
+from redargue.verifier import Verifier
+from support.debates import CLAIM, ShelfTool, checked, script
+from support.loopback import Behaviour, Loopback
+from support.scripts import agreeing, disagreeing, doubtful
+
+pytestmark = pytest.mark.anyio
+
+TOOLS = ("corpus", "keywords")
+BRIDGE = Claim(text="The bridge at Orvell was opened in 1889.")
+COURSES: dict[str, dict[str, Any]] = {
+    "low": {},
+    "likely": {"CheckStatements": [*[checked(0, 0)] * 2, *[checked(1, 1)] * 2]},
+    "high": {"CheckStatements": checked(0, 0)},
+}
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"rounds": 2},
+    {"rounds": 1},
+    {"one_request": False},
+    {"query_formulation": False},
+    {"scoring": "label_only_stop"},
+    {"scoring": "run_all_rounds"},
+    {"scoring": "run_all_rounds", "judge_scores": False},
+    {"debaters": ("corpus", "none")},
+    {"debaters": ("corpus", "corpus", "keywords")},
+]
+
+
+def evidence() -> dict[str, ShelfTool]:
+    return {name: ShelfTool(name) for name in TOOLS}
+
+
+async def held(parts: dict[str, Any], settings: dict[str, Any]) -> tuple[Counter[str], int]:
+    """How often each task was asked, and how many searches were made."""
+    backend = ScriptedBackend(script(**parts))
+    with Verifier(backend=backend, evidence=evidence(), settings=settings, claims=[CLAIM]) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert verdict.error is None
+    return Counter(task.name() for task, _ in backend.calls), verdict.usage.searches
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("course", ["low", "high"])
+async def test_the_plan_of_a_course_is_what_a_debate_of_that_course_asks(course: str, settings: dict[str, Any]) -> None:
+    asked, searches = await held(COURSES[course], settings)
+    with Verifier(backend=ScriptedBackend(script()), evidence=evidence(), settings=settings) as verifier:
+        low, _, high = verifier.method.plan()
+    plan = low if course == "low" or settings.get("scoring") == "label_only_stop" else high
+    assert plan.calls == dict(asked)
+    assert sum(plan.searches.values()) == searches
+
+
+async def test_the_likely_course_ends_in_its_second_round() -> None:
+    asked, searches = await held(COURSES["likely"], {})
+    with Verifier(backend=ScriptedBackend(script()), evidence=evidence()) as verifier:
+        likely = verifier.method.plan()[1]
+    assert likely.calls == dict(asked)
+    assert sum(likely.searches.values()) == searches
+
+
+def told(model: str = "gpt-4o-mini", *, claims: int = 1, prices: Prices | None = None, **options: Any) -> Estimate:
+    backend = ChatBackend(Transport(), Service(name="model", url="http://127.0.0.1:9"), model)
+    with Verifier(backend=backend, evidence=evidence(), prices=prices, **options) as verifier:
+        return estimate(verifier, [BRIDGE] * claims, at_once=4)
+
+
+@pytest.mark.parametrize(("course", "expected"), [("low", (10, 5, 2)), ("likely", (20, 10, 4)), ("high", (31, 16, 6))])
+def test_calls_depth_and_searches_of_the_papers_settings(course: str, expected: tuple[int, int, int]) -> None:
+    row = getattr(told(), course)
+    assert (row.calls, row.depth, row.searches) == expected
+
+
+def test_price_time_and_calls_grow_with_the_claims_and_an_unknown_price_is_none() -> None:
+    one, ten = told().likely, told(claims=10).likely
+    assert one.usd is not None
+    assert ten.usd == pytest.approx(10 * one.usd, rel=1e-3)
+    assert (ten.calls, ten.seconds) == (200, 3 * one.seconds)  # four at once: three waves
+    unknown = told("a-model-of-my-own")
+    assert unknown.likely.usd is None
+    assert any("a-model-of-my-own" in line for line in unknown.assumed)
+
+
+def test_a_role_with_a_dearer_model_makes_it_dearer() -> None:
+    prices = Prices(
+        models={"cheap": Price(input=1, output=1), "dear": Price(input=100, output=100)},
+        searches=dict.fromkeys(TOOLS, 0.0),
+    )
+    plain = told("cheap", prices=prices).high.usd
+    judged = told("cheap", prices=prices, models={"judge": "dear"}).high.usd
+    assert plain is not None
+    assert judged is not None
+    assert judged > 5 * plain
+
+
+async def debate(server: Loopback, **options: Any) -> Any:
+    """A debate over HTTP, between two debaters with a model each."""
+    backend = ChatBackend(
+        Transport(), Service(name="model", url=f"{server.url}/v1"), "judge", embedding_model="loopback-embedding"
+    )
+    models = {"corpus": "for-model", "keywords": "against-model"}
+    with Verifier(backend=backend, evidence=evidence(), models=models, profile="paper", **options) as verifier:
+        return await verifier.verify(BRIDGE)
+
+
+@pytest.mark.parametrize(
+    ("course", "rounds", "with_n", "without"),
+    [(agreeing, 1, 10, 14), (disagreeing, 3, 31, 43), (doubtful, 3, 31, 43)],
+)
+async def test_calls_are_those_of_the_algorithm_as_the_server_counts_them(
+    course: Any, rounds: int, with_n: int, without: int
+) -> None:
+    with Loopback(course) as server:
+        verdict = await debate(server)
+        assert (verdict.rounds, verdict.usage.calls, server.counts.requests["chat"]) == (rounds, with_n, with_n)
+        server.behaviour = Behaviour(refuse=("n",))
+        await debate(server)  # finds out that n is refused
+        server.reset()
+        verdict = await debate(server)
+        assert (verdict.usage.calls, server.counts.requests["chat"]) == (without, without)
+        tokens = server.counts.prompt_tokens + server.counts.completion_tokens
+        assert verdict.usage.prompt_tokens + verdict.usage.completion_tokens == tokens + server.counts.embedding_tokens
+
+
+def test_estimate_on_the_command_line_sends_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from redargue.cli import app
+
+    with Loopback() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        assert app.run(["estimate", BRIDGE.text, "--model", "gpt-4o-mini", "--rounds", "2", "--json"]) == 0
+        assert Estimate.model_validate_json(capsys.readouterr().out).high.calls == 21
+        assert app.run(["estimate", BRIDGE.text]) == 0
+        assert "likely" in capsys.readouterr().out
+        assert not server.requests
