@@ -14,12 +14,14 @@ from redargue.backends.endpoint import Endpoint, Form
 from redargue.backends.prompts import Prompts
 from redargue.backends.render import Prompt, Renderer
 from redargue.concurrency import together
-from redargue.errors import BadReply
+from redargue.errors import BadReply, UsageError
 from redargue.ledger.prices import Prices
+from redargue.registry import did_you_mean
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.scoring import CompareTexts, Similarities
 from redargue.transport import Service, Transport
 
+ASKED = ("auto", "schema", "json", "text", "plain")
 MOST_SHOWN = 4_000  # characters of a bad reply that a model is shown when it is asked again
 
 
@@ -39,6 +41,9 @@ class ChatBackend:
         max_tokens: the most a reply may have.
         stream: ask for replies in pieces.
         logprobs: ask for log probabilities, where a method uses them.
+
+    Raises:
+        UsageError: a form that is none.
     """
 
     name = "chat"
@@ -57,6 +62,8 @@ class ChatBackend:
         stream: bool = False,
         logprobs: bool = False,
     ) -> None:
+        if form not in ASKED:
+            raise UsageError(f"replies cannot be asked for as {form!r}", hint=did_you_mean(form, list(ASKED)))
         self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
         self.transport, self.prompts, self.logprobs = transport, prompts, logprobs
         self._renderer = Renderer(prompts, plain=None if form == "auto" else form == "plain")

@@ -310,6 +310,7 @@ class Memory:
 
 def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str, Any]:
     if form == "schema":
+        schema = _unbounded(schema)
         return {
             "response_format": {
                 "type": "json_schema",
@@ -318,6 +319,15 @@ def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str,
         }
     # llama.cpp and vLLM hold the reply to a schema given here; others ignore the extra field
     return {"response_format": {"type": "json_object", "schema": schema}} if form == "json" else {}
+
+
+def _unbounded(schema: Any) -> Any:
+    """The schema without bounds on lengths, which strict endpoints refuse."""
+    if isinstance(schema, list):
+        return [_unbounded(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems")}
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:

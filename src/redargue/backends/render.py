@@ -19,7 +19,7 @@ from redargue.backends.endpoint import Form, Message
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.tasks.answering import Answer
-from redargue.tasks.base import AnyTask, json_schema
+from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 
 SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
@@ -29,21 +29,25 @@ MOST_TRIES = 200  # places in a reply at which a JSON object is looked for
 class QueryReply(Frozen):
     """A first query."""
 
-    query: str = Field(description="the query")
+    query: str = Field(description="the query", json_schema_extra=at_most(LONGEST_QUERY))
 
 
 class RequeryReply(Frozen):
     """A later query."""
 
     keep: bool = Field(description="true to stay with the query you used before, false to change it")
-    query: str = Field(description="the new query; empty if you keep the old one")
+    query: str = Field(
+        description="the new query; empty if you keep the old one", json_schema_extra=at_most(LONGEST_QUERY)
+    )
 
 
 class AnswerReply(Frozen):
     """An answer: the reasons come before the label, so that they are not made up for it."""
 
-    reasoning: str = Field(description="your explanation, from the documents first")
-    quotes: tuple[str, ...] = Field(description="what you rely on, copied word for word from the documents")
+    reasoning: str = Field(description="your explanation, from the documents first", json_schema_extra=at_most(2_000))
+    quotes: tuple[str, ...] = Field(
+        description="what you rely on, copied word for word from the documents", json_schema_extra=several(6, 500)
+    )
     label: str = Field(description="your final answer")
 
 
@@ -203,7 +207,7 @@ def _one(text: str, kind: type[Frozen]) -> Frozen:
 
 def _objects(text: str) -> Iterator[Any]:
     """The JSON objects in a text, outermost ones, wherever they stand."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
     at = -1
     for _ in range(MOST_TRIES):
         at = text.find("{", at + 1)

@@ -68,6 +68,7 @@ def _verdict(console: Console, verdict: Verdict) -> None:
     _section(console, "Not found", [Text(printable(gap)) for gap in verdict.gaps])
     usage = verdict.usage
     cost = f"{usage.calls} calls, {usage.searches} searches, {usage.prompt_tokens + usage.completion_tokens:,} tokens"
+    cost += f", ${usage.usd:.4f}" if usage.usd is not None else ""
     console.print(Text(f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost}", style="dim"))
 
 

@@ -12,6 +12,8 @@ import re
 from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from pydantic.config import JsonDict
+
 from redargue.claims import Frozen
 from redargue.evidence import timeless
 
@@ -87,6 +89,19 @@ class Task(Frozen, Generic[Out]):
             digest.update(part.encode())
             digest.update(b"\0")
         return digest.hexdigest()
+
+
+def at_most(characters: int) -> JsonDict:
+    """Bounds a text in its JSON schema, for servers that hold a model to it: small ones run on for ever.
+
+    A longer text is read all the same.
+    """
+    return {"maxLength": characters}
+
+
+def several(items: int, characters: int) -> JsonDict:
+    """Bounds a list of texts likewise."""
+    return {"maxItems": items, "items": {"type": "string", "maxLength": characters}}
 
 
 @cache

@@ -9,7 +9,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import Answer, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
 from redargue.tasks.querying import OtherAnswer, others
 from redargue.verdicts import Metric
 
@@ -129,7 +129,10 @@ class Agreement(Frozen):
     """
 
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
-    answer: str = Field(description="the answer that they share, as short as it can be said; empty if they differ")
+    answer: str = Field(
+        description="the answer that they share, as short as it can be said; empty if they differ",
+        json_schema_extra=at_most(300),
+    )
 
 
 class CheckConsensus(Task[Agreement]):

@@ -9,27 +9,31 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, FiniteFloat
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, json_schema, lines
+from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, json_schema, lines, several
 
 
 class Statements(Frozen):
     """Self-contained statements that an answer makes; may be empty."""
 
-    statements: tuple[str, ...] = Field(description="the statements, in the answer's order")
+    statements: tuple[str, ...] = Field(
+        description="the statements, in the answer's order", json_schema_extra=several(20, 500)
+    )
 
 
 class CheckedStatement(Frozen):
     """One statement against the context: verdict 1 only where it can be inferred from the context directly."""
 
-    statement: str = Field(description="the statement as it was given")
-    reason: str = Field(default="", description="why the verdict is what it is")
+    statement: str = Field(description="the statement as it was given", json_schema_extra=at_most(500))
+    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=at_most(500))
     verdict: Literal[0, 1] = Field(description="1 if it can be inferred from the context directly, 0 if not")
 
 
 class CheckedStatements(Frozen):
     """One verdict a returned item; a mind may return fewer items than it was given."""
 
-    statements: tuple[CheckedStatement, ...] = Field(description="one item a statement, in their order")
+    statements: tuple[CheckedStatement, ...] = Field(
+        description="one item a statement, in their order", json_schema_extra={"maxItems": 20}
+    )
 
 
 class Question(Frozen):
@@ -40,7 +44,9 @@ class Question(Frozen):
         noncommittal: 1 where the response is evasive, vague or says that it does not know.
     """
 
-    question: str = Field(description="a question that the response answers; empty if it answers none")
+    question: str = Field(
+        description="a question that the response answers; empty if it answers none", json_schema_extra=at_most(300)
+    )
     noncommittal: Literal[0, 1] = Field(
         description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
     )
