@@ -5,7 +5,7 @@ from __future__ import annotations
 import redargue
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen
-from redargue.protocols.base import methods
+from redargue.protocols.base import Plan, methods
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import AnyTask, Profile
@@ -36,6 +36,15 @@ class OneQuestion:
     def tasks(self) -> tuple[type[AnyTask], ...]:
         """It asks for answers."""
         return (AnswerClaim,)
+
+    def agents(self) -> tuple[str, ...]:
+        """One agent."""
+        return ("reader",)
+
+    def plan(self) -> tuple[Plan, Plan, Plan]:
+        """Always the same."""
+        plan = Plan(calls={"AnswerClaim": 1}, searches={"corpus": 1}, call_depth=1, search_depth=1)
+        return plan, plan, plan
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
         """One search, one answer."""

@@ -44,9 +44,9 @@ class RequeryReply(Frozen):
 class AnswerReply(Frozen):
     """An answer: the reasons come before the label, so that they are not made up for it."""
 
-    reasoning: str = Field(description="your explanation, from the documents first", json_schema_extra=at_most(2_000))
+    reasoning: str = Field(description="your explanation, from the documents first", json_schema_extra=at_most(1_000))
     quotes: tuple[str, ...] = Field(
-        description="what you rely on, copied word for word from the documents", json_schema_extra=several(6, 500)
+        description="what you rely on, copied word for word from the documents", json_schema_extra=several(6, 400)
     )
     label: str = Field(description="your final answer")
 

@@ -94,7 +94,7 @@ class Task(Frozen, Generic[Out]):
 def at_most(characters: int) -> JsonDict:
     """Bounds a text in its JSON schema, for servers that hold a model to it: small ones run on for ever.
 
-    A longer text is read all the same.
+    A longer text is read all the same. Keep it at 1,000: llama.cpp refuses a grammar with 2,000 repetitions.
     """
     return {"maxLength": characters}
 

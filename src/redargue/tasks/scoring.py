@@ -16,15 +16,15 @@ class Statements(Frozen):
     """Self-contained statements that an answer makes; may be empty."""
 
     statements: tuple[str, ...] = Field(
-        description="the statements, in the answer's order", json_schema_extra=several(20, 500)
+        description="the statements, in the answer's order", json_schema_extra=several(20, 400)
     )
 
 
 class CheckedStatement(Frozen):
     """One statement against the context: verdict 1 only where it can be inferred from the context directly."""
 
-    statement: str = Field(description="the statement as it was given", json_schema_extra=at_most(500))
-    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=at_most(500))
+    statement: str = Field(description="the statement as it was given", json_schema_extra=at_most(400))
+    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=at_most(400))
     verdict: Literal[0, 1] = Field(description="1 if it can be inferred from the context directly, 0 if not")
 
 
