@@ -10,7 +10,7 @@ import numpy as np
 
 from redargue.corpus.sqlite import SqliteCorpus
 from redargue.models.embedder import DIMENSIONS
-from redargue.models.session import Floats
+from redargue.models.cache import Floats
 
 Opener = Callable[..., SqliteCorpus]
 

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from redargue.claims import Frozen
 from redargue.corpus.documents import Document
 from redargue.evidence import Passage
-from redargue.models.session import Floats
+from redargue.models.cache import Floats
 from redargue.registry import Registry
 
 K = 3  # passages a search: what Tool-MAD retrieves per tool

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from redargue.models.session import Floats
+from redargue.models.cache import Floats
 
 MOST_WORDS = 100  # of a query; a longer one is a text, and its first words say what it is about
 CLOSE = 60  # ranks: the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)

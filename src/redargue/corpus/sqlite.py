@@ -26,7 +26,7 @@ from redargue.corpus.ranking import Span, best_excerpt, fuse, match_words, neare
 from redargue.errors import StoreDamaged, UnknownName, UsageError
 from redargue.evidence import Passage
 from redargue.models.embedder import DIMENSIONS, Embedder
-from redargue.models.session import Floats
+from redargue.models.cache import Floats
 from redargue.registry import did_you_mean
 
 BATCH = 200  # documents a transaction: what an interruption can lose

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from redargue.models.session import Floats, Session
+from redargue.models.cache import Floats
+from redargue.models.session import Session
 
 DIMENSIONS = 384
 LONGEST = 256  # tokens: what the model was trained on

@@ -7,6 +7,7 @@ one-thread calls side by side are as fast as one batch (``benchmarks/models.py``
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -19,15 +20,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from redargue.errors import UsageError
+from redargue.models.cache import Floats, OutputCache, Text
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-Floats = npt.NDArray[np.float32]
-Text = str | tuple[str, str]
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Where the tokens read on behalf of one call are counted; calls at once each have their own."""
@@ -44,6 +42,8 @@ class Session:
         kept: outputs kept in memory: a debate reads the same sentences again in its scores and before its judge.
         folder: where ``model`` and ``tokenizer.json`` are; the package's own by default.
         threads: calls at once; 0 for one a core. ``REDARGUE_THREADS`` sets the default.
+
+    Where ``REDARGUE_CACHE`` names a file, outputs are kept there, too (:mod:`redargue.models.cache`).
 
     Raises:
         UsageError: the folder lacks a file.
@@ -69,6 +69,8 @@ class Session:
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=model)
+        kept_at = os.environ.get("REDARGUE_CACHE")
+        self._cache = OutputCache(Path(kept_at), _sha256(folder / model)) if kept_at else None
 
     def run(self, texts: Sequence[Text]) -> list[Floats]:
         """For each text (or pair of texts) the model's first output, without the batch axis.
@@ -79,7 +81,12 @@ class Session:
         with self._lock:
             known = {text: self._known[text] for text in texts if text in self._known}
         new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, self._pool.map(self._one, self._tokenizer.encode_batch(new)), strict=True))
+        kept = self._cache.recall(new) if self._cache is not None and new else {}
+        unread = [text for text in new if text not in kept]
+        read = dict(zip(unread, self._pool.map(self._one, self._tokenizer.encode_batch(unread)), strict=True))
+        if self._cache is not None and read:
+            self._cache.keep(read)
+        known |= kept | read
         with self._lock:
             self._known.update((text, known[text]) for text in new)
             while len(self._known) > self._kept:
@@ -98,6 +105,11 @@ class Session:
         }
         output: Floats = self._session.run(None, {name: every[name] for name in self._inputs})[0][0]
         return output, len(row.ids)
+
+
+@lru_cache(maxsize=4)
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _wanted_threads() -> int:

@@ -1,0 +1,85 @@
+"""What the small models said, kept on disk: tables over many methods read the same pairs again and again.
+
+The key is the model's hash and the text (or the pair), so new weights find nothing of the old ones. Outputs are kept as
+they are, bit for bit: a run with a cache equals the run without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+from redargue.errors import UsageError
+
+Floats = npt.NDArray[np.float32]
+Text = str | tuple[str, str]
+AT_ONCE = 500  # keys a query; SQLite takes no more than a thousand or so
+
+
+class OutputCache:
+    """Outputs of one model in a SQLite file; several processes may share it.
+
+    Args:
+        path: of the file; made where it is missing.
+        model: the hash of the weights.
+
+    Raises:
+        UsageError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path, model: str) -> None:
+        self._model, self._lock = model, Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = NORMAL")  # a lost entry is computed again
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS outputs (key BLOB PRIMARY KEY, output BLOB, tokens INTEGER) WITHOUT ROWID"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise UsageError(f"{str(path)!r} cannot be a cache: {error}", where="REDARGUE_CACHE") from error
+
+    def recall(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
+        """What is known of these texts: output and number of tokens."""
+        keys = {self._key(text): text for text in texts}
+        found: dict[Text, tuple[Floats, int]] = {}
+        every = list(keys)
+        for start in range(0, len(every), AT_ONCE):
+            some = every[start : start + AT_ONCE]
+            marks = ",".join("?" * len(some))
+            with self._lock:
+                rows = self._file.execute(f"SELECT key, output, tokens FROM outputs WHERE key IN ({marks})", some)
+                for key, output, tokens in rows:
+                    found[keys[key]] = np.frombuffer(output, np.float32), tokens
+        return found
+
+    def keep(self, outputs: Mapping[Text, tuple[Floats, int]]) -> None:
+        """Writes outputs down; of two processes that computed the same, one is kept."""
+        rows = [(self._key(text), _bytes(output), tokens) for text, (output, tokens) in outputs.items()]
+        with self._lock:
+            self._file.execute("BEGIN IMMEDIATE")
+            self._file.executemany("INSERT OR IGNORE INTO outputs VALUES (?, ?, ?)", rows)
+            self._file.execute("COMMIT")
+
+    def __len__(self) -> int:
+        with self._lock:
+            return int(self._file.execute("SELECT count(*) FROM outputs").fetchone()[0])
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def _key(self, text: Text) -> bytes:
+        return hashlib.sha256(json.dumps([self._model, text]).encode()).digest()
+
+
+def _bytes(output: Floats) -> bytes:
+    return np.ascontiguousarray(output, np.float32).tobytes()
