@@ -19,6 +19,7 @@ from benchmarks.load import claims
 from benchmarks.speed import served, verifier
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Price, Prices
+from redargue.tools.tavily import TavilyTool
 from redargue.verdicts import Verdict
 from support.loopback import LoopbackProcess
 
@@ -45,7 +46,9 @@ def measure(server: LoopbackProcess, name: str, count: int, least: int) -> dict[
     began = time.perf_counter()
     with verifier(server.url) as bench:
         if "hang" in name:
-            bench.tools["tavily"].service = bench.tools["tavily"].service.shorter(1.0)  # type: ignore[attr-defined]
+            tool = bench.tools["tavily"]
+            assert isinstance(tool, TavilyTool)
+            tool.service = tool.service.shorter(1.0)
         verdicts = asyncio.run(bench.verify_all(claims(count), at_once=16))
     counts = server.counts()
     errors = Counter(verdict.error.type for verdict in verdicts if verdict.error)

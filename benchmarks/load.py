@@ -60,13 +60,6 @@ async def _many(url: str, count: int) -> dict[str, Any]:
     memory: list[float] = []
     done = 0
 
-    def finished(item: int, verdict: Any) -> None:
-        nonlocal done
-        assert verdict.error is None, verdict.error
-        done += 1
-        if done in (count // 4, count):
-            memory.append(_resident())
-
     async def watch() -> None:
         while True:
             await asyncio.sleep(0.005)
@@ -77,7 +70,11 @@ async def _many(url: str, count: int) -> dict[str, Any]:
             await bench.verify(claims(1)[0])
             watching = asyncio.create_task(watch())
             began = time.perf_counter()
-            await bench.verify_all(claims(count), at_once=2 * PLACES, done=finished)
+            async for _, verdict in bench.stream(claims(count), at_once=2 * PLACES):
+                assert verdict.error is None, verdict.error
+                done += 1
+                if done in (count // 4, count):
+                    memory.append(_resident())
             seconds = time.perf_counter() - began
             watching.cancel()
     steady = seen[len(seen) // 50 : -len(seen) // 50]  # neither the first claims nor the last ones fill all places

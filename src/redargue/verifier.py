@@ -6,7 +6,8 @@ Importing this module registers every method, backend and tool: one import line 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +18,6 @@ from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim
-from redargue.concurrency import first_error
 from redargue.corpus.index import Corpus, default_store, open_corpus
 from redargue.corpus.shipped import open_starter
 from redargue.errors import RecordError, RedargueError, UsageError
@@ -32,7 +32,7 @@ from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
 from redargue.tools import corpus, google, keywords, tavily, wikipedia  # noqa: F401  (each registers its tool)
-from redargue.tools.base import Sources, Tool, tools
+from redargue.tools.base import PerClaim, Sources, Tool, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -61,7 +61,8 @@ class Verifier:
         prices: what tokens and searches cost; the table that comes along under the user's by default.
         transport: sends every request; one for the process, if several verifiers are to share its limits.
         offline: sends no request that leaves this machine.
-        evidence: evidence tools of your own, by the names that the settings use; others are made over ``store``.
+        evidence: evidence tools of your own, by the names that the settings use, also ones that differ from claim to
+            claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
         store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
             there is none.
         seed: of the run.
@@ -91,7 +92,7 @@ class Verifier:
         prices: Prices | None = None,
         transport: Transport | None = None,
         offline: bool = False,
-        evidence: Mapping[str, Tool] | None = None,
+        evidence: Mapping[str, Tool | PerClaim] | None = None,
         store: str | Path | None = None,
         seed: int = 0,
         budget: Budget | None = None,
@@ -148,7 +149,7 @@ class Verifier:
         words = Prompts.read(prompts) if prompts else None
         return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
 
-    def _tools(self, given: dict[str, Tool], store: str | Path | None) -> dict[str, Tool]:
+    def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
             self.corpus = self.corpus or _open(store)
             return self.corpus
@@ -229,7 +230,7 @@ class Verifier:
                 return known
         run = Run(
             self.backend,
-            self.tools,
+            {name: tool.of(item) if isinstance(tool, PerClaim) else tool for name, tool in self.tools.items()},
             item=item,
             seed=self.seed,
             budget=self.budget,
@@ -287,21 +288,39 @@ class Verifier:
         Returns:
             One verdict a claim, in their order.
         """
-        slots = asyncio.Semaphore(at_once)
-
-        async def one(item: int, claim: Claim) -> Verdict:
-            async with slots:
-                verdict = await self.verify(claim, item=item, listeners=listeners)
+        found: dict[int, Verdict] = {}
+        async for item, verdict in self.stream(claims, at_once=at_once, listeners=listeners):
+            found[item] = verdict
             if done:
                 done(item, verdict)
-            return verdict
+        return [verdict for _, verdict in sorted(found.items())]
 
-        try:
-            async with self.transport, asyncio.TaskGroup() as group:
-                work = [group.create_task(one(item, claim)) for item, claim in enumerate(claims)]
-        except BaseExceptionGroup as failed:
-            raise first_error(failed) from None
-        return [each.result() for each in work]
+    async def stream(
+        self, claims: Iterable[Claim], *, at_once: int = 2, listeners: Sequence[Listener] = ()
+    ) -> AsyncIterator[tuple[int, Verdict]]:
+        """Verifies claims, several at once, and gives each one's place and verdict as they come.
+
+        Only what is in work is held, however many claims there are.
+        """
+        left = enumerate(claims)
+        async with self.transport:
+            work = {self._begin(*each, listeners) for each in itertools.islice(left, at_once)}
+            try:
+                while work:
+                    ended, work = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+                    work |= {self._begin(*each, listeners) for each in itertools.islice(left, len(ended))}
+                    for each in sorted(ended, key=lambda task: task.get_name()):
+                        yield each.result()
+            finally:
+                for each in work:
+                    each.cancel()
+                await asyncio.gather(*work, return_exceptions=True)
+
+    def _begin(self, item: int, claim: Claim, listeners: Sequence[Listener]) -> asyncio.Task[tuple[int, Verdict]]:
+        async def one() -> tuple[int, Verdict]:
+            return item, await self.verify(claim, item=item, listeners=listeners)
+
+        return asyncio.create_task(one(), name=f"claim {item:09}")
 
     def close(self) -> None:
         """Closes the corpus and the run folder."""

@@ -1,6 +1,6 @@
 """Real replies of a small language model, and what generated damage makes of them.
 
-``replies.jsonl`` holds what SmolLM2-135M-Instruct said in debates over the example claims (``python -m benchmarks local``).
+``replies.jsonl`` holds what SmolLM2-135M-Instruct said about the example claims (``python -m benchmarks local``).
 Reading them again, whole or damaged, must give what they say or an error: never another label, never another exception.
 """
 

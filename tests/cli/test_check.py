@@ -189,5 +189,5 @@ def test_lists_are_printed_for_people_and_programs(what: str, capfd: pytest.Capt
 def test_doctor_finds_everything_in_place(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "--json"]) == 0
     checks = json.loads(capfd.readouterr().out)["checks"]
-    assert all(check["ok"] for check in checks)
+    assert all(check["ok"] is not False for check in checks)  # a language model is no need
     assert any("redargue corpus add" in check["found"] for check in checks)

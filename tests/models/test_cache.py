@@ -18,7 +18,8 @@ PAIRS = [("The bridge opened in 1889.", f"The bridge opened in {year}.") for yea
 def test_a_second_process_reads_nothing_again_and_says_and_counts_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain, counted = CrossEncoder(), []
+    plain = CrossEncoder()
+    counted: list[int] = []
     tally.set(counted)
     expected = plain.read(PAIRS)
     monkeypatch.setenv("REDARGUE_CACHE", str(tmp_path / "deep" / "cache.db"))

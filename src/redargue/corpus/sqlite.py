@@ -25,8 +25,8 @@ from redargue.corpus.documents import Document
 from redargue.corpus.ranking import Span, best_excerpt, fuse, match_words, nearest, uncovered
 from redargue.errors import StoreDamaged, UnknownName, UsageError
 from redargue.evidence import Passage
-from redargue.models.embedder import DIMENSIONS, Embedder
 from redargue.models.cache import Floats
+from redargue.models.embedder import DIMENSIONS, Embedder
 from redargue.registry import did_you_mean
 
 BATCH = 200  # documents a transaction: what an interruption can lose

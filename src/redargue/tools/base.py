@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from redargue.corpus.index import Corpus
 from redargue.evidence import Passage
@@ -68,6 +68,29 @@ class Tool(Protocol):
             ToolFailed: no answer could be had.
             BudgetReached: the budget has no room for a request.
         """
+        ...
+
+
+@runtime_checkable
+class PerClaim(Protocol):
+    """Evidence that belongs to single claims: each gets a tool of its own.
+
+    Attributes:
+        name: as of its tools.
+        about: likewise.
+        revision: of all of them together.
+    """
+
+    name: str
+    about: str
+
+    @property
+    def revision(self) -> str:
+        """The state of all the data."""
+        ...
+
+    def of(self, item: int) -> Tool:
+        """The tool for one claim of the run, from 0."""
         ...
 
 
