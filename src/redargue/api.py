@@ -21,7 +21,7 @@ from redargue.errors import RecordError, UsageError
 from redargue.events import Event
 from redargue.evidence import Passage
 from redargue.ledger.record import Record
-from redargue.tools.base import Search
+from redargue.tools.base import PerClaim, Search, Tool
 from redargue.transport import Service, Transport
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
@@ -116,13 +116,8 @@ async def replay(
         ReplayMiss: the code, its prompts or settings ask something that was not recorded.
     """
     record = Record(folder, mode="replay")
-    about = record.about
-    stand_in = ReplayBackend(backend or _renderer(about), about["identity"], Stability(*about["stability"]))
-    evidence = {
-        name: _RecordedTool(each["name"], each["about"], each["revision"]) for name, each in about["tools"].items()
-    }
     recorded, verdicts = record.verdicts(), []
-    for item, row in enumerate(about["claims"]):
+    for item in range(len(record.about["claims"])):
         if items is not None and item not in items:
             continue
         if item not in recorded:
@@ -130,19 +125,47 @@ async def replay(
         if recorded[item].error:
             verdicts.append(recorded[item])  # an error is not an answer that could be given again
             continue
-        verifier = Verifier(
-            method=about["method"],
-            profile=about["profile"],
-            backend=stand_in,
-            models=about["models"],
-            evidence=evidence,
-            seed=about["seed"],
-            settings=about["settings"],
-            offline=True,
-        )
-        verifier.record, verifier.priced = record, about["priced"]
-        verdicts.append(await verifier.verify(Claim.model_validate(row), item=item, listeners=listeners))
+        verdicts.append(await replay_claim(record, item, backend=backend, listeners=listeners))
     return verdicts
+
+
+async def replay_claim(
+    record: Record,
+    item: int,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    backend: Backend | None = None,
+    listeners: Sequence[Listener] = (),
+) -> Verdict:
+    """One claim of a recorded run again, perhaps with other settings.
+
+    Args:
+        record: open for replay.
+        item: which claim, from 0.
+        settings: of the method, instead of the recorded ones: what would the debate have come to?
+        backend: renders prompts; the registered backend of the recorded name by default.
+        listeners: called with every event.
+
+    Raises:
+        ReplayMiss: these settings ask something that was not recorded.
+    """
+    about = record.about
+    stand_in = ReplayBackend(backend or _renderer(about), about["identity"], Stability(*about["stability"]))
+    evidence: dict[str, Tool | PerClaim] = {
+        name: _RecordedTool(each["name"], each["about"], each["revision"]) for name, each in about["tools"].items()
+    }
+    verifier = Verifier(
+        method=about["method"],
+        profile=about["profile"],
+        backend=stand_in,
+        models=about["models"],
+        evidence=evidence,
+        seed=about["seed"],
+        settings=about["settings"] if settings is None else settings,
+        offline=True,
+    )
+    verifier.record, verifier.priced = record, about["priced"]
+    return await verifier.verify(Claim.model_validate(about["claims"][item]), item=item, listeners=listeners)
 
 
 def _renderer(about: Mapping[str, Any]) -> Backend:

@@ -92,7 +92,7 @@ class Verdict(Frozen):
         label: of the claim's label set; None where no answer could be read (counted wrong) or an error ended the run.
         meaning: what the label says; None without a label.
         confidence: in [0, 1]; None because this method and model were not calibrated.
-        decided_by: ``consensus`` of the debaters or the ``judge``; None where an error ended the run.
+        decided_by: ``consensus`` of the debaters, the ``judge``, or one ``reader``; None where an error ended the run.
         rounds: debate rounds held.
         reason: the deciding text, as the agent wrote it.
         quotes: found in the passages by code; those not found are kept, marked, and count for nothing.
@@ -111,7 +111,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: Literal["consensus", "judge"] | None = None
+    decided_by: Literal["consensus", "judge", "reader"] | None = None
     rounds: int = 0
     reason: str = ""
     quotes: tuple[Quote, ...] = ()

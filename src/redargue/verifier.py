@@ -28,6 +28,7 @@ from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
 from redargue.protocols import tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
+from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from redargue.corpus.sqlite import SqliteCorpus
-from redargue.models.embedder import DIMENSIONS
 from redargue.models.cache import Floats
+from redargue.models.embedder import DIMENSIONS
 
 Opener = Callable[..., SqliteCorpus]
 

@@ -79,7 +79,7 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         return
     label = Text(printable(verdict.label or "no answer was given"), style=STYLES.get(str(verdict.meaning), "bold"))
     how = {"consensus": "by consensus of the debaters", "judge": "by the judge"}.get(str(verdict.decided_by), "")
-    rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}"
+    rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}" if how else ""
     console.print(Text.assemble(label, " ", (how + rounds, "dim")))
     if verdict.meaning in WORDS:
         console.print(Text(WORDS[verdict.meaning]))

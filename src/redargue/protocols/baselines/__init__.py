@@ -1,0 +1,1 @@
+"""What the debates are compared with, one file each."""
