@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from redargue.evals.statistics.bootstrap import interval_of
+
 Codes = npt.NDArray[np.int64]
-DRAWS = 2000
 
 
 def accuracy(gold: Codes, said: Codes) -> float:
@@ -31,6 +32,5 @@ def interval(
     """The score and its 95 % percentile bootstrap interval over rows; an answer outside ``labels`` is wrong."""
     codes = {name: code for code, name in enumerate(labels)}
     pairs = np.array([[codes[g], codes.get(s, -1)] for g, s in zip(gold, said, strict=True)])
-    rng = np.random.default_rng(0)
-    drawn = [score(*pairs[rng.integers(0, len(pairs), len(pairs))].T) for _ in range(DRAWS)]
-    return [round(value, 3) for value in (score(*pairs.T), *(float(x) for x in np.percentile(drawn, (2.5, 97.5))))]
+    found = interval_of(lambda places: score(*pairs[places].T), len(pairs))
+    return [round(value, 3) for value in (found.value, found.low, found.high) if value is not None]

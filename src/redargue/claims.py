@@ -106,6 +106,14 @@ class LabelSet(Frozen):
         found = self._occurrences(text)
         return found[-1] if found else None
 
+    def single(self, text: str) -> str | None:
+        """The one label that a text of nothing but a label names; None where it names none or several."""
+        if self.free_text:
+            return text.strip() or None
+        named = self._by_alias.get(_bare(text))
+        found = {named} if named else set(self._occurrences(text))
+        return found.pop() if len(found) == 1 else None
+
     @cached_property
     def _by_alias(self) -> dict[str, str]:
         return {_bare(alias): label.name for label in self.labels for alias in (label.name, *label.aliases)}

@@ -6,12 +6,14 @@ messages of providers repeat the key they were sent.
 
 from __future__ import annotations
 
-import json
+import base64
+import html.entities
 import logging
 import os
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
+from weakref import WeakSet
 
 HIDDEN = "[secret]"
 _KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
@@ -25,7 +27,7 @@ class Secrets:
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._forms: set[str] = set()
+        self._values: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
         self.add(*values)
 
@@ -41,41 +43,81 @@ class Secrets:
 
     def add(self, *values: str) -> None:
         """Makes more values secret, in every spelling in which they could come back."""
-        known = len(self._forms)
-        for value in values:
-            value = value.strip()
+        known = len(self._values)
+        for value in map(str.strip, values):
             if len(value) >= 20 or (len(value) >= 8 and re.search(r"\d", value) and re.search(r"[^\W\d]", value)):
-                self._forms |= {value, quote(value, safe=""), unquote(value), json.dumps(value)[1:-1]}
-        if len(self._forms) == known:
-            return
-        longest_first = sorted(self._forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+                self._values.add(value)
+        if len(self._values) > known:
+            longest_first = sorted(self._values, key=len, reverse=True)
+            self._pattern = re.compile("|".join("".join(map(_spelled, value)) for value in longest_first))
 
     def add_url(self, url: str) -> None:
         """Makes secret what an address carries besides its place: a password, the values of its query."""
         try:
             parts = urlsplit(url)
-            self.add(*(each for each in (parts.username, parts.password) if each))
+            user, password = unquote(parts.username or ""), unquote(parts.password or "")
         except ValueError:
             return
-        self.add(*(pair.partition("=")[2] for pair in parts.query.split("&") if pair))
+        self.add(user, password)
+        if password:
+            self.add(base64.b64encode(f"{user}:{password}".encode()).decode())  # as it is sent
+        for pair in parts.query.split("&"):
+            value = pair.partition("=")[2]
+            self.add(value, unquote(value))
 
     def hide(self, text: str) -> str:
         """The text with every key replaced by ``[secret]``."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
-    def watch_logs(self, *loggers: str) -> None:
-        """Hides keys in what those loggers write."""
-        for name in loggers:
-            logging.getLogger(name).addFilter(self._clean)
+    def watch_logs(self) -> None:
+        """Hides keys in what the HTTP library logs, as long as these secrets are in use."""
+        _hiding.secrets.add(self)
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(_hiding)
 
-    def _clean(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self.hide(record.getMessage()), ()
+
+class _Hiding(logging.Filter):
+    """One filter for the process: a logger belongs to nobody, and keeps what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets: WeakSet[Secrets] = WeakSet()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Lets every record pass, cleaned."""
+        said = record.getMessage()
+        for each in list(self.secrets):
+            said = each.hide(said)
+        record.msg, record.args = said, ()
         return True
+
+
+_hiding = _Hiding()
+# A filter on a parent does not see what its children log.
+_LOGGERS = (
+    "httpx2",
+    "httpcore2",
+    *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+)
+
+
+def _spelled(char: str) -> str:
+    """A pattern for a character as programs write it: as it is, quoted for an address, escaped for JSON or HTML."""
+    if char.isalnum() and char.isascii():
+        return char
+    forms = [r"\\{0,4}" + re.escape(char), "(?i:" + "".join(f"%{byte:02x}" for byte in char.encode()) + ")"]
+    forms += [rf"\\{{0,4}}(?i:\\u{ord(char):04x})", rf"(?i:&\#x0*{ord(char):x};)", rf"&\#0*{ord(char)};"]
+    forms += [f"&{html.entities.codepoint2name[ord(char)]};"] if ord(char) in html.entities.codepoint2name else []
+    forms += [r"\+"] if char == " " else []
+    forms += [r"\\{1,4}" + repr(char)[2:-1]] if char in "\n\r\t" else []
+    return "(?:" + "|".join(forms) + ")"
 
 
 def place(url: str) -> str:
     """An address without what may be secret in it: no user, no password, no query."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that is none"
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}".rstrip("/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -87,7 +88,8 @@ def services(base_url: str = "", environment: Mapping[str, str] | None = None) -
         url, url_name = (base_url, "--base-url") if base_url and name == "model" else (url, url_name)
         url = url.replace("{language}", extra.get("language") or "en")
         if not url.startswith(("http://", "https://")):
-            raise UsageError(f"{url!r} is no address", where=url_name, hint="it begins with http:// or https://")
+            shown = url.rpartition("@")[2].partition("?")[0]  # without what may be secret in it
+            raise UsageError(f"{shown!r} is no address", where=url_name, hint="it begins with http:// or https://")
         found[name] = Service(
             name=name, url=url, key=key, timeout=_number(given, f"{_prefix(name)}_TIMEOUT", known.timeout), extra=extra
         )
@@ -110,10 +112,12 @@ def _prefix(service: str) -> str:
 
 
 def _number(given: Mapping[str, str], name: str, default: float) -> float:
+    if not given.get(name):
+        return default
     try:
-        value = float(given.get(name) or default)
+        value = float(given[name])
     except ValueError:
-        value = -1.0
-    if value < 0:
+        value = 0.0
+    if not 0 < value < math.inf or (name.endswith("IN_FLIGHT") and value != int(value)):
         raise UsageError(f"{given[name]!r} is no number above 0", where=name)
     return value

@@ -47,7 +47,7 @@ class Service:
     """
 
     name: str
-    url: str
+    url: str = field(repr=False)
     key: str = field(default="", repr=False)
     timeout: float = 30.0
     extra: Mapping[str, str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Transport:
         inner: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.limiter, self.secrets, self.offline = limiter or Limiter(), secrets or Secrets.of(), offline
-        self.secrets.watch_logs("httpx2", "httpcore2")
+        self.secrets.watch_logs()
         self._inner, self._users, self._stretch = inner, 0, patience
         self._client: httpx2.AsyncClient | None = None
         self._chance = random.Random()  # spreads retries out; changes no answer
@@ -184,6 +184,8 @@ class Transport:
         try:
             url = _joined(service.url, path)
             url = url.copy_merge_params(dict(params)) if params else url
+            if service.key:  # a user in the address would take the key's place in the header
+                url = url.copy_with(userinfo=b"")
         except (httpx2.InvalidURL, ValueError):
             raise UsageError(f"{service.place!r} is no address for {service.name}") from None
         if self.offline and url.host not in ("127.0.0.1", "localhost", "::1"):
@@ -207,7 +209,7 @@ class Transport:
             request = client.build_request(method, url, headers=headers, json=json)
             response = await client.send(request, stream=True)
             try:
-                body = await (read if read and response.status_code == 200 else _whole)(response)
+                body = await (read if read and response.status_code == 200 else read_whole)(response)
             finally:
                 await response.aclose()
         return Answer(response.status_code, self.secrets.hide(body), dict(response.headers))
@@ -217,7 +219,10 @@ class Transport:
             raise UsageError("the transport is not open", hint="async with transport: …")
         if self._client is None:
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=256)
-            self._client = httpx2.AsyncClient(timeout=None, limits=limits, transport=self._inner)
+            local = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))  # through no proxy
+            self._client = httpx2.AsyncClient(
+                timeout=None, limits=limits, transport=self._inner, mounts=local, trust_env=not self.offline
+            )
         return self._client
 
 
@@ -265,7 +270,7 @@ class _Patience:
         return self._stretch * min(20.0, 0.25 * 2.0 ** self._tries[kind]) * (0.5 + self._chance.random() / 2)
 
 
-async def _whole(response: httpx2.Response) -> str:
+async def read_whole(response: httpx2.Response) -> str:
     """The body as text, bounded: nothing sensible is larger."""
     parts: list[bytes] = []
     size = 0
@@ -274,7 +279,11 @@ async def _whole(response: httpx2.Response) -> str:
         if size > LARGEST_ANSWER:
             raise httpx2.ReadError(f"the answer is larger than {LARGEST_ANSWER:,} bytes")
         parts.append(part)
-    return b"".join(parts).decode(response.encoding or "utf-8", errors="replace")
+    whole = b"".join(parts)
+    try:
+        return whole.decode(response.encoding or "utf-8", errors="replace")
+    except (LookupError, ValueError):  # a service may name any codec, also one that makes no text
+        return whole.decode("utf-8", errors="replace")
 
 
 def asked_to_wait(headers: Mapping[str, str]) -> float | None:

@@ -477,11 +477,10 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        for _ in range(3):  # what was accepted in the last moment becomes a connection first
+        for _ in range(20):  # what was accepted in the last moment becomes a connection in some turn of the loop
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
             await asyncio.sleep(0)
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
-        await asyncio.sleep(0)
         tasks = list(self.server_state.tasks)
         if tasks:  # those that wait see that their client is gone, and count it; asyncio.run cancels any other
             await asyncio.wait(tasks, timeout=1)

@@ -163,8 +163,10 @@ class ChatBackend:
         if not self.embedding_model:
             return await self._embedded.perform(task, call)
         endpoint = self.endpoint(self.embedding_model)
-        vectors = await endpoint.embed((task.reference, *task.texts), account=call.account)
-        values = tuple(_cosine(vectors[0], each) for each in vectors[1:])
+        said = [text for text in task.texts if text.strip()]  # endpoints refuse empty texts, which are near to nothing
+        vectors = await endpoint.embed((task.reference, *said), account=call.account)
+        near = iter([_cosine(vectors[0], each) for each in vectors[1:]])
+        values = tuple(next(near) if text.strip() else 0.0 for text in task.texts)
         return Reply((Output(Similarities(values=values)),))
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+
+from redargue import transport
 
 
 @dataclass(frozen=True)
@@ -33,17 +35,20 @@ def read_completion(text: str) -> tuple[Choice, ...]:
     """The samples of a chat completion; what is no completion is one sample with a problem."""
     try:
         body = json.loads(text)
-    except ValueError:
-        kind = "HTML" if "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower() else "no JSON"
+        choices = body.get("choices") if isinstance(body, dict) else None
+        if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):
+            said = said_in(text)[:200]
+            return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {said}"),)
+        ordered = sorted(choices, key=lambda each: each["index"] if isinstance(each.get("index"), int) else 0)
+        return tuple(_choice(each) for each in ordered)
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        kind = "HTML" if "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower() else "no chat completion"
         return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}"),)
-    choices = body.get("choices") if isinstance(body, dict) else None
-    if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):
-        return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {said_in(text)[:200]}"),)
-    ordered = sorted(choices, key=lambda each: each["index"] if isinstance(each.get("index"), int) else 0)
-    return tuple(_choice(each) for each in ordered)
 
 
-_THOUGHTS = re.compile(r"^\s*<(think|thinking|reasoning)>(.*?)</\1>\s*", re.DOTALL)
+_THOUGHTS = re.compile(r"\s*<(think|thinking)>(.*?)</\1>\s*", re.DOTALL)
+# Some chat templates open the tag themselves, so that the reply holds its end alone, on a line of its own.
+_ENDED = re.compile(r"(?!\s*[{<])(.*?)^[ \t]*</(?:think|thinking)>[ \t]*\r?\n\s*", re.DOTALL | re.MULTILINE)
 
 
 def _choice(choice: Mapping[str, Any]) -> Choice:
@@ -51,11 +56,11 @@ def _choice(choice: Mapping[str, Any]) -> Choice:
     message = message if isinstance(message, dict) else {}
     content, refusal = message.get("content"), message.get("refusal")
     if isinstance(content, list):  # some servers send parts
-        content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     text = content if isinstance(content, str) else ""
     thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
-    if found := _THOUGHTS.match(text):
-        text, thoughts = text[found.end() :], found.group(2).strip()
+    if found := _THOUGHTS.match(text) or _ENDED.match(text):
+        text, thoughts = text[found.end() :], thoughts or found.groups()[-1].strip()
     problem = ""
     if isinstance(refusal, str) and refusal and not text:
         problem = f"the model refused: {refusal[:200]}"
@@ -63,7 +68,7 @@ def _choice(choice: Mapping[str, Any]) -> Choice:
         problem = "the reply was cut at its token limit"
     elif choice.get("finish_reason") == "content_filter":
         problem = "the endpoint's content filter stopped the reply"
-    elif not text.strip() or text.lstrip().startswith(("<think>", "<thinking>", "<reasoning>")):
+    elif not text.strip() or text.lstrip().startswith(("<think>", "<thinking>")):
         problem = "the reply is empty"
     return Choice(text, thoughts if isinstance(thoughts, str) else "", problem, _entropy(choice.get("logprobs")))
 
@@ -73,8 +78,9 @@ def _entropy(logprobs: Any) -> float | None:
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     found = []
     for token in tokens if isinstance(tokens, list) else ():
-        alternatives = [each.get("logprob") for each in token.get("top_logprobs") or ()]
-        shares = [math.exp(each) for each in alternatives if isinstance(each, int | float)]
+        top = token.get("top_logprobs") if isinstance(token, dict) else None
+        given = [each.get("logprob") for each in top or () if isinstance(each, dict)]
+        shares = [math.exp(each) for each in given if isinstance(each, int | float) and each <= 1e-6]  # NaN is not
         if shares:
             shares.append(max(0.0, 1.0 - sum(shares)))
             found.append(-sum(share * math.log(share) for share in shares if share > 0))
@@ -85,38 +91,31 @@ async def read_stream(response: httpx2.Response) -> str:
     """A streamed reply put together as an unstreamed one.
 
     Raises:
-        httpx2.ReadError: the stream ended before the model did.
+        httpx2.ReadError: the stream is broken, or ended before the model did.
     """
     if "text/event-stream" not in response.headers.get("content-type", ""):
-        return (await response.aread()).decode(response.encoding or "utf-8", errors="replace")
+        return await transport.read_whole(response)
     parts: dict[int, dict[str, Any]] = {}
     usage: Any = None
-    done = False
-    async for line in response.aiter_lines():
-        if not line.startswith("data:"):
-            continue
-        data = line[5:].strip()
+    async for data in _data(response):
         if data == "[DONE]":
-            done = True
             break
         try:
             chunk = json.loads(data)
-        except ValueError:
+            if chunk.get("error"):
+                return data
+            usage = chunk.get("usage") or usage
+            for each in chunk.get("choices") or ():
+                _add(parts.setdefault(each.get("index") or 0, {"logprobs": []}), each)
+        except (ValueError, TypeError, AttributeError, RecursionError):
             raise httpx2.ReadError("the stream is broken") from None
-        if not isinstance(chunk, dict):
-            continue
-        if "error" in chunk:
-            return data
-        usage = chunk.get("usage") or usage
-        for each in chunk.get("choices") or ():
-            _add(parts.setdefault(each.get("index", 0), {"text": "", "thoughts": "", "logprobs": []}), each)
-    if (not done and not all("finish" in part for part in parts.values())) or not parts:
+    if not parts or not all("finish_reason" in part for part in parts.values()):
         raise httpx2.ReadError("the stream was cut")
     choices = [
         {
             "index": index,
-            "message": {"content": part["text"], "reasoning_content": part["thoughts"]},
-            "finish_reason": part.get("finish"),
+            "message": {name: part.get(name) for name in PIECES},
+            "finish_reason": part["finish_reason"],
             "logprobs": {"content": part["logprobs"]},
         }
         for index, part in parts.items()
@@ -124,13 +123,30 @@ async def read_stream(response: httpx2.Response) -> str:
     return json.dumps({"choices": choices, "usage": usage})
 
 
+PIECES = ("content", "reasoning_content", "reasoning", "refusal")
+
+
+async def _data(response: httpx2.Response) -> AsyncIterator[str]:
+    """The data lines of a stream; they end at line feeds alone, for JSON may hold any other separator."""
+    rest, size = b"", 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > transport.LARGEST_ANSWER:
+            raise httpx2.ReadError(f"the stream is larger than {transport.LARGEST_ANSWER:,} bytes")
+        *whole, rest = (rest + part).split(b"\n")
+        for line in whole:
+            if line.startswith(b"data:"):
+                yield line[5:].strip().decode("utf-8", errors="replace")
+
+
 def _add(part: dict[str, Any], piece: Mapping[str, Any]) -> None:
     delta = piece.get("delta") or {}
-    part["text"] += delta.get("content") or ""
-    part["thoughts"] += delta.get("reasoning_content") or ""
+    for name in PIECES:
+        if delta.get(name):
+            part[name] = part.get(name, "") + delta[name]
     part["logprobs"] += (piece.get("logprobs") or {}).get("content") or []
     if piece.get("finish_reason"):
-        part["finish"] = piece["finish_reason"]
+        part["finish_reason"] = piece["finish_reason"]
 
 
 def said_in(text: str) -> str:
@@ -140,5 +156,5 @@ def said_in(text: str) -> str:
         error = body.get("error", body)
         found = error.get("message") if isinstance(error, dict) else error
         return str(found or text)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return re.sub(r"<[^>]+>", " ", text)

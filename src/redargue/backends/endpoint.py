@@ -6,7 +6,9 @@ is left out from then on; an unasked-for default never stands in for an answer.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +29,8 @@ from redargue.transport import Answer, Service, Transport
 Form = Literal["schema", "json", "text"]
 FORMS: tuple[Form, ...] = ("schema", "json", "text")
 OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream")
+LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": ""}
+FOLLOWERS = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
 MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
 
 Message = Mapping[str, str]
@@ -128,14 +132,20 @@ class Endpoint:
         seed: int,
         logprobs: bool,
     ) -> tuple[Choice, ...]:
+        tried: Form | None = None  # instead of a form at which the server failed; noted once it has worked
         for _ in range(len(OPTIONAL) + len(FORMS) + 2):
-            wanted = form or self.abilities.form
+            wanted = form or tried or self.abilities.form
             body = self._body(messages(wanted), schema, wanted, sampling, seed, logprobs)
             answer = await self._send(body, account)
             if answer.status == 200:
                 self._proven = True
+                if tried:
+                    self._remember(form=tried)
                 return read_completion(answer.text)
-            if answer.status not in (400, 404, 422, 500) or not self._learn(body, answer, pinned=form is not None):
+            failed = answer.status == 500 and not self._proven and schema is not None
+            if form is None and wanted != "text" and (failed or (tried and _about_form(body, answer))):
+                tried = FORMS[FORMS.index(wanted) + 1]
+            elif answer.status not in (400, 404, 422) or not self._learn(body, answer, wanted, pinned=form is not None):
                 raise self._error(answer)
         raise self._error(answer)
 
@@ -161,8 +171,8 @@ class Endpoint:
         body |= {"stream": True, "stream_options": {"include_usage": True}} if self.stream else {}
         for name in self.abilities.refused:
             body.pop(name, None)
-            if name == "logprobs":
-                body.pop("top_logprobs", None)
+            for follower in FOLLOWERS.get(name, ()):
+                body.pop(follower, None)
         if self.abilities.limit:
             body[self.abilities.limit] = sampling.max_tokens or self.max_tokens
         if schema:
@@ -172,7 +182,7 @@ class Endpoint:
     async def _send(self, body: dict[str, Any], account: Account) -> Answer:
         prompt = most_tokens(body)
         samples = body.get("n", 1)
-        reply = samples * (self.max_tokens if self.abilities.limit else 4 * self.max_tokens)
+        reply = samples * body.get(self.abilities.limit, 4 * self.max_tokens)
         tokens = prompt + reply
         price = self.prices.model(self.model)
         headers = {"Authorization": f"Bearer {self.service.key}"} if self.service.key else {}
@@ -214,36 +224,31 @@ class Endpoint:
         )
         if answer.status != 200:
             raise self._error(answer)
-        try:
-            rows = sorted(json.loads(answer.text)["data"], key=lambda row: int(row["index"]))
-            vectors = [[float(each) for each in row["embedding"]] for row in rows]
-        except (ValueError, KeyError, TypeError):
-            vectors = []
-        if len(vectors) != len(texts) or len({len(each) for each in vectors}) != 1:
+        vectors = _vectors(answer.text, len(texts))
+        if not vectors:
             raise BadReply(f"{self.model!r} gave no vectors for {len(texts)} texts", raw=answer.text)
         return vectors
 
-    def _learn(self, body: Mapping[str, Any], answer: Answer, *, pinned: bool) -> bool:
-        """Notes what a refusal was about; says whether asking again in another way makes sense."""
+    def _learn(self, body: Mapping[str, Any], answer: Answer, wanted: Form, *, pinned: bool) -> bool:
+        """Notes what a refusal was about; says whether asking again in another way makes sense.
+
+        Several requests may find out the same at once: what one of them has noted is not noted again.
+        """
         said, named = said_in(answer.text).lower(), _named(answer.text)
-        limit = self.abilities.limit
-        if limit in named and "large" not in said:  # refused by name, not for its value
-            self._remember(limit="max_completion_tokens" if limit == "max_tokens" else "")
+        for name, onward in LIMITS.items():
+            if name in body and name in named and "large" not in said:  # refused by name, not for its value
+                if self.abilities.limit == name:
+                    self._remember(limit=onward)
+                return True
+        if _about_form(body, answer) and not pinned and wanted != "text":
+            if self.abilities.form == wanted:
+                self._remember(form=FORMS[FORMS.index(wanted) + 1])
             return True
-        if "response_format" in body and not pinned:
-            if re.search(r"response_format|json_schema|json_object|grammar", said) or "response_format" in named:
-                return self._step_down()
-            if answer.status == 500 and not self._proven:
-                return self._step_down()
         for name in OPTIONAL:
             if name in body and name in named:
                 self._refuse(name)
                 return True
         return False
-
-    def _step_down(self) -> bool:
-        self._remember(form=FORMS[FORMS.index(self.abilities.form) + 1])
-        return True
 
     def learn_anew(self) -> None:
         """Forgets what was found out: an endpoint may have learned, too."""
@@ -292,13 +297,11 @@ class Memory:
     def keep(self, place: str, model: str, abilities: Abilities) -> None:
         """Writes it down."""
         everything = {**self._all(), f"{place} {model}": abilities.model_dump(mode="json")}
-        try:
+        with contextlib.suppress(OSError):  # else it is found out again next time
             self._path.parent.mkdir(parents=True, exist_ok=True)
             beside = self._path.with_suffix(".new")
             beside.write_text(json.dumps(everything, indent=1, sort_keys=True), encoding="utf-8")
             beside.replace(self._path)
-        except OSError:
-            return  # it is found out again next time
 
     def _all(self) -> dict[str, Any]:
         try:
@@ -336,6 +339,17 @@ def most_tokens(body: Mapping[str, Any]) -> int:
     return words + (len(json.dumps(body["response_format"])) if "response_format" in body else 0)
 
 
+def _vectors(text: str, wanted: int) -> list[list[float]]:
+    """The vectors of a reply, by their index; none where one is missing, twice there, or no vector."""
+    try:
+        rows = {int(row["index"]): [float(each) for each in row["embedding"]] for row in json.loads(text)["data"]}
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return []
+    vectors = [rows.get(place, []) for place in range(wanted)]
+    even = len(rows) == wanted and len({len(each) for each in vectors}) == 1 and bool(vectors[0])
+    return vectors if even and all(math.isfinite(each) for vector in vectors for each in vector) else []
+
+
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
 
 
@@ -347,25 +361,40 @@ def _final(answer: Answer, *, trial: bool = False) -> bool:
     return quota or (trial and answer.status == 500)
 
 
+def _about_form(body: Mapping[str, Any], answer: Answer) -> bool:
+    """Whether a refusal is about the way in which JSON was asked for."""
+    words = re.search(r"response_format|json_schema|json_object|grammar", answer.text.lower())
+    return "response_format" in body and words is not None
+
+
 def _named(text: str) -> frozenset[str]:
     """The parameters that an error is about: the one it gives as such, or those it names in its message."""
     try:
         error = json.loads(text).get("error")
         if isinstance(error, dict) and error.get("param"):
             return frozenset({str(error["param"]).split(".")[0]})
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         pass
     said = said_in(text).lower()
-    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]", said)
-    plain = [name for name in (*OPTIONAL, "max_tokens", "max_completion_tokens") if len(name) > 3 and name in said]
-    return frozenset([*quoted, *plain])
+    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)", said)
+    plain = [name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", said)]
+    return frozenset([*(name for pair in quoted for name in pair if name), *plain])
+
+
+# Names that stand in no prose; "stop", "seed" and "stream" do, and have to be quoted.
+UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *LIMITS)
 
 
 def _paid(answer: Answer, price: Any) -> tuple[int, int, float] | None:
     """Tokens both ways and dollars, as the endpoint counts them; None where it does not say."""
     try:
         usage = json.loads(answer.text)["usage"]
-        prompt, completion = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-    except (ValueError, AttributeError, TypeError, KeyError):
+        prompt = int(usage["prompt_tokens"])
+        total = usage.get("total_tokens")
+        completion = int(usage.get("completion_tokens", prompt if total is None else total) or 0)
+        completion -= prompt if "completion_tokens" not in usage else 0
+    except (ValueError, AttributeError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+    if prompt < 0 or completion < 0:
         return None
     return prompt, completion, price(prompt, completion) if price else 0.0

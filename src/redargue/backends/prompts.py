@@ -28,21 +28,31 @@ class Prompts:
         where: they come from, as it reads in an error.
 
     Raises:
-        UsageError: a name that is no task's, or a system message alone.
+        UsageError: a name that is no task's, a system message alone, no words, or a slot that the task does not fill.
     """
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts, self._where = dict(sorted(texts.items())), where
-        known = sorted({task.name() for task in _tasks(Task)})
-        for name in self.texts:
+        known = {task.name(): task.slot_names for task in _tasks(Task) if task.slot_names}
+        for name, text in self.texts.items():
             task, _, part = name.partition(".")
+            file = f"{where}/{name}.txt"
             if task not in known or part not in ("", "system"):
-                hint = f"{did_you_mean(task, known)}; a system message is NAME.system.txt"
-                raise UsageError(f"{name + '.txt'!r} is named after no task", where=where, hint=hint)
+                hint = f"{did_you_mean(task, sorted(known))}; a system message is NAME.system.txt"
+                raise UsageError(f"{name + '.txt'!r} is named after no task with words", where=where, hint=hint)
             if task not in self.texts:
                 raise UsageError(f"{name}.txt has no {task}.txt beside it", where=where)
+            if not text.strip():
+                raise UsageError("the prompt is empty", where=file, hint="write the words, or remove the file")
+            for slot in _SLOT.findall(text):
+                if slot not in known[task]:
+                    raise UsageError(
+                        f"the prompt has a slot {{{slot}}} that its task does not fill",
+                        where=file,
+                        hint=did_you_mean(slot, list(known[task])),
+                    )
         if not self.texts:
-            raise UsageError(f"{where!r} holds no prompt", where="--prompts", hint=f"tasks: {', '.join(known)}")
+            raise UsageError(f"{where!r} holds no prompt", where="--prompts", hint=f"tasks: {', '.join(sorted(known))}")
         self.sha256 = hashlib.sha256(json.dumps(self.texts).encode()).hexdigest()
 
     @classmethod
@@ -63,27 +73,16 @@ class Prompts:
         return cls(texts, str(folder))
 
     def fill(self, task: AnyTask) -> tuple[str, str] | None:
-        """System and user message for a task; None where the folder has no file for it.
-
-        Raises:
-            UsageError: a slot that the task does not have.
-        """
+        """System and user message for a task; None where there are no words for it."""
         name = task.name()
         if name not in self.texts:
             return None
         slots = task.slots()
-        return self._filled(f"{name}.system", slots), self._filled(name, slots)
-
-    def _filled(self, name: str, slots: dict[str, str]) -> str:
-        text = self.texts.get(name, "")
-        for slot in _SLOT.findall(text):
-            if slot not in slots:
-                raise UsageError(
-                    f"the prompt has a slot {{{slot}}} that its task does not fill",
-                    where=f"{self._where}/{name}.txt",
-                    hint=did_you_mean(slot, list(slots)),
-                )
-        return _SLOT.sub(lambda match: slots[match.group(1)], text)
+        system, user = (
+            _SLOT.sub(lambda match: slots[match.group(1)], self.texts.get(each, ""))
+            for each in (f"{name}.system", name)
+        )
+        return system, user
 
 
 def _tasks(kind: type[AnyTask]) -> Iterator[type[AnyTask]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
@@ -23,7 +23,7 @@ from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 
 SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
-MOST_TRIES = 200  # places in a reply at which a JSON object is looked for
+MOST_OBJECTS = 20  # different ones in a reply; more are no answer
 
 
 class QueryReply(Frozen):
@@ -173,9 +173,13 @@ def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
         inner = field["items"]
         if "$ref" in inner:
             inner = root["$defs"][inner["$ref"].rpartition("/")[2]]
-        body = _tagged(inner, root) if "properties" in inner else about
-        parts.append(f"<{_one_of(name)}>{body}</{_one_of(name)}> (again for each)")
+        whole = "properties" in inner
+        tag = ITEM if whole else _one_of(name)
+        parts.append(f"<{tag}>{_tagged(inner, root) if whole else about}</{tag}> (again for each)")
     return "\n".join(parts)
+
+
+ITEM = "item"  # tags each object of a list: its own name might be that of a field in it
 
 
 def _one_of(plural: str) -> str:
@@ -183,14 +187,27 @@ def _one_of(plural: str) -> str:
 
 
 def _one(text: str, kind: type[Frozen]) -> Frozen:
-    """The one object of that kind that a reply holds, as JSON or as tags.
+    """The one object of that kind that a reply holds, as JSON or as tags, whichever begins first.
+
+    A reply quotes pages, and a page may hold what looks like a reply. So nothing is looked for inside another thing:
+    where the first object is broken, what stands in it is not read.
 
     Raises:
         ValueError: none, or several that differ: which of them is meant would be a guess.
     """
+    brace, opening = _next_object(text, 0), _opening(kind).search(text)
+    if opening is not None and (brace < 0 or opening.start() < brace):
+        fields, rest = _from_tags(text, kind)
+        candidates = [fields]
+        mixed = _next_object(rest, 0) >= 0
+    else:
+        candidates, rest = _objects(text)
+        mixed = _opening(kind).search(rest) is not None
+    if mixed:
+        raise ValueError("the reply holds answers in several forms")
     found: dict[str, Frozen] = {}
     problem = "no JSON object was found"
-    for candidate in [*_objects(text), *_tags(text, kind)]:
+    for candidate in candidates:
         try:
             reply = kind.model_validate(candidate)
         except ValidationError as error:
@@ -205,62 +222,109 @@ def _one(text: str, kind: type[Frozen]) -> Frozen:
     return next(iter(found.values()))
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """The JSON objects in a text, outermost ones, wherever they stand."""
+def _objects(text: str) -> tuple[list[Any], str]:
+    """The JSON objects of a text, outermost ones, and the text around them.
+
+    Raises:
+        ValueError: one of them is broken.
+    """
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
-    at = -1
-    for _ in range(MOST_TRIES):
-        at = text.find("{", at + 1)
-        if at < 0:
-            return
+    found: list[Any] = []
+    rest, end = "", 0
+    while (at := _next_object(text, end)) >= 0:
+        rest += text[end:at]
         try:
-            found, end = decoder.raw_decode(text, at)
+            each, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            continue
-        yield found
-        at = end - 1
+            raise ValueError("no JSON object can be read: one is broken") from None
+        if each not in found:
+            found.append(each)
+        if len(found) > MOST_OBJECTS:
+            raise ValueError("the reply holds many different objects")
+    return found, rest + text[end:]
 
 
-def _tags(text: str, kind: type[BaseModel]) -> Iterator[dict[str, Any]]:
-    """What a text holds in tags named like the fields; nothing where a tag that must stand once does not."""
+_BRACES = re.compile(r"\{[\w\s.,;!?-]*\}|\{")
+
+
+def _next_object(text: str, start: int) -> int:
+    """Where the next object begins, or -1; a word in braces begins none."""
+    for match in _BRACES.finditer(text, start):
+        if len(match.group()) == 1 or not match.group()[1:-1].strip():
+            return match.start()
+    return -1
+
+
+def _tag_names(kind: type[BaseModel]) -> list[str]:
+    return [_tag(name, field) for name, field in kind.model_fields.items()]
+
+
+def _tag(name: str, field: FieldInfo) -> str:
+    """The tag of a field: of a list, that of one item."""
+    if get_origin(field.annotation) is not tuple:
+        return name
+    inner = get_args(field.annotation)[0]
+    return ITEM if isinstance(inner, type) and issubclass(inner, BaseModel) else _one_of(name)
+
+
+def _opening(kind: type[BaseModel]) -> re.Pattern[str]:
+    return re.compile("<(" + "|".join(map(re.escape, _tag_names(kind))) + ")>")
+
+
+def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
+    """What a text holds in tags named like the fields, one after the other, and the text around them.
+
+    Tags inside tags are text.
+
+    Raises:
+        ValueError: a tag without end or beginning, or one that must stand once and does not.
+    """
+    bodies: dict[str, list[str]] = {tag: [] for tag in _tag_names(kind)}
+    opening, rest, at = _opening(kind), "", 0
+    while found := opening.search(text, at):
+        tag = found.group(1)
+        end = text.find(f"</{tag}>", found.end())
+        if end < 0:
+            raise ValueError(f"the tag <{tag}> has no end")
+        bodies[tag].append(text[found.end() : end])
+        rest += text[at : found.start()]
+        at = end + len(tag) + 3
+    rest += text[at:]
+    for tag in bodies:
+        if f"</{tag}>" in rest:
+            raise ValueError(f"the end of <{tag}> stands where nothing was begun")
     fields: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
-        if get_origin(field.annotation) is tuple:
+        tag = _tag(name, field)
+        if tag == name:
+            if len(bodies[tag]) != 1:
+                raise ValueError(f"the tag <{tag}> stands {len(bodies[tag])} times, not once")
+            fields[name] = _typed(bodies[tag][0].strip(), field)
+        elif tag == ITEM:
             inner = get_args(field.annotation)[0]
-            bodies = _between(text, _one_of(name))
-            if isinstance(inner, type) and issubclass(inner, BaseModel):
-                fields[name] = [each for body in bodies for each in _tags(body, inner)]
-            else:
-                fields[name] = [body.strip() for body in bodies]
-            continue
-        bodies = _between(text, name)
-        if len(bodies) != 1:
-            return
-        fields[name] = _typed(bodies[0].strip(), field)
-    if any(get_origin(field.annotation) is not tuple for field in kind.model_fields.values()) or any(fields.values()):
-        yield fields
-
-
-def _between(text: str, tag: str) -> list[str]:
-    return re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+            fields[name] = [_from_tags(body, inner)[0] for body in bodies[tag]]
+        else:
+            fields[name] = [body.strip() for body in bodies[tag]]
+    return fields, rest
 
 
 def _typed(text: str, field: FieldInfo) -> Any:
-    numbers = get_origin(field.annotation) is Literal and all(
-        isinstance(each, int) for each in get_args(field.annotation)
-    )
-    return int(text) if numbers and text.isdigit() else text
+    """A tag's text as its field wants it: a choice of numbers is a number."""
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return int(text) if choices and text.isdecimal() and all(isinstance(each, int) for each in choices) else text
 
 
 def _query(text: str) -> Query:
-    plain = " ".join(text.split()).strip("[]")
+    plain = " ".join(text.split())
+    if plain.startswith("[") and plain.find("]") == len(plain) - 1:  # the paper's own brackets around the whole
+        plain = plain[1:-1].strip()
     if not plain:
         raise ValueError("the query is empty")
     return Query(text=plain[:LONGEST_QUERY])
 
 
 def _answer(reply: AnswerReply, labels: LabelSet) -> Answer:
-    label = labels.parse(reply.label) if reply.label.strip() else None
+    label = labels.single(reply.label)
     if label is None:
         raise ValueError(f"{reply.label[:60]!r} is none of the labels {', '.join(labels.names)}")
     quotes = tuple(dict.fromkeys(text for each in reply.quotes if (text := each.strip())))

@@ -6,7 +6,7 @@ import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -19,8 +19,8 @@ from redargue.registry import did_you_mean
 class Price(Frozen):
     """US dollars per million tokens."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
         """US dollars for that many tokens."""
@@ -36,7 +36,7 @@ class Prices(Frozen):
     """
 
     models: dict[str, Price] = Field(default_factory=dict)
-    searches: dict[str, float] = Field(default_factory=dict)
+    searches: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
 
     @classmethod
     def shipped(cls) -> Prices:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
@@ -64,6 +66,8 @@ class AnswerClaim(Task[Answer]):
         has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
         others: the other debaters' answers of the last round; empty in the first.
     """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
 
     claim: Claim
     passages: tuple[Passage, ...] = ()

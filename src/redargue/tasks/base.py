@@ -42,6 +42,7 @@ class Task(Frozen, Generic[Out]):
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
+    slot_names: ClassVar[tuple[str, ...]] = ("material",)  # of ``slots``; none where no words are sent
 
     profile: Profile = "hardened"
     sample: int = 0

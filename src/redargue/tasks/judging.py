@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -53,6 +53,8 @@ class JudgeDebate(Task[Answer]):
         history: every turn, in order of rounds; within a round in the order of the debaters.
         scores: mean scores; empty where the judge is not shown them (``T17``).
     """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
 
     claim: Claim
     history: tuple[Turn, ...]
@@ -142,6 +144,8 @@ class CheckConsensus(Task[Agreement]):
         claim: the question that was asked.
         answers: one a debater, in their order.
     """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
 from redargue.claims import Claim, Frozen
 from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
@@ -46,6 +47,8 @@ class WriteQuery(Task[Query]):
         about: what the tool finds, in a few words.
     """
 
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
+
     claim: Claim
     tool: str
     about: str
@@ -82,6 +85,8 @@ class RewriteQuery(WriteQuery):
         others: the other debaters' answers of the last round.
         used: the agent's own last query, not all of them (``T6``).
     """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
 
     others: tuple[OtherAnswer, ...]
     used: str

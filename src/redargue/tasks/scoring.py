@@ -125,6 +125,8 @@ _EXAMPLES: dict[str, tuple[tuple[dict[str, Any], Frozen], ...]] = {
 class WriteStatements(Task[Statements]):
     """Splits an answer into statements (ragas 0.3.0, first call of faithfulness)."""
 
+    slot_names: ClassVar[tuple[str, ...]] = ("question", "answer")
+
     question: str
     answer: str
 
@@ -151,6 +153,8 @@ class WriteStatements(Task[Statements]):
 
 class CheckStatements(Task[CheckedStatements]):
     """Judges statements against a context (ragas 0.3.0, second call of faithfulness)."""
+
+    slot_names: ClassVar[tuple[str, ...]] = ("context", "statements")
 
     context: str
     statements: tuple[str, ...]
@@ -179,6 +183,8 @@ class CheckStatements(Task[CheckedStatements]):
 class WriteQuestion(Task[Question]):
     """Writes a question for a response, which alone is shown (ragas 0.3.0, answer relevance); asked three times."""
 
+    slot_names: ClassVar[tuple[str, ...]] = ("response",)
+
     response: str
 
     def role(self) -> str:
@@ -206,6 +212,7 @@ class CompareTexts(Task[Similarities]):
     """Cosines between one text and others, by an embedding model."""
 
     charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    slot_names: ClassVar[tuple[str, ...]] = ()
 
     reference: str
     texts: tuple[str, ...]

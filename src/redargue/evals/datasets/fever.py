@@ -24,7 +24,7 @@ class Fever:
     name: ClassVar[str] = "fever"
     about: ClassVar[str] = "FEVER: claims over Wikipedia with gold sentences (fever.ai)"
     labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "fever-score"
+    metric: ClassVar[str] = "fever"
 
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file, in its order."""

@@ -1,7 +1,7 @@
 """FEVEROUS (Aly et al. 2021): claims over Wikipedia's sentences, lists and tables.
 
 Official rows: ``{"id", "claim", "label", "evidence": [{"content": ["Page_cell_0_2_1", …], "context": {…}}, …],
-"annotator_operations", "expected_challenge", "challenge"}``; the first row of a file is a dummy without values. Also the
+"annotator_operations", "expected_challenge", "challenge"}``; the first row of a file may be a dummy. Also the
 sentence-only form, a JSON list whose ``evidence`` is text: a line ``Page<tab>sentence`` for each gold sentence.
 """
 
@@ -30,7 +30,7 @@ class Feverous:
     name: ClassVar[str] = "feverous"
     about: ClassVar[str] = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
     labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "feverous-score"
+    metric: ClassVar[str] = "feverous"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
         """Args: with_evidence: gives the gold sentences of the sentence-only form as passages (no search then)."""
@@ -39,7 +39,7 @@ class Feverous:
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file, in its order; the file's dummy row is left out."""
         for row in rows(path):
-            if row.number == 1 and not any(row.fields.get(name) for name in ("id", "claim", "label")):
+            if row.number == 1 and all(row.fields.get(name, "missing") == "" for name in ("id", "claim", "label")):
                 continue
             hidden = row.hidden(("label", "evidence"), ("id", "claim", "challenge", "expected_challenge"))
             sentences = _sentences(row) if isinstance(row.fields.get("evidence"), str) else ()

@@ -67,3 +67,5 @@ HALLUCINATED = _set(
     in_prose=False,
 )
 """HaluEval asks whether a text is hallucinated, so that *yes* is what other data sets call refuted."""
+
+BY_NAME = {each.name: each for each in (TRUE_FALSE, FACTCHECK_BENCH, BINGCHECK, HOVER, SCIFACT, HALLUCINATED)}

@@ -9,8 +9,8 @@ import csv
 import gzip
 import json
 import re
-import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -48,6 +48,13 @@ class Row:
         """A string with at least one character that is not white space, as it stands."""
         value = self._there(field)
         if not isinstance(value, str) or not value.strip():
+            raise self.wrong(field, "text")
+        return value
+
+    def string(self, field: str) -> str:
+        """A string, which may be empty."""
+        value = self._there(field)
+        if not isinstance(value, str):
             raise self.wrong(field, "text")
         return value
 
@@ -167,7 +174,7 @@ class Row:
             known = ", ".join(list(self.fields)[:12]) or "none"
             raise self.error(
                 f"no field {self.inside}{field}; its fields: {known}",
-                hint="is it this data set's file? `redargue list datasets` shows what each reads",
+                hint="is it the data set's own file, as it is published?",
             )
         return self.fields[field]
 
@@ -221,10 +228,12 @@ def table(path: Path) -> Iterator[Row]:
     lines = _lines(path)
     number, first = _first(path, lines)
     delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ","
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(2**31 - 1)  # csv refuses fields of more than 131,072 characters, and contexts may be longer
     reader = csv.DictReader((text for _, text in chain([(number, first)], lines)), delimiter=delimiter, strict=True)
     place = 0
     try:
+        if twice := [name for name, count in Counter(reader.fieldnames or ()).items() if count > 1]:
+            raise UsageError(f"two columns are called {', '.join(map(repr, twice))}", where=str(path))
         for place, fields in enumerate(reader, 1):
             if None in fields:
                 raise UsageError(

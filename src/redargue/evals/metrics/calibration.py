@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from redargue.claims import Frozen
@@ -64,10 +65,7 @@ def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int
     edges = [at / bins for at in range(bins + 1)]
     held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for value, hit in zip(confidence, right, strict=True):
-        at = max(0, math.ceil(value * bins) - 1)
-        # The product may round to the wrong side of an edge.
-        at += (at + 1 < bins and value > edges[at + 1]) - (at > 0 and value <= edges[at])
-        held[at].append((value, hit))
+        held[max(0, bisect_left(edges, value) - 1)].append((value, hit))
     return tuple(
         Bin(
             low=edges[at],

@@ -147,12 +147,21 @@ def class_scores(matrix: Confusion) -> tuple[ClassScores, ...]:
     return tuple(scores)
 
 
-def macro_f1(gold: Sequence[str], said: Said, *, labels: Sequence[str]) -> Figure:
-    """The unweighted mean of F1 over all ``labels``; a class that nobody has and nobody predicts counts 0."""
+def macro_f1(gold: Sequence[str], said: Said, *, labels: Sequence[str], over: Sequence[str] | None = None) -> Figure:
+    """The unweighted mean of F1 over classes; a class that nobody has and nobody predicts counts 0.
+
+    Args:
+        gold: gold labels.
+        said: predicted labels or None.
+        labels: all labels that may stand there.
+        over: those whose F1 is averaged; all of them if None.
+    """
     matrix = confusion(gold, said, labels=labels)
     if not matrix.n:
         return undefined("macro-f1", "no items")
-    scores = mean("macro-f1", (score.f1.value or 0.0 for score in class_scores(matrix)), empty="no labels")
+    averaged = set(labels if over is None else over)
+    each = (score.f1.value or 0.0 for score in class_scores(matrix) if score.label in averaged)
+    scores = mean("macro-f1", each, empty="no labels")
     return scores.model_copy(update={"n": matrix.n})
 
 
@@ -182,11 +191,21 @@ def under(
 
 
 def three_rules(
-    gold: Sequence[str], said: Said, *, labels: Sequence[str], negative: str | None
+    gold: Sequence[str],
+    said: Said,
+    *,
+    labels: Sequence[str],
+    negative: str | None,
+    over: Sequence[str] | None = None,
 ) -> tuple[RuleScores, ...]:
     """Accuracy and F1 under each rule: counted wrong, dropped, taken for the negative label.
 
-    The last is undefined where the labels have no negative one.
+    Args:
+        gold: gold labels.
+        said: predicted labels or None.
+        labels: all labels that may stand there.
+        negative: the label for the last rule, which is undefined without one.
+        over: labels whose F1 is averaged; all of them if None.
     """
     rows = []
     for rule in NonAnswers:
@@ -200,7 +219,7 @@ def three_rules(
             RuleScores(
                 rule=rule,
                 accuracy=accuracy(seen, answered),
-                macro_f1=macro_f1(seen, answered, labels=labels),
+                macro_f1=macro_f1(seen, answered, labels=labels, over=over),
                 classes=class_scores(confusion(seen, answered, labels=labels)),
             )
         )

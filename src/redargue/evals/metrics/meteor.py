@@ -6,15 +6,20 @@ equal words, then equal stems. Score = F · (1 - .5 · (chunks / matches)³) wit
 How it differs from the figure that AVeriTeC's script prints:
 
 - **No synonyms.** nltk's third pass matches WordNet synonyms (of WordNet 3.0, 12 MB of data that this project does not
-  ship), so this score is at most slightly lower. ``synonyms`` takes a function where one is at hand; with WordNet's
-  lemmas behind it the score equals nltk's.
+  ship), so this score is mostly a little lower. ``synonyms`` takes a function where one is at hand; with WordNet's
+  lemmas behind it the score of the same words equals nltk's.
 - **Words.** The script cuts text with nltk's ``word_tokenize`` (Punkt, a trained sentence splitter, then Treebank's
   rules). ``words`` has Treebank's rules for what such texts hold, and takes a full stop for a word of its own wherever
-  white space, a closing mark or the end follows and what stands before it is not an abbreviation by its look.
+  white space, a closing mark or the end follows, but after initials and a short list of titles.
+
+Measured on 120 development claims with ten retrieved sentences each as predicted evidence: Hungarian METEOR .257 here,
+.264 with WordNet and nltk's words; largest difference of a claim .027; 58 against 60 claims above .25.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -26,12 +31,15 @@ Synonyms = Callable[[str], Iterable[str]]
 
 _WORD = re.compile(
     r"""
-      \.{2,} | --+ | `` | ''                                     # ellipsis, dash, Treebank's quotation marks
-    | (?:(?:[^\W\d_]\.){2,}|(?:mr|mrs|ms|dr|st|jr|sr|vs|no|prof|gen|gov|sen|rep)\.)(?=\s)   # abbreviations
-    | (?:(?!n't\b)[^\s\[\](){}<>;@\#$%&?!*"“”«»‘’'`:,.—–‒―] |
-         [.](?=[^\s"')\]}>”’»]) | [:,](?=\d) | '(?!(?:s|m|d|ll|re|ve)\b)(?=\w)(?<=\w'))+       # a word
-    | (?:n't|'(?:s|m|d|ll|re|ve))(?!\w)                          # clitics
-    | \S                                                         # any other mark alone
+      \.{2,} | --+ | `` | ''                                          # ellipsis, dash, Treebank's quotation marks
+    | can(?=not\b)
+    | \b(?:(?:[^\W\d_]\.)+|(?:mr|mrs|ms|dr|jr|sr|vs|prof|gen|gov|sen|rep)\.)(?=\s+\S)         # abbreviations, initials
+    | (?:(?!n't\b)[^\s\[\](){}<>;@\#$%&?!*"“”«»‘’'`:,.‒–—―]           # a word: no mark,
+        | \.(?=[^\s"')\]}>”’».])                                         #   or a point inside it,
+        | [:,](?=\d)                                                     #   or a colon or comma before a digit,
+        | (?<=\w)'(?!(?:s|m|d|ll|re|ve)\b)(?=\w))+                       #   or an apostrophe inside it
+    | (?:n't|'(?:s|m|d|ll|re|ve))(?!\w)                                  # clitics
+    | \S                                                                 # any other mark alone
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -90,10 +98,10 @@ def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, synon
         return 0.0
     matches = len(pairs)
     precision, recall = matches / len(candidate), matches / len(reference)
-    joined = sum(b == (a[0] + 1, a[1] + 1) for a, b in zip(pairs, pairs[1:], strict=False))
+    joined = sum(b == (a[0] + 1, a[1] + 1) for a, b in itertools.pairwise(pairs))
     fragmentation = (matches - joined) / matches
     f_mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
-    return (1 - GAMMA * fragmentation**BETA) * f_mean
+    return (1 - GAMMA * math.pow(fragmentation, BETA)) * f_mean
 
 
 def meteor(candidate: str, reference: str) -> float:

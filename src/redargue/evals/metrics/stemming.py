@@ -6,6 +6,7 @@ after a consonant only, ``alli`` twice, ``bli``, ``fulli``, ``logi``, and *o for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -45,7 +46,7 @@ def _consonants(word: str) -> list[bool]:
 def _measure(stem: str) -> int:
     """How often a vowel is followed by a consonant."""
     flags = _consonants(stem)
-    return sum(not left and right for left, right in zip(flags, flags[1:], strict=False))
+    return sum(not left and right for left, right in itertools.pairwise(flags))
 
 
 def _doubled(word: str) -> bool:

@@ -1,0 +1,104 @@
+"""All data sets: importing this module fills the registry; :func:`load` reads one and draws a sample."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from redargue.errors import UsageError
+from redargue.evals.datasets import averitec as averitec
+from redargue.evals.datasets import bingcheck as bingcheck
+from redargue.evals.datasets import factcheck_bench as factcheck_bench
+from redargue.evals.datasets import factool_qa as factool_qa
+from redargue.evals.datasets import faviq as faviq
+from redargue.evals.datasets import felm as felm
+from redargue.evals.datasets import fever as fever
+from redargue.evals.datasets import feverous as feverous
+from redargue.evals.datasets import fire as fire
+from redargue.evals.datasets import halueval as halueval
+from redargue.evals.datasets import hover as hover
+from redargue.evals.datasets import medqa as medqa
+from redargue.evals.datasets import pubmedqa as pubmedqa
+from redargue.evals.datasets import scifact as scifact
+from redargue.evals.datasets import snapshots as snapshots
+from redargue.evals.datasets import table as table
+from redargue.evals.datasets.base import Dataset, Example, datasets
+from redargue.evals.datasets.sampling import Sample, Sampling, describe, draw
+from redargue.registry import did_you_mean
+
+TAKES = ("first", "random", "balanced", "group")
+HALVES = ("all", "even", "odd")
+
+
+class Loaded(NamedTuple):
+    """Examples in the file's order, and what a run writes down about them."""
+
+    examples: tuple[Example, ...]
+    sample: Sample
+
+
+def load(
+    name: str,
+    path: Path | str,
+    *,
+    limit: int | None = None,
+    take: str = "first",
+    half: str = "all",
+    seed: int = 0,
+    mapping: str = "",
+    **options: Any,
+) -> Loaded:
+    """Reads a data set whole and draws a sample.
+
+    Args:
+        name: registered name.
+        path: the official file (or folder), packed or not.
+        limit: how many examples at most; of each group where ``take`` is ``group``.
+        take: ``first``, ``random``, ``balanced`` by label, or ``group``: random in each group.
+        half: ``even``, ``odd`` or ``all``, by the claim's hash.
+        seed: of a random choice.
+        mapping: of a table's columns; empty for what the data set has as default.
+        **options: the data set's own (``with_evidence=True``).
+
+    Raises:
+        UsageError: no such data set, option or way to sample; not its format; two rows with one id.
+    """
+    path = Path(path)
+    sampling = _sampling(limit, take, half, seed)
+    options |= {"mapping": mapping} if mapping else {}
+    examples = tuple(make(name, **options).read(path))
+    seen: dict[str, int] = {}
+    for each in examples:
+        if each.id in seen:
+            raise UsageError(f"the id {each.id!r} is taken by row {seen[each.id]}", where=f"{path}, row {each.row}")
+        seen[each.id] = each.row
+    taken = draw(examples, sampling)
+    said = ((key, str(value)) for key, value in sorted(options.items()))
+    return Loaded(taken, describe(name, path, sampling, rows=len(examples), taken=taken, options=said))
+
+
+def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
+    for value, known, what in ((take, TAKES, "way to take a sample"), (half, HALVES, "half")):
+        if value not in known:
+            raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
+    if limit is not None and limit < 1:
+        raise UsageError(f"a limit of {limit}", hint="1 or more")
+    grouped = take == "group"
+    how = "random" if grouped else take
+    return Sampling.model_validate({"limit": limit, "how": how, "per_group": grouped, "half": half, "seed": seed})
+
+
+def make(name: str, **options: Any) -> Dataset:
+    """A data set's reader with its options set.
+
+    Raises:
+        UsageError: no such data set or option.
+    """
+    kind: Any = datasets[name]
+    known = [] if kind.__init__ is object.__init__ else list(inspect.signature(kind).parameters)
+    for option in options:
+        if option not in known:
+            raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, known))
+    reader: Dataset = kind(**options)
+    return reader

@@ -1,0 +1,49 @@
+"""FacTool-QA (Chern et al. 2023): ChatGPT's answers to 50 questions, with the claims in them.
+
+Official rows: ``{"prompt", "response", "claims": [{"claim", "label": true | false}, …], "label": true | false, …}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.claims import LabelSet
+from redargue.evals.datasets.base import Example, datasets
+from redargue.evals.datasets.labels import TRUE_FALSE
+from redargue.evals.datasets.reading import rows
+
+
+@datasets.register("factool-qa")
+class FacToolQa:
+    """Reads ``knowledge_qa.jsonl``: one example a claim, grouped by the answer that it was taken from."""
+
+    name: ClassVar[str] = "factool-qa"
+    about: ClassVar[str] = "FacTool-QA: claims in ChatGPT's answers (GAIR-NLP/factool)"
+    labels: ClassVar[LabelSet] = TRUE_FALSE
+    metric: ClassVar[str] = "macro-f1"
+
+    def __init__(self, *, with_question: bool = False) -> None:
+        """Args: with_question: puts the question into the context; the papers' methods see the claim alone."""
+        self.with_question = with_question
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The claims of a file, in its order; an answer is named by its row's number.
+
+        A row's own label has to be what its claims' labels make it: an answer is true if all its claims are.
+        """
+        for row in rows(path):
+            question = row.text("prompt")
+            claims = row.children("claims")
+            golds = [each.label("label", TRUE_FALSE) for each in claims]
+            if row.label("label", TRUE_FALSE) != ("true" if all(gold == "true" for gold in golds) else "false"):
+                raise row.wrong("label", "true if all of its claims are true, else false,")
+            for place, (each, gold) in enumerate(zip(claims, golds, strict=True), 1):
+                yield Example(
+                    id=f"{row.number}.{place}",
+                    claim=each.claim("claim", labels=TRUE_FALSE, context=question if self.with_question else ""),
+                    gold=gold,
+                    response=str(row.number),
+                    row=row.number,
+                )
