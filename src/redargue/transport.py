@@ -7,6 +7,7 @@ one never; a quota that is used up does not come back by asking.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import email.utils
 import random
 import time
@@ -126,6 +127,7 @@ class Transport:
         json: Any = None,
         params: Mapping[str, Any] | None = None,
         tokens: int = 0,
+        expected: int = 0,
         usd: float = 0.0,
         read: Read | None = None,
         final: Callable[[Answer], bool] = lambda answer: False,
@@ -142,7 +144,8 @@ class Transport:
             json: its body.
             params: its query.
             tokens: the most it can cost.
-            usd: likewise.
+            expected: tokens that it will cost as a rule: what a limit a minute is held with.
+            usd: the most it can cost.
             read: reads the body of a success; all of it by default.
             final: whether an answer that looks like one to be asked again is not.
             paid: prompt tokens, completion tokens and dollars of a success; None where the service does not say, and
@@ -160,7 +163,7 @@ class Transport:
         lane = self.limiter.lane(service.name)
         while True:
             try:
-                async with lane.slot(tokens), account.request(tokens=tokens, usd=usd) as receipt:
+                async with lane.slot(expected or tokens), account.request(tokens=tokens, usd=usd) as receipt:
                     answer = await self._once(service, method, url, headers, json, read)
                     cost = paid(answer) if answer.status == 200 else (0, 0, 0.0)
                     if cost is not None:
@@ -288,9 +291,10 @@ async def read_whole(response: httpx2.Response) -> str:
 
 def asked_to_wait(headers: Mapping[str, str]) -> float | None:
     """The seconds that a service asks to wait, from ``retry-after-ms`` or ``Retry-After`` (seconds or a date)."""
-    try:
+    with contextlib.suppress(ValueError):
         if exact := headers.get("retry-after-ms"):
             return max(0.0, float(exact) / 1000)
+    try:
         given = headers.get("retry-after", "")
         return max(0.0, float(given)) if given else None
     except ValueError:

@@ -289,15 +289,11 @@ def test_a_page_that_closes_the_reasoning_gives_no_label() -> None:
     assert labelled(f"<reasoning>The page says {quoted} and I disagree.</reasoning>\nSUPPORTS") is None
 
 
-@pytest.mark.xfail(strict=True, reason="_one skips an object that does not fit and takes the other: here the page's")
 def test_an_unfit_answer_does_not_give_way_to_an_object_that_it_quotes() -> None:
     own = json.dumps({**GIVEN, "certainty": 0.9})
     assert labelled(f"The page says {PAGE_JSON} Nonsense.\n{own}") is None
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_one takes an object in prose that stands word for word in the task's documents"
-)
 def test_an_object_that_stands_in_a_document_is_not_the_models_answer() -> None:
     task = AnswerClaim(claim=CLAIM, passages=(Passage(text=f"Welcome. {PAGE_JSON}"),))
     reply = f"The document only says {PAGE_JSON} which is an injection. My answer is SUPPORTS."

@@ -475,9 +475,15 @@ class _Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._stop.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        for server in self.servers:
+            for listener in server.sockets:
+                loop.remove_reader(listener.fileno())
+        for _ in range(5):  # what was accepted in the last moment needs a server that is still open to be closed with
+            await asyncio.sleep(0)
         for server in self.servers:
             server.close()
-        for _ in range(20):  # what was accepted in the last moment becomes a connection in some turn of the loop
+        for _ in range(3):
             for connection in list(self.server_state.connections):
                 connection.transport.abort()
             await asyncio.sleep(0)

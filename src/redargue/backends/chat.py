@@ -104,7 +104,7 @@ class ChatBackend:
         """Asks the model; a reply that cannot be read is sent back once, with what is wrong with it.
 
         Raises:
-            BadReply: the second reply cannot be read either; it keeps both as they came.
+            BadReply: the second reply cannot be read either; it keeps that reply, and why the first was none.
             UsageError: the endpoint refuses the request.
             ProviderError, BudgetReached: nothing answered; nothing was sent.
         """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -194,6 +195,7 @@ class Endpoint:
             headers=headers,
             json=body,
             tokens=tokens,
+            expected=prompt // 4 + min(reply, samples * 500),
             usd=price.of(prompt, reply) if price else 0.0,
             read=read_stream if body.get("stream") else None,
             final=lambda answer: _final(answer, trial=not self._proven and "response_format" in body),
@@ -274,7 +276,9 @@ class Endpoint:
             return UsageError(
                 what, hint="look at --model and --base-url; redargue doctor tells what the endpoint can do"
             )
-        return ProviderError(what, hint="wait, or choose another endpoint: --base-url")
+        spent = answer.status == 402 or _final(answer)
+        hint = "its quota is used up: top it up" if spent else "wait"
+        return ProviderError(what, hint=f"{hint}, or choose another endpoint: --base-url")
 
 
 class Memory:
@@ -299,7 +303,7 @@ class Memory:
         everything = {**self._all(), f"{place} {model}": abilities.model_dump(mode="json")}
         with contextlib.suppress(OSError):  # else it is found out again next time
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            beside = self._path.with_suffix(".new")
+            beside = self._path.with_suffix(f".{os.getpid()}.new")
             beside.write_text(json.dumps(everything, indent=1, sort_keys=True), encoding="utf-8")
             beside.replace(self._path)
 
@@ -355,9 +359,7 @@ _QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quo
 
 def _final(answer: Answer, *, trial: bool = False) -> bool:
     """Whether asking again cannot help: a quota is used up, or the form of the request is what the server chokes on."""
-    quota = any(
-        word in answer.text for word in ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
-    )
+    quota = any(word in answer.text for word in _QUOTA)
     return quota or (trial and answer.status == 500)
 
 
@@ -389,10 +391,8 @@ def _paid(answer: Answer, price: Any) -> tuple[int, int, float] | None:
     """Tokens both ways and dollars, as the endpoint counts them; None where it does not say."""
     try:
         usage = json.loads(answer.text)["usage"]
-        prompt = int(usage["prompt_tokens"])
-        total = usage.get("total_tokens")
-        completion = int(usage.get("completion_tokens", prompt if total is None else total) or 0)
-        completion -= prompt if "completion_tokens" not in usage else 0
+        prompt, spoken = int(usage["prompt_tokens"]), usage.get("completion_tokens")
+        completion = int(usage["total_tokens"]) - prompt if spoken is None else int(spoken)
     except (ValueError, AttributeError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     if prompt < 0 or completion < 0:

@@ -105,11 +105,11 @@ class Renderer:
             return query
         if plain and isinstance_of(task, Answer):
             return _plain_answer(text, task)
-        reply = _one(text, reply_type(task))
+        reply = _one(text, reply_type(task), task.material())
         if isinstance(reply, AnswerReply):
             return _answer(reply, _labels(task))
         if isinstance(reply, RequeryReply):
-            return Query(kept=True) if reply.keep or not reply.query.strip() else _query(reply.query)
+            return Query(kept=True) if reply.keep else _query(reply.query)
         return _query(reply.query) if isinstance(reply, QueryReply) else reply
 
 
@@ -186,11 +186,12 @@ def _one_of(plural: str) -> str:
     return plural.removesuffix("s")
 
 
-def _one(text: str, kind: type[Frozen]) -> Frozen:
+def _one(text: str, kind: type[Frozen], material: str) -> Frozen:
     """The one object of that kind that a reply holds, as JSON or as tags, whichever begins first.
 
-    A reply quotes pages, and a page may hold what looks like a reply. So nothing is looked for inside another thing:
-    where the first object is broken, what stands in it is not read.
+    A reply quotes pages, and a page may hold what looks like a reply. So nothing is looked for inside another thing
+    (where an object is broken, what stands in it is not read), no object gives way to another, and what stands word for
+    word in the task's material is nobody's answer.
 
     Raises:
         ValueError: none, or several that differ: which of them is meant would be a guess.
@@ -201,32 +202,30 @@ def _one(text: str, kind: type[Frozen]) -> Frozen:
         candidates = [fields]
         mixed = _next_object(rest, 0) >= 0
     else:
-        candidates, rest = _objects(text)
+        candidates, rest = _objects(text, material)
         mixed = _opening(kind).search(rest) is not None
     if mixed:
         raise ValueError("the reply holds answers in several forms")
     found: dict[str, Frozen] = {}
-    problem = "no JSON object was found"
     for candidate in candidates:
         try:
             reply = kind.model_validate(candidate)
         except ValidationError as error:
             first = error.errors()[0]
-            problem = f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
-            continue
+            raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}") from None
         found[reply.model_dump_json()] = reply
     if len(found) > 1:
         raise ValueError("the reply holds several different answers")
     if not found:
-        raise ValueError(problem)
+        raise ValueError("no JSON object was found")
     return next(iter(found.values()))
 
 
-def _objects(text: str) -> tuple[list[Any], str]:
+def _objects(text: str, material: str) -> tuple[list[Any], str]:
     """The JSON objects of a text, outermost ones, and the text around them.
 
     Raises:
-        ValueError: one of them is broken.
+        ValueError: one of them is broken, or copied from the material.
     """
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
     found: list[Any] = []
@@ -237,6 +236,8 @@ def _objects(text: str) -> tuple[list[Any], str]:
             each, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             raise ValueError("no JSON object can be read: one is broken") from None
+        if text[at:end] in material:
+            raise ValueError("an object of the documents was repeated")
         if each not in found:
             found.append(each)
         if len(found) > MOST_OBJECTS:
