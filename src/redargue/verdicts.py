@@ -94,6 +94,7 @@ class Verdict(Frozen):
         confidence: in [0, 1]; None because this method and model were not calibrated.
         decided_by: ``consensus`` of the debaters, the ``judge``, or one ``reader``; None where an error ended the run.
         rounds: debate rounds held.
+        round_labels: of each round, one a debater; empty where there were no rounds.
         reason: the deciding text, as the agent wrote it.
         quotes: found in the passages by code; those not found are kept, marked, and count for nothing.
         gaps: what was searched for and not found, sources that failed.
@@ -113,6 +114,7 @@ class Verdict(Frozen):
     confidence: float | None = None
     decided_by: Literal["consensus", "judge", "reader"] | None = None
     rounds: int = 0
+    round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""
     quotes: tuple[Quote, ...] = ()
     gaps: tuple[str, ...] = ()

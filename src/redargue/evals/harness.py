@@ -11,16 +11,17 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.datasets.base import Example
+from redargue.evals.datasets.catalogue import load
 from redargue.events import ClaimEnded, EvidenceFound
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events
 from redargue.models.embedder import Embedder
-from redargue.protocols.base import configure
+from redargue.protocols.base import configure, methods
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool
@@ -60,7 +61,8 @@ class Contender(Frozen):
             key, sign, value = pair.partition("=")
             if not sign or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
-            settings[key.strip().replace("-", "_")] = _value(value.strip())
+            name = key.strip().replace("-", "_")
+            settings[name] = value.strip().split("+") if name in _lists(method) else _value(value.strip())
         configure(method, profile or "hardened", settings)
         return cls(spec=spec, method=method, profile=profile or "hardened", settings=settings)
 
@@ -107,11 +109,12 @@ class Bench:
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.folder, self.examples, self.contenders = folder, tuple(examples), tuple(contenders)
+        self.sample = dict(sample)
         self.options = dict(options or {})
         if len({each.slug for each in contenders}) < len(contenders):
             raise UsageError("the same contender twice", hint="each --method once")
         about = {
-            "sample": dict(sample),
+            "sample": self.sample,
             "contenders": [each.model_dump(mode="json") for each in contenders],
             "claims": hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest(),
         }
@@ -244,9 +247,39 @@ async def _streamed(
         yield item, verdict
 
 
+def reopened(folder: Path, path: Path) -> Bench:
+    """A bench folder with its examples, read again from the data set.
+
+    Raises:
+        UsageError: no bench folder, or the data set is another than it was.
+    """
+    try:
+        about = json.loads((folder / "bench.json").read_text(encoding="utf-8"))
+        sample, contenders = about["sample"], [Contender.model_validate(each) for each in about["contenders"]]
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{str(folder)!r} is no bench folder", hint="it has a bench.json") from error
+    take = "group" if sample["per_group"] else sample["how"]
+    loaded = load(
+        sample["dataset"],
+        path,
+        limit=sample["limit"],
+        take=take,
+        half=sample["half"],
+        seed=sample["seed"],
+        **{name: _value(value.lower() if value in ("True", "False") else value) for name, value in sample["options"]},
+    )
+    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+
+
+def _lists(method: str) -> set[str]:
+    """The settings of a method that are lists, written with a plus between their items."""
+    fields = methods[method].options.model_fields
+    return {name for name, field in fields.items() if get_origin(field.annotation) is tuple}
+
+
 def _value(text: str) -> Any:
-    """A setting's value: JSON where it is JSON, a list where it has a plus, else text."""
+    """A setting's value: JSON where it is JSON, else text."""
     try:
         return json.loads(text)
     except ValueError:
-        return text.split("+") if "+" in text else text
+        return text

@@ -318,6 +318,7 @@ class _Debate:
             label=label,
             decided_by=decided_by,
             rounds=len(self.history),
+            round_labels=tuple(tuple(turn.answer.label for turn in turns) for turns in self.history),
             reason=reason,
             quotes=distinct(self.quotes),
             gaps=gaps(self.run.events),

@@ -59,7 +59,7 @@ class Dataset(Protocol):
         name: registered name.
         about: one line: what it is and where it comes from.
         labels: of its claims.
-        metric: the official one, by its name in ``evals.metrics``.
+        metric: the official one, by its name in ``evals.official``.
     """
 
     name: ClassVar[str]

@@ -1,0 +1,179 @@
+"""``redargue bench``: methods on data sets, compared claim by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Methods on data sets: runs, tables, paired tests.")
+
+INTERRUPTED = 130
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A bench folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+
+
+@app.command("run")
+def run(
+    dataset: Annotated[str, typer.Option(help="redargue list datasets")],
+    path: Annotated[Path, typer.Option(exists=True, help="The data set as it is downloaded: a file or folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; the same command again goes on.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…]", help="A row of the table; repeat it."),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the data set: with_evidence=true.")
+    ] = None,
+    mapping: Annotated[str, typer.Option("--map", help="For CSV and JSONL: claim=…,label=…")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="Claims at most.")] = None,
+    take: Annotated[str, typer.Option(help="first, random, balanced or group (so many of each).")] = "first",
+    half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash.")] = "all",
+    seed: Annotated[int, typer.Option(help="Of the sample and the runs.")] = 0,
+    store: Annotated[str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus that tools search.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model.")
+    ] = None,
+    base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
+    embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
+    budget: Annotated[
+        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method: 40calls, 200ktok, 0.50usd.")
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE")] = False,
+    at_once: Annotated[int, typer.Option(envvar="REDARGUE_AT_ONCE", min=1)] = 2,
+    json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET")] = False,
+) -> None:
+    """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
+    import asyncio
+
+    from redargue.cli.options import read_models, read_settings
+    from redargue.evals import comparison
+    from redargue.evals.datasets.catalogue import load
+    from redargue.evals.harness import Bench, Contender
+    from redargue.ledger.budget import Budget
+    from redargue.ledger.prices import Prices
+
+    contenders = [Contender.parse(each) for each in method or ["tool-mad"]]
+    loaded = load(
+        dataset, path, mapping=mapping, limit=limit, take=take, half=half, seed=seed, **read_settings(option or [])
+    )
+    whole, models = read_models(model or [])
+    chat = {"embedding_model": embedding_model} if whole else {}
+    options: dict[str, Any] = {"store": store, "seed": seed, "offline": offline, "base_url": base_url}
+    options |= {"model": whole, "models": models, "chat": chat, "prices": Prices.read()}
+    bench = Bench(out, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=options)
+    try:
+        for contender in contenders:
+            bench.options["budget"] = Budget.parse(budget) if budget else None
+            with _progress(contender.spec, len(bench.examples), quiet=quiet) as seen:
+                asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; the same command goes on in {out}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    result = comparison.compare(bench, peak_bytes=_peak())
+    comparison.keep(result, out)
+    print(result.model_dump_json(indent=1) if json else comparison.render(result))  # noqa: T201
+    raise typer.Exit(3 if any(row.errors for row in result.rows) else 0)
+
+
+@app.command("compare")
+def compare(bench: Folder, json: AsJson = False) -> None:
+    """Prints a bench folder's table again: intervals, paired tests, flips."""
+    from redargue.evals import comparison
+
+    result = comparison.read(bench)
+    print(result.model_dump_json(indent=1) if json else comparison.render(result))  # noqa: T201
+
+
+@app.command("ls")
+def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where bench folders are.")]) -> None:
+    """Lists the bench folders in a folder, with their samples and contenders."""
+    import json as encoder
+
+    for path in sorted(folder.glob("*/bench.json")):
+        about = encoder.loads(path.read_text(encoding="utf-8"))
+        sample, names = about["sample"], ", ".join(each["spec"] for each in about["contenders"])
+        print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
+
+
+@app.command("rescore")
+def rescore(
+    bench: Folder,
+    path: Annotated[Path, typer.Option(exists=True, help="The data set, as the bench was run on it.")],
+    method: Annotated[str, typer.Option(help="The contender, as it was given.")],
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Instead of its own: thresholds, say.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """What recorded debates come to with other settings; no model is asked, and what would be is counted."""
+    import asyncio
+    import json as encoder
+
+    from redargue.cli.options import read_settings
+    from redargue.evals import comparison
+    from redargue.evals.harness import Contender, Outcome, reopened
+
+    opened = reopened(bench, path)
+    contender = Contender.parse(method)
+    verdicts, lost = asyncio.run(opened.rescore(contender, read_settings(setting or [])))
+    kept = [(example, verdict) for example, verdict in zip(opened.examples, verdicts, strict=True) if verdict]
+    if not kept:
+        print("none of the debates could be told: all would have gone on to calls that were never made")  # noqa: T201
+        raise typer.Exit(3)
+    outcomes = [Outcome(verdict, 0.0) for _, verdict in kept]
+    scores = comparison.scored([example for example, _ in kept], outcomes, opened.sample["dataset"])
+    if json:
+        print(encoder.dumps({"would_need_calls": lost, "scores": scores.model_dump(mode="json")}, indent=1))  # noqa: T201
+        return
+    print(f"{len(kept)} claims told from the record; {lost} would need calls that were never made")  # noqa: T201
+    for figure in (*scores.figures, *scores.official):
+        value = f"undefined ({figure.undefined})" if figure.value is None else f"{figure.value:.3f}"
+        print(f"  {figure.name}: {value}")  # noqa: T201
+
+
+def _peak() -> int:
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+@contextmanager
+def _progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Any], None]]:
+    """A bar on stderr: done of total, errors, cost, time left; a line at the end off a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True, highlight=False)
+    errors, calls, usd = 0, 0, 0.0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[cost]}"))
+    with Progress(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=quiet or not console.is_terminal
+    ) as bar:
+        task = bar.add_task(name, total=total, cost="")
+
+        def seen(item: int, outcome: Any) -> None:
+            nonlocal errors, calls, usd
+            errors += outcome.verdict.error is not None
+            calls += outcome.verdict.usage.calls
+            usd += outcome.verdict.usage.usd or 0.0
+            told = f"{calls:,} calls" + (f", ${usd:.2f}" if usd else "") + (f", {errors} errors" if errors else "")
+            bar.update(task, advance=1, cost=told)
+
+        yield seen
+    if not quiet and not console.is_terminal:
+        typer.echo(f"{name}: {total} claims, {calls:,} calls, {errors} errors", err=True)

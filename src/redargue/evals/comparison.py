@@ -1,0 +1,270 @@
+"""A table of contenders on one sample, and each pair of them on the same claims; computed from records alone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from redargue.claims import Frozen
+from redargue.errors import RecordError, UsageError
+from redargue.evals.datasets.base import Example, datasets
+from redargue.evals.harness import Bench, Contender, Outcome
+from redargue.evals.scoring import Scores, score
+from redargue.evals.statistics.bootstrap import Difference, paired_difference
+from redargue.evals.statistics.multiple import holm
+from redargue.evals.statistics.paired import Flip, McNemar, flips, mcnemar
+from redargue.evals.statistics.power import Sight, sight
+
+RESULTS = "results.json"
+
+
+class Said(Frozen):
+    """One contender's verdict on one claim, as much of it as tables and pictures need.
+
+    Attributes:
+        label: None for no answer.
+        error: its type, where an error ended the claim.
+        confidence: None where it was not calibrated.
+        rounds: held.
+        decided_by: consensus, judge or reader.
+        labels: of each round, one a debater; empty where there were no rounds.
+        calls: requests to a mind.
+        usd: None where a price is unknown.
+        seconds: when it was reached.
+        quotes: found; and not found.
+    """
+
+    label: str | None
+    error: str = ""
+    confidence: float | None = None
+    rounds: int = 0
+    decided_by: str = ""
+    labels: tuple[tuple[str | None, ...], ...] = ()
+    calls: int = 0
+    usd: float | None = None
+    seconds: float = 0.0
+    quotes: tuple[int, int] = (0, 0)
+
+
+class Row(Frozen):
+    """One contender.
+
+    Attributes:
+        spec: as it was given.
+        slug: its run folder in the bench folder.
+        scores: every figure.
+        errors: claims that an error ended.
+        said: one a claim.
+    """
+
+    spec: str
+    slug: str
+    scores: Scores
+    errors: int
+    said: tuple[Said, ...]
+
+
+class Pair(Frozen):
+    """Two contenders on the same claims.
+
+    Attributes:
+        first: spec of one.
+        second: spec of the other.
+        test: McNemar's exact test.
+        holm: its p value, corrected for all pairs of the table.
+        difference: of accuracy, first minus second, with a paired bootstrap interval.
+        sight: the smallest difference that this many claims could show.
+        flips: claims that one has right and the other wrong.
+    """
+
+    first: str
+    second: str
+    test: McNemar
+    holm: float
+    difference: Difference
+    sight: Sight
+    flips: tuple[Flip, ...]
+
+
+class Asked(Frozen):
+    """A claim of the sample."""
+
+    id: str
+    claim: str
+    gold: str | None
+    group: str = ""
+    item: int
+
+
+class Comparison(Frozen):
+    """Everything that a report shows.
+
+    Attributes:
+        sample: how the claims were taken.
+        claims: all of them.
+        rows: one a contender, in their order.
+        pairs: every two of them.
+        peak_bytes: the greatest memory of the process; None where it was not measured.
+    """
+
+    schema_version: int = 1
+    sample: dict[str, Any]
+    claims: tuple[Asked, ...]
+    rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...] = Field(default=())
+    peak_bytes: int | None = None
+
+
+def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -> Comparison:
+    """Scores every contender that has finished, and tests every two of them.
+
+    Raises:
+        RecordError: none has finished.
+    """
+    rows, right = [], {}
+    for contender in bench.contenders:
+        try:
+            outcomes = bench.outcomes(contender)
+        except RecordError:
+            if len(bench.contenders) == 1:
+                raise
+            continue
+        scores = scored(bench.examples, outcomes, bench.sample["dataset"], peak_bytes=peak_bytes, draws=draws)
+        right[contender.spec] = scores.right
+        rows.append(_row(contender, scores, outcomes))
+    if not rows:
+        raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")
+    return Comparison(
+        sample=dict(bench.sample),
+        claims=tuple(
+            Asked(id=each.id, claim=each.claim.text, gold=each.gold, group=each.group, item=item)
+            for item, each in enumerate(bench.examples)
+        ),
+        rows=tuple(rows),
+        pairs=_pairs(bench.examples, rows, draws),
+        peak_bytes=peak_bytes,
+    )
+
+
+def scored(
+    examples: Sequence[Example],
+    outcomes: Sequence[Outcome],
+    dataset: str,
+    *,
+    peak_bytes: int | None = None,
+    draws: int = 2000,
+) -> Scores:
+    """One contender's scores, with the data set's official metric."""
+    return score(
+        examples,
+        [each.verdict for each in outcomes],
+        metric=datasets[dataset].metric,
+        seconds=[each.seconds for each in outcomes],
+        peak_bytes=peak_bytes,
+        draws=draws,
+    )
+
+
+def keep(comparison: Comparison, folder: Path) -> Path:
+    """Writes the comparison into its bench folder."""
+    path = folder / RESULTS
+    path.write_text(comparison.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def read(folder: Path) -> Comparison:
+    """The comparison of a bench folder.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        return Comparison.model_validate_json((folder / RESULTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{str(folder)!r} holds no results", hint="make them: redargue bench run") from error
+
+
+def _row(contender: Contender, scores: Scores, outcomes: Sequence[Outcome]) -> Row:
+    said = []
+    for verdict, seconds in outcomes:
+        found = sum(quote.found for quote in verdict.quotes)
+        said.append(
+            Said(
+                label=verdict.label,
+                error=verdict.error.type if verdict.error else "",
+                confidence=verdict.confidence,
+                rounds=verdict.rounds,
+                decided_by=verdict.decided_by or "",
+                labels=verdict.round_labels,
+                calls=verdict.usage.calls,
+                usd=verdict.usage.usd,
+                seconds=round(seconds, 4),
+                quotes=(found, len(verdict.quotes) - found),
+            )
+        )
+    return Row(spec=contender.spec, slug=contender.slug, scores=scores, errors=scores.failed, said=tuple(said))
+
+
+def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tuple[Pair, ...]:
+    gold = [example.gold for example in examples]
+    every = list(itertools.combinations(rows, 2))
+    tests = [mcnemar(first.scores.right, second.scores.right) for first, second in every]
+    corrected = holm([test.p_value for test in tests])
+    return tuple(
+        Pair(
+            first=first.spec,
+            second=second.spec,
+            test=test,
+            holm=p_value,
+            difference=paired_difference(first.scores.right, second.scores.right, draws=draws),
+            sight=sight(test),
+            flips=flips(gold, [each.label for each in first.said], [each.label for each in second.said]),
+        )
+        for (first, second), test, p_value in zip(every, tests, corrected, strict=True)
+    )
+
+
+def render(comparison: Comparison) -> str:
+    """The comparison as text: a row a contender, a line a pair."""
+    sample = comparison.sample
+    lines = [
+        f"{sample['dataset']} ({sample['file']}): {sample['taken']} of {sample['rows']} claims, {sample['how']},"
+        f" half {sample['half']}, seed {sample['seed']}",
+        f"{'':40} {'accuracy':>20} {'macro-F1':>20} {'answered':>9} {'calls':>7} {'s':>7} {'price':>9} {'errors':>7}",
+    ]
+    for row in comparison.rows:
+        cost, n = row.scores.cost, row.scores.n
+        price = "-" if cost.usage.usd is None else f"${cost.usage.usd / n:.4f}"
+        seconds = "-" if cost.seconds is None else f"{cost.seconds / n:.2f}"
+        calls = f"{cost.usage.calls / n:.1f}"
+        figures = f"{_figure(row.scores, 'accuracy'):>20} {_figure(row.scores, 'macro-f1'):>20}"
+        covered = _figure(row.scores, "coverage")
+        lines.append(f"{row.spec[:40]:40} {figures} {covered:>9} {calls:>7} {seconds:>7} {price:>9} {row.errors:>7}")
+        shown = ("accuracy", "macro-f1", "label-accuracy")
+        own = (each for each in row.scores.official if each.value is not None and each.name not in shown)
+        lines += [f"  {figure.name}: {_value(figure)}" for figure in own]
+    for pair in comparison.pairs:
+        test, diff = pair.test, pair.difference
+        span = "" if diff.low is None else f" ({diff.low:+.3f} to {diff.high:+.3f})"
+        lines.append(
+            f"{pair.first} against {pair.second}: {diff.value or 0:+.3f}{span}, {test.first_only} to {test.second_only}"
+            f" claims, p {test.p_value:.3g}, corrected {pair.holm:.3g}"
+        )
+        if pair.sight.warning:
+            lines.append(f"  {pair.sight.warning}")
+    return "\n".join(lines)
+
+
+def _figure(scores: Scores, name: str) -> str:
+    return next((_value(each) for each in scores.figures if each.name == name), "-")
+
+
+def _value(figure: Any) -> str:
+    if figure.value is None:
+        return f"undefined ({figure.undefined})"
+    bounds = "" if figure.low is None else f" ({figure.low:.3f}–{figure.high:.3f})"
+    return f"{figure.value:.3f}{bounds}"
