@@ -177,7 +177,7 @@ def test_control_characters_of_strangers_never_reach_the_terminal() -> None:
     assert printable("a\x1b[31mred\x07\u202eb\r\n\tc") == "a[31mredb \n c"
 
 
-@pytest.mark.parametrize("what", ["methods", "tools", "tasks", "backends", "labels"])
+@pytest.mark.parametrize("what", ["methods", "tools", "tasks", "backends", "labels", "datasets"])
 def test_lists_are_printed_for_people_and_programs(what: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["list", what, "--json"]) == 0
     rows = json.loads(capfd.readouterr().out)

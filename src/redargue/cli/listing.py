@@ -67,6 +67,23 @@ def backends(json: Json = False) -> None:
     _print({name: {"about": _first(registry[name].__doc__)} for name in registry}, json)
 
 
+@app.command("datasets")
+def datasets(json: Json = False) -> None:
+    """Data sets that the bench reads, in their official formats."""
+    from redargue.evals.datasets import catalogue  # noqa: F401  (registers everything)
+    from redargue.evals.datasets.base import datasets as registry
+
+    rows = {
+        name: {
+            "about": registry[name].about,
+            "labels": list(registry[name].labels.names),
+            "metric": registry[name].metric,
+        }
+        for name in registry
+    }
+    _print(rows, json)
+
+
 @app.command("labels")
 def labels(json: Json = False) -> None:
     """Label sets."""
