@@ -19,6 +19,8 @@ EVERY = (
     "faults",
     "local",
     "tokens",
+    "tables",
+    "scale",
     "ragas",
 )
 

@@ -150,7 +150,7 @@ async def replay_claim(
         ReplayMiss: these settings ask something that was not recorded.
     """
     about = record.about
-    stand_in = ReplayBackend(backend or _renderer(about), about["identity"], Stability(*about["stability"]))
+    stand_in = ReplayBackend(backend or renderer(about), about["identity"], Stability(*about["stability"]))
     evidence: dict[str, Tool | PerClaim] = {
         name: _RecordedTool(each["name"], each["about"], each["revision"]) for name, each in about["tools"].items()
     }
@@ -168,7 +168,7 @@ async def replay_claim(
     return await verifier.verify(Claim.model_validate(about["claims"][item]), item=item, listeners=listeners)
 
 
-def _renderer(about: Mapping[str, Any]) -> Backend:
+def renderer(about: Mapping[str, Any]) -> Backend:
     """A backend that writes prompts as the recorded one did; it is never asked."""
     if about["backend"] != "chat":
         return backends[about["backend"]]()

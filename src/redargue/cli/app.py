@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import bench, check, corpus, doctor, estimate, listing, replay
+from redargue.cli import bench, check, corpus, doctor, estimate, listing, replay, report
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -31,6 +31,7 @@ app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(bench.app, name="bench")
 app.command("replay")(replay.replay)
+app.command("report")(report.report)
 app.add_typer(listing.app, name="list")
 app.command("doctor")(doctor.doctor)
 

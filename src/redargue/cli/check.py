@@ -99,7 +99,7 @@ def check(
     from redargue.verifier import Verifier
 
     claims, options = assemble(given)
-    gate = _gate(fail_on or [], min_supported)
+    gate = read_gate(fail_on or [], min_supported)
     folder = run or new_run_folder(home())
     with (
         Verifier(**options, folder=folder, claims=claims) as verifier,
@@ -132,7 +132,12 @@ def _uninterrupted(folder: Path, work: Coroutine[Any, Any, list[Verdict]]) -> li
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _gate(fail_on: list[str], min_supported: float | None) -> tuple[frozenset[str], float | None]:
+def read_gate(fail_on: list[str], min_supported: float | None) -> tuple[frozenset[str], float | None]:
+    """The meanings that fail a run, and the least share of supported claims.
+
+    Raises:
+        UsageError: no verdict means that.
+    """
     from redargue.claims import Meaning
     from redargue.errors import UsageError
     from redargue.registry import did_you_mean

@@ -13,18 +13,22 @@ from redargue.cli.check import check
 NOT_ASKED = ("run", "jsonl", "quiet", "fail_on", "min_supported")  # they concern what comes out of a check
 
 
-def _like_check(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of ``check``, before its own."""
-    hints = get_type_hints(check, include_extras=True) | get_type_hints(command, include_extras=True)
-    shared = [each for name, each in inspect.signature(check).parameters.items() if name not in NOT_ASKED]
-    own = [each for each in inspect.signature(command).parameters.values() if each.kind is each.KEYWORD_ONLY]
-    keyword = [each.replace(kind=each.KEYWORD_ONLY, annotation=hints[each.name]) for each in [*shared, *own]]
-    command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in keyword}
-    return command
+def like_check(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator that gives a command the options of ``check`` but those named, before its own."""
+
+    def shared(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(check, include_extras=True) | get_type_hints(command, include_extras=True)
+        kept = [each for name, each in inspect.signature(check).parameters.items() if name not in without]
+        own = [each for each in inspect.signature(command).parameters.values() if each.kind is each.KEYWORD_ONLY]
+        keyword = [each.replace(kind=each.KEYWORD_ONLY, annotation=hints[each.name]) for each in [*kept, *own]]
+        command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in keyword}
+        return command
+
+    return shared
 
 
-@_like_check
+@like_check(*NOT_ASKED)
 def estimate(
     *,
     call_seconds: Annotated[float, typer.Option(min=0, help="What a call takes.")] = 1.5,

@@ -33,8 +33,16 @@ def assemble(given: Mapping[str, Any]) -> tuple[list[Claim], dict[str, Any]]:
     Raises:
         UsageError: what cannot be read, with the option it came from.
     """
-    as_of = _day(given["as_of"]) if given["as_of"] else None
-    claims = read_claims(given["claim"], label_sets[given["labels"]], as_of)
+    claims = read_claims(given["claim"], label_sets[given["labels"]], read_day(given["as_of"]))
+    return claims, verifier_options(given)
+
+
+def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The verifier's arguments but for the claims.
+
+    Raises:
+        UsageError: as :func:`assemble`.
+    """
     model, models = read_models(given["model"] or [])
     chat = {name: given[name] for name in ("embedding_model", "form", "max_tokens", "stream")}
     settings = read_settings(given["setting"] or [])
@@ -43,7 +51,7 @@ def assemble(given: Mapping[str, Any]) -> tuple[list[Claim], dict[str, Any]]:
         settings["debaters"] = tuple(given["tool"])
     elif "debaters" in methods[given["method"]].options.model_fields and "debaters" not in settings:
         settings["debaters"] = _recorded_debaters(given["run"]) or ("corpus", live_tool(offline=given["offline"]))
-    return claims, {
+    return {
         **{name: given[name] for name in ("method", "profile", "backend", "base_url", "prompts", "store", "seed")},
         "offline": given["offline"],
         "model": model,
@@ -115,9 +123,14 @@ def _recorded_debaters(run: Path | None) -> tuple[str, ...]:
         return ()
 
 
-def _day(text: str) -> date:
+def read_day(text: str) -> date | None:
+    """The day as of which claims are judged; None for an empty text.
+
+    Raises:
+        UsageError: no such day.
+    """
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(text) if text else None
     except ValueError:
         raise UsageError(f"{text!r} is no day", where="--as-of", hint="write it like 2024-03-31") from None
 

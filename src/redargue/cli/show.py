@@ -14,15 +14,10 @@ from rich.text import Text
 from redargue.claims import Frozen
 from redargue.cli.terminal import printable
 from redargue.evidence import Quote, QuoteStatus, Side
+from redargue.printing import WORDS
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
-WORDS = {
-    "supported": "The evidence supports the claim.",
-    "refuted": "The evidence refutes the claim.",
-    "not_enough": "The evidence does not settle the claim. This does not mean that it is partly true.",
-    "conflicting": "The evidence is in conflict.",
-}
 
 
 class CheckResult(Frozen):

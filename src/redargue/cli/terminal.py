@@ -2,22 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
+from redargue.printing import printable
 
-
-def printable(text: str, *, lines: bool = True) -> str:
-    """The text without what a terminal would obey: control characters and changes of writing direction.
-
-    Args:
-        text: from a document, a file name or a user.
-        lines: whether line breaks stay; where they do not, they become spaces.
-    """
-    kept = "\n" if lines else ""
-    return "".join(char if char in kept or not _commands(char) else " " if char.isspace() else "" for char in text)
-
-
-_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def _commands(char: str) -> bool:
-    return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+__all__ = ["printable"]

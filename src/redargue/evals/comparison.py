@@ -230,11 +230,11 @@ def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tupl
 
 def render(comparison: Comparison) -> str:
     """The comparison as text: a row a contender, a line a pair."""
-    sample = comparison.sample
+    sample, wide = comparison.sample, max(len(row.spec) for row in comparison.rows)
     lines = [
         f"{sample['dataset']} ({sample['file']}): {sample['taken']} of {sample['rows']} claims, {sample['how']},"
         f" half {sample['half']}, seed {sample['seed']}",
-        f"{'':40} {'accuracy':>20} {'macro-F1':>20} {'answered':>9} {'calls':>7} {'s':>7} {'price':>9} {'errors':>7}",
+        f"{'':{wide}} {'accuracy':>20} {'macro-F1':>20} {'answered':>9} {'calls':>7} {'s':>7} {'price':>9}  errors",
     ]
     for row in comparison.rows:
         cost, n = row.scores.cost, row.scores.n
@@ -245,7 +245,12 @@ def render(comparison: Comparison) -> str:
         covered = _figure(row.scores, "coverage")
         lines.append(f"{row.spec[:40]:40} {figures} {covered:>9} {calls:>7} {seconds:>7} {price:>9} {row.errors:>7}")
         shown = ("accuracy", "macro-f1", "label-accuracy")
-        own = (each for each in row.scores.official if each.value is not None and each.name not in shown)
+        # By whole documents they only say something where the corpus names documents as the data set does.
+        own = (
+            each
+            for each in row.scores.official
+            if each.value is not None and each.name not in shown and not each.name.endswith("-by-document")
+        )
         lines += [f"  {figure.name}: {_value(figure)}" for figure in own]
     for pair in comparison.pairs:
         test, diff = pair.test, pair.difference

@@ -1,0 +1,117 @@
+"""What the embedded backend comes to so far, on every data set at hand: debates, one round, one reader, retrieval.
+
+``tool-mad`` with its defaults; the same with one round; one reader over all passages that the debate read, with the
+same aggregator; one reader with one search; and how well the search alone finds the gold. FEVER and SciFact search a
+corpus; elsewhere every method reads the same frozen passages. Even rows, since choices are still being made on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import pool
+from redargue.corpus.index import open_corpus
+from redargue.evals import comparison
+from redargue.evals.datasets import fever, scifact
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.harness import Bench, Contender
+from redargue.evals.metrics.retrieval import hit, ndcg, reciprocal_rank
+
+DEBATERS = "debaters=frozen+frozen-words"
+SEARCHED = ("tool-mad", "tool-mad:rounds=1", "one-reader:tools=debated", "one-reader")
+FROZEN = (
+    f"tool-mad:{DEBATERS}",
+    f"tool-mad:{DEBATERS},rounds=1",
+    "one-reader:tools=debated",
+    "one-reader:tools=frozen",
+)
+
+
+class Set(NamedTuple):
+    """A data set as it lies in the data folder."""
+
+    dataset: str
+    path: str
+    options: dict[str, Any]
+    corpus: str = ""
+
+
+SETS = {
+    "fever": Set("fever", "benchmarks/fever/paper_test.jsonl.gz", {}, "fever"),
+    "scifact": Set("scifact", "benchmarks/scifact/claims_dev.jsonl.gz", {}, "scifact"),
+    "pubmedqa": Set("pubmedqa", "benchmarks/pubmedqa/ori_pqal.json.gz", {"with_evidence": True}),
+    "feverous": Set("feverous", "benchmarks/feverous/dev.json.gz", {"with_evidence": True}),
+    "halueval-qa": Set("halueval", "benchmarks/halueval/qa_one-turn.jsonl.gz", {"question_in_claim": True}),
+    "averitec": Set(
+        "averitec", "benchmarks/averitec/dev.json.gz", {"sentences": "benchmarks/averitec/dev_sentences.jsonl.gz"}
+    ),
+    "snapshot-factool-qa": Set("snapshots", "snapshots/factool_qa.jsonl.gz", {}),
+    "snapshot-bingcheck": Set("snapshots", "snapshots/bingcheck.jsonl.gz", {}),
+    "snapshot-factcheck-bench": Set("snapshots", "snapshots/factcheckbench.jsonl.gz", {}),
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Prints a table a data set; the same command again goes on where it stopped."""
+    parser = argparse.ArgumentParser(prog="tables")
+    parser.add_argument("--set", action="append", choices=list(SETS))
+    parser.add_argument("--limit", type=int, default=300)
+    parser.add_argument("--half", default="even")
+    given = parser.parse_args(arguments)
+    os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
+    for name in given.set or SETS:
+        _one(name, given.limit, given.half)
+
+
+def _one(name: str, limit: int, half: str) -> None:
+    chosen, data = SETS[name], pool.data()
+    options: Any = {key: str(data / each) if key == "sentences" else each for key, each in chosen.options.items()}
+    loaded = load(chosen.dataset, data / chosen.path, half=half, limit=limit, **options)
+    store = _store(chosen.corpus) if chosen.corpus else None
+    contenders = [Contender.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
+    # The sample that is written down names the file of sentences, not where it lies.
+    sample = loaded.sample.model_dump(mode="json") | {"options": [[key, str(chosen.options[key])] for key in options]}
+    folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
+    bench = Bench(folder, loaded.examples, contenders, sample=sample, options={"store": store, "offline": True})
+    began = time.perf_counter()
+    for contender in contenders:
+        asyncio.run(bench.run(contender))
+    result = comparison.compare(bench)
+    comparison.keep(result, folder)
+    print(f"-- {name} ({time.perf_counter() - began:.0f} s)")
+    print(comparison.render(result), flush=True)
+    if store:
+        print(json.dumps(_retrieval(chosen, store, loaded.examples)), flush=True)
+
+
+def _store(name: str) -> Path:
+    """The index of a corpus, made once."""
+    if name == "fever":
+        return pool.store()[0]
+    path = pool.BUILD / "scifact.db"
+    if not path.exists():
+        with open_corpus(path, write=True) as corpus:
+            corpus.add(scifact.documents(pool.data() / "benchmarks/scifact/corpus.jsonl.gz"))
+    return path
+
+
+def _retrieval(chosen: Set, store: Path, examples: Any) -> dict[str, Any]:
+    """The corpus tool's own search with the claim as it is, over the claims that have gold documents."""
+    folder = pool.data() / "benchmarks" / chosen.dataset
+    if chosen.dataset == "fever":
+        relevant = fever.qrels(folder / "qrels.jsonl.gz")
+    else:
+        relevant = scifact.qrels(folder / "claims_dev.jsonl.gz")
+    asked = [each for each in examples if relevant.get(each.id)]
+    with open_corpus(store) as corpus:
+        found = [[passage.document for passage in corpus.search(each.claim.text, 10)] for each in asked]
+    gold = [relevant[each.id] for each in asked]
+    figures = [hit(found, gold, k=k) for k in (1, 3, 10)]
+    figures += [reciprocal_rank(found, gold), ndcg(found, [dict.fromkeys(each, 1.0) for each in gold], k=10)]
+    return {"retrieval": len(asked)} | {each.name: round(each.value or 0, 3) for each in figures}

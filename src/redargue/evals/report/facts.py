@@ -1,0 +1,357 @@
+"""What a bench report says, as tables and sentences; HTML and Markdown both show these."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from redargue.evals.comparison import Asked, Comparison, Pair, Row, Said
+from redargue.evals.metrics.base import Figure
+
+KEY = "Key"
+FLIPS_SHOWN = 500
+NO_ANSWER = "no answer"
+
+
+class Link(NamedTuple):
+    """A cell that leads to a place in the same file."""
+
+    words: str
+    anchor: str
+
+
+Cell = str | Link
+
+
+class Table(NamedTuple):
+    """A table with a caption.
+
+    Attributes:
+        caption: what it shows, in a sentence.
+        head: column names; ``Key`` is a contender's letter.
+        rows: as many cells each.
+        note: what a reader must know to read it; may be empty.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+def letter(at: int) -> str:
+    """A contender's key in tables and pictures."""
+    return chr(ord("A") + at) if at < 26 else str(at + 1)
+
+
+def named(comparison: Comparison, spec: str) -> str:
+    """A contender as tables of pairs name it."""
+    at = next(at for at, row in enumerate(comparison.rows) if row.spec == spec)
+    return f"{letter(at)} {spec}"
+
+
+def said(each: Said) -> str:
+    """What stands where a label is shown."""
+    return each.label or (f"error: {each.error}" if each.error else NO_ANSWER)
+
+
+def anchor(item: int, row: int) -> str:
+    """Of a contender's trace of a claim."""
+    return f"t-{item}-{row}"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A figure, or a dash."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def figure(given: Figure | None) -> str:
+    """A figure with its interval, or why there is none."""
+    if given is None:
+        return "–"
+    if given.value is None:
+        return f"undefined: {given.undefined}"
+    bounds = "" if given.low is None or given.high is None else f" ({given.low:.3f} to {given.high:.3f})"
+    return f"{given.value:.3f}{bounds}"
+
+
+def _of(figures: Iterable[Figure], name: str) -> Figure | None:
+    return next((each for each in figures if each.name == name), None)
+
+
+def sample_words(sample: Mapping[str, Any]) -> str:
+    """The sample in a sentence."""
+    how = {"first": "the first", "random": "drawn at random", "balanced": "as many of each label"}
+    taken = "as many of each group" if sample.get("per_group") else how.get(str(sample["how"]), str(sample["how"]))
+    half = "" if sample["half"] == "all" else f" of the {sample['half']} half (by the claim's hash)"
+    options = "".join(f", {name}={value}" for name, value in sample.get("options") or ())
+    return (
+        f"{sample['taken']:,} of {sample['rows']:,} claims of {sample['dataset']} ({sample['file']}{options}, sha256 "
+        f"{str(sample['sha256'])[:12]}): {taken}{half}, seed {sample['seed']}"
+    )
+
+
+def outcomes(comparison: Comparison) -> Table:
+    """How often each contender is right."""
+    rows = comparison.rows
+    shown = ("accuracy", "macro-f1", "coverage")
+    more = [each.name for row in rows for each in row.scores.figures if each.name not in shown]
+    official = [each.name for row in rows for each in row.scores.official if each.value is not None]
+    extra = list(dict.fromkeys(name for name in more + official if name not in (*shown, "label-accuracy")))
+    lines: list[tuple[Cell, ...]] = []
+    for at, row in enumerate(rows):
+        every = (*row.scores.figures, *row.scores.official)
+        figures = (figure(_of(every, name)) for name in (*shown, *extra))
+        lines.append((letter(at), row.spec, *figures, str(row.errors)))
+    names = ("Accuracy", "Macro-F1", "Answered", *(name.replace("-", " ") for name in extra), "Errors")
+    return Table(
+        "How often each contender is right",
+        (KEY, "Contender", *names),
+        tuple(lines),
+        f"In brackets: 95 % bootstrap intervals over the claims. A claim without an answer counts as wrong."
+        f"{_undefined(rows)}",
+    )
+
+
+def _undefined(rows: Sequence[Row]) -> str:
+    why: dict[str, list[str]] = {}
+    for each in (each for row in rows for each in row.scores.official if each.value is None):
+        names = why.setdefault(each.undefined, [])
+        if each.name not in names:
+            names.append(each.name)
+    return "".join(f" Not computed: {', '.join(names)} ({reason})." for reason, names in why.items())
+
+
+def costs(comparison: Comparison) -> Table:
+    """What each contender costs a claim."""
+    lines: list[tuple[Cell, ...]] = []
+    for at, row in enumerate(comparison.rows):
+        cost = row.scores.cost
+        per = {each.name.removesuffix("-per-item"): each.value for each in cost.per_item()}
+        right = next(each.value for each in cost.per_correct() if each.name == "calls-per-correct")
+        price = "–" if per["usd"] is None else f"${per['usd']:.4f}"
+        tokens = "–" if per["tokens"] is None else f"{per['tokens']:,.0f}"
+        numbers = (number(per["calls"], 1), tokens, number(per["searches"], 1), number(per["seconds"], 2))
+        lines.append((letter(at), row.spec, *numbers, price, number(right, 1)))
+    return Table(
+        "What each contender costs a claim",
+        (KEY, "Contender", "Calls", "Tokens", "Searches", "Seconds", "Price", "Calls a right verdict"),
+        tuple(lines),
+        "A dash: not known. Seconds are wall time with claims in work side by side and caches as they were: later "
+        "contenders find more in them.",
+    )
+
+
+def pairs(comparison: Comparison) -> Table | None:
+    """Every two contenders on the same claims."""
+    lines = tuple(_pair(comparison, pair) for pair in comparison.pairs)
+    if not lines:
+        return None
+    return Table(
+        "Every two contenders on the same claims",
+        (
+            "First",
+            "Second",
+            "Difference in accuracy",
+            "Only first right",
+            "Only second right",
+            "Both",
+            "Neither",
+            "p",
+            "p (Holm)",
+            "Can it be seen?",
+        ),
+        lines,
+        "Difference: first minus second, with a paired 95 % bootstrap interval. p: McNemar's exact test; p (Holm): "
+        "corrected for all pairs of this table.",
+    )
+
+
+def _pair(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
+    test, gap = pair.test, pair.difference
+    span = "" if gap.low is None or gap.high is None else f" ({gap.low:+.3f} to {gap.high:+.3f})"
+    counts = (test.first_only, test.second_only, test.both, test.neither)
+    return (
+        named(comparison, pair.first),
+        named(comparison, pair.second),
+        f"{gap.value or 0:+.3f}{span}",
+        *map(str, counts),
+        f"{test.p_value:.3g}",
+        f"{pair.holm:.3g}",
+        pair.sight.warning or "yes",
+    )
+
+
+def confusion(at: int, row: Row) -> Table | None:
+    """Gold labels against predicted ones."""
+    matrix = row.scores.confusion
+    if matrix is None:
+        return None
+    lines = tuple(
+        (label, *map(str, counts), str(none))
+        for label, counts, none in zip(matrix.labels, matrix.counts, matrix.unanswered, strict=True)
+    )
+    return Table(
+        f"{letter(at)} {row.spec}: gold labels (rows) against predicted ones (columns)",
+        ("Gold", *matrix.labels, NO_ANSWER),
+        lines,
+    )
+
+
+def classes(comparison: Comparison) -> Table | None:
+    """Precision, recall and F1 of each class."""
+    lines = tuple(
+        (
+            letter(at),
+            row.spec,
+            each.label,
+            number(each.precision.value),
+            number(each.recall.value),
+            number(each.f1.value),
+            str(each.support),
+            str(each.said),
+        )
+        for at, row in enumerate(comparison.rows)
+        for each in row.scores.classes
+    )
+    head = (KEY, "Contender", "Class", "Precision", "Recall", "F1", "Gold", "Predicted")
+    return Table("Each class", head, lines, "A dash: never predicted, or nobody's gold label.") if lines else None
+
+
+def rules(comparison: Comparison) -> Table | None:
+    """The three rules for claims without an answer; only where there are such claims."""
+    if all(each.label is not None for row in comparison.rows for each in row.said):
+        return None
+    lines = tuple(
+        (letter(at), row.spec, str(each.rule.value), figure(each.accuracy), figure(each.macro_f1))
+        for at, row in enumerate(comparison.rows)
+        for each in row.scores.rules
+    )
+    head = (KEY, "Contender", "No answer counts as", "Accuracy", "Macro-F1")
+    return Table("How much the claims without an answer matter", head, lines) if lines else None
+
+
+def groups(comparison: Comparison) -> Table | None:
+    """Each stratum of the data set."""
+    lines = tuple(
+        (letter(at), row.spec, each.group or "–", figure(each.accuracy), figure(each.coverage), str(each.accuracy.n))
+        for at, row in enumerate(comparison.rows)
+        for each in row.scores.groups
+    )
+    return Table("Each group", (KEY, "Contender", "Group", "Accuracy", "Answered", "Claims"), lines) if lines else None
+
+
+def flips(comparison: Comparison, pair: Pair, kept: set[int]) -> Table:
+    """The claims on which two contenders say different things; those in ``kept`` lead to their traces."""
+    at = {row.spec: place for place, row in enumerate(comparison.rows)}
+    first, second = at[pair.first], at[pair.second]
+    kinds = {"gained": "second", "lost": "first", "changed": "neither"}
+
+    def cell(item: int, row: int, words: str) -> Cell:
+        return Link(words, anchor(item, row)) if item in kept else words
+
+    lines = tuple(
+        (
+            claim_of(comparison, flip.item).claim,
+            flip.gold or "hidden",
+            cell(flip.item, first, said(comparison.rows[first].said[flip.item])),
+            cell(flip.item, second, said(comparison.rows[second].said[flip.item])),
+            kinds[flip.kind] if flip.gold else "–",
+        )
+        for flip in pair.flips[:FLIPS_SHOWN]
+    )
+    left = len(pair.flips) - len(lines)
+    return Table(
+        f"{len(pair.flips)} claims on which {named(comparison, pair.first)} and {named(comparison, pair.second)} differ",
+        ("Claim", "Gold", letter(first), letter(second), "Who is right"),
+        lines,
+        f"{left} more are in results.json." if left else "",
+    )
+
+
+def claim_of(comparison: Comparison, item: int) -> Asked:
+    """A claim by its place."""
+    return comparison.claims[item]
+
+
+class RoundScores(NamedTuple):
+    """What a debate would have come to had it ended with a round.
+
+    Attributes:
+        round: from 1.
+        debating: claims that held this round.
+        agreed: share of all claims on which more than half of the debaters gave one label.
+        right: share of all claims on which that label is the gold label.
+    """
+
+    round: int
+    debating: int
+    agreed: float
+    right: float
+
+
+def by_round(comparison: Comparison, row: Row) -> tuple[RoundScores, ...]:
+    """Majorities after each round; a claim whose debate ended earlier keeps its last round's."""
+    known = [(ask, each) for ask, each in zip(comparison.claims, row.said, strict=True) if ask.gold is not None]
+    if not any(each.labels for _, each in known):
+        return ()
+    found = []
+    for at in range(1, max(len(each.labels) for _, each in known) + 1):
+        votes = [(ask.gold, majority(each.labels[min(at, len(each.labels)) - 1 :][:1])) for ask, each in known]
+        agreed, right = sum(label is not None for _, label in votes), sum(gold == label for gold, label in votes)
+        held = sum(len(each.labels) >= at for _, each in known)
+        found.append(RoundScores(at, held, agreed / len(known), right / len(known)))
+    return tuple(found)
+
+
+def majority(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
+    """The label that more than half of the debaters of the round gave; None without one."""
+    if not rounds or not rounds[0]:
+        return None
+    label, count = Counter(rounds[0]).most_common(1)[0]
+    return label if 2 * count > len(rounds[0]) else None
+
+
+BY_ROUND = (
+    "Had each debate ended with round r and the label that more than half of its debaters gave been taken: the share of "
+    "all claims that would be right. Without such a majority (two debaters who disagree) a claim counts as wrong; a "
+    "debate that had ended before keeps its last round. “Verdict” is what really came out, judge included."
+)
+
+
+def rounds(comparison: Comparison) -> Table | None:
+    """The figures behind accuracy by round."""
+    lines: list[tuple[Cell, ...]] = []
+    for at, row in enumerate(comparison.rows):
+        for each in by_round(comparison, row):
+            shares = (number(each.agreed), number(each.right))
+            lines.append((letter(at), row.spec, str(each.round), str(each.debating), *shares))
+        if by_round(comparison, row):
+            final = number(_value(_of(row.scores.figures, "accuracy")))
+            lines.append((letter(at), row.spec, "Verdict", str(row.scores.n), "–", final))
+    head = (KEY, "Contender", "Round", "Claims still debated", "Majority", "Right")
+    return Table("Accuracy by round", head, tuple(lines), BY_ROUND) if lines else None
+
+
+def _value(given: Figure | None) -> float | None:
+    return given.value if given else None
+
+
+def command(comparison: Comparison, out: str = "DIR") -> str:
+    """The command that makes the bench again."""
+    sample = comparison.sample
+    parts = ["redargue", "bench", "run", "--dataset", sample["dataset"], "--path", sample["file"]]
+    if sample.get("limit") is not None:
+        parts += ["--limit", str(sample["limit"])]
+    if sample["how"] != "first" or sample.get("per_group"):
+        parts += ["--take", "group" if sample.get("per_group") else sample["how"]]
+    if sample["half"] != "all":
+        parts += ["--half", sample["half"]]
+    parts += ["--seed", str(sample["seed"])]
+    for name, value in sample.get("options") or ():
+        parts += ["--option", f"{name}={value}"]
+    for row in comparison.rows:
+        parts += ["--method", row.spec]
+    return shlex.join([*map(str, parts), "--out", out])
