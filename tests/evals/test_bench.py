@@ -1,0 +1,153 @@
+"""A bench from the outside: one sample, several contenders, one world of evidence; on again, scored again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redargue.cli.app import run
+from redargue.errors import RecordError, UsageError
+from redargue.evals.comparison import compare, read, render
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.harness import Bench, Contender, reopened
+from redargue.events import canonical
+from redargue.ledger.record import read_events
+from redargue.protocols.tool_mad_settings import ToolMadSettings
+
+pytestmark = pytest.mark.anyio
+
+ROWS = [
+    {"claim": "The bridge at Orvell was opened in 1889.", "label": "SUPPORTS"},
+    {"claim": "The bridge at Orvell was opened in 1920.", "label": "REFUTES"},
+    {"claim": "The mayor of Orvell owns a red bicycle.", "label": "NOT ENOUGH INFO"},
+    {"claim": "The bridge at Orvell is made of stone.", "label": "SUPPORTS"},
+]
+TEXT = "The stone bridge at Orvell was opened in May 1889. It crosses the river Velt and carries one lane of traffic."
+MAPPING = "claim=claim,label=label,evidence=evidence"
+FROZEN = "tool-mad:debaters=frozen+frozen-words"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({**row, "evidence": TEXT}) + "\n" for row in ROWS))
+    return path
+
+
+def bench(folder: Path, file: Path, *specs: str) -> Bench:
+    loaded = load("table", file, mapping=MAPPING)
+    contenders = [Contender.parse(spec) for spec in specs]
+    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+
+
+def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
+    each = Contender.parse("tool-mad@paper:debaters=corpus+wikipedia,rounds=1")
+    assert (each.method, each.profile) == ("tool-mad", "paper")
+    assert ToolMadSettings(**each.settings).debaters == ("corpus", "wikipedia")
+    assert each.slug == "tool-mad-paper-debaters-corpus-wikipedia-rounds-1"
+    assert Contender.parse("one-reader:tools=debated").tools == ("debated",)
+
+
+@pytest.mark.parametrize(
+    "spec", ["tool-mda", "tool-mad@papr", "tool-mad:rounds", "tool-mad:rouns=1", "tool-mad:rounds=x"]
+)
+def test_a_contender_that_cannot_be_meant_is_refused(spec: str) -> None:
+    with pytest.raises(UsageError):
+        Contender.parse(spec)
+
+
+async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_read(
+    tmp_path: Path, file: Path
+) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
+    debate, reader = each.contenders
+    with pytest.raises(RecordError, match="has not finished"):
+        await each.run(reader)
+    outcomes = await each.run(debate, at_once=2)
+    assert [verdict.label for verdict, _ in outcomes][:2] == ["SUPPORTS", "REFUTES"]
+    assert all(seconds > 0 for _, seconds in outcomes)
+    await each.run(reader)
+    read_by = each.read_by(debate)
+    found = [event.passages for event in read_events(each.folder / reader.slug) if event.kind == "evidence_found"]
+    assert [{passage.sha256 for passage in passages} for passages in read_by] == [
+        {passage.sha256 for passage in passages} for passages in found
+    ]
+
+
+async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Path, file: Path) -> None:
+    first = bench(tmp_path / "b", file, FROZEN)
+    await first.run(first.contenders[0])
+    before = canonical(read_events(first.folder / first.contenders[0].slug))
+    more = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=frozen")
+    seen: list[int] = []
+    for contender in more.contenders:
+        await more.run(contender, seen=lambda item, outcome: seen.append(item))
+    assert canonical(read_events(first.folder / first.contenders[0].slug)) == before
+    file.write_text(file.read_text() + json.dumps({**ROWS[0], "claim": "Another claim.", "evidence": TEXT}) + "\n")
+    with pytest.raises(UsageError, match="another sample"):
+        bench(tmp_path / "b", file, FROZEN)
+    with pytest.raises(UsageError, match="twice"):
+        bench(tmp_path / "c", file, FROZEN, FROZEN)
+
+
+async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=frozen")
+    with pytest.raises(RecordError, match="no contender"):
+        compare(each)
+    for contender in each.contenders:
+        await each.run(contender)
+    result = compare(each, draws=100)
+    assert [row.spec for row in result.rows] == [FROZEN, "one-reader:tools=frozen"]
+    (pair,) = result.pairs
+    assert pair.test.n == len(ROWS)
+    assert pair.sight.warning
+    debate = result.rows[0].said[0]
+    assert debate.labels == (("SUPPORTS", "SUPPORTS"),)
+    assert debate.quotes[0] > 0
+    text = render(result)
+    assert FROZEN in text
+    assert "against" in text
+
+
+async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_it_cannot(
+    tmp_path: Path, file: Path
+) -> None:
+    each = bench(tmp_path / "b", file, FROZEN)
+    (debate,) = each.contenders
+    outcomes = await each.run(debate)
+    again, lost = await each.rescore(debate, {})
+    assert [verdict and verdict.label for verdict in again] == [outcome.verdict.label for outcome in outcomes]
+    assert lost == 0
+    strict, lost = await each.rescore(debate, {"faithfulness_threshold": 1.0})
+    assert lost > 0  # debates that ended in the first round would have gone on
+    assert strict.count(None) == lost
+    loose, lost = await each.rescore(debate, {"faithfulness_threshold": 0.0, "relevance_threshold": -1.0})
+    assert lost == 0
+    assert all(
+        verdict and verdict.rounds <= outcome.verdict.rounds for verdict, outcome in zip(loose, outcomes, strict=True)
+    )
+
+
+def test_the_command_runs_compares_lists_and_scores_again(
+    tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "benches" / "one"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
+    command += ["--method", FROZEN, "--method", "one-reader:tools=frozen", "-q"]
+    assert run(command) == 0
+    table = capfd.readouterr().out
+    assert "accuracy" in table
+    assert run(command) == 0  # goes on: nothing is left to do
+    assert capfd.readouterr().out == table
+    assert run(["bench", "compare", str(folder)]) == 0
+    assert capfd.readouterr().out == table
+    assert json.loads((folder / "results.json").read_text()) == read(folder).model_dump(mode="json")
+    assert run(["bench", "ls", str(folder.parent)]) == 0
+    assert "4 claims" in capfd.readouterr().out
+    rescored = ["bench", "rescore", str(folder), "--path", str(file), "--method", FROZEN]
+    assert run([*rescored, "--set", "relevance_threshold=-1", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
+    assert reopened(folder, file).examples[0].claim.text == ROWS[0]["claim"]
+    assert run(["bench", "compare", str(tmp_path)]) == 2
