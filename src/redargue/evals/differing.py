@@ -25,7 +25,10 @@ from redargue.verdicts import Verdict
 
 AROUND = 2  # lines of a difference's surroundings
 
-Where = tuple[str, str, int, str, int]  # call or search, agent, round, task or tool, how many of these came before
+Lane = tuple[str, str, int, str]  # call or search, agent, round, task or tool
+Where = tuple[Lane, int]  # and which of several
+Came = dict[Where, tuple[list[str], str]]  # what came back, and the key of the question
+Asked = dict[str, tuple[str, str]]  # by key: the prompt as it is rendered, and the task in its own words
 Recorded = CallFinished | CallFailed | EvidenceFound | EvidenceKept | EvidenceMissing
 
 
@@ -201,62 +204,52 @@ def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
 def _digests(folder: Path) -> dict[int, int]:
     """For each claim a number made of its calls and searches, whatever order they were written in."""
     sums: dict[int, int] = defaultdict(int)
-    seen: dict[int, Counter[Any]] = defaultdict(Counter)
     for event in read_events(folder):
         if isinstance(event, Recorded):
-            text = json.dumps([_where(event, seen[event.item]), _came(event)])
+            text = json.dumps([_lane(event), _came(event)])
             sums[event.item] += int.from_bytes(hashlib.sha256(text.encode()).digest()[:12])
     return sums
 
 
 async def _details(records: tuple[Record, Record], wanted: Sequence[tuple[int, int]]) -> tuple[Difference, ...]:
-    steps = [_steps(record.folder, {items[place] for items in wanted}) for place, record in enumerate(records)]
+    first, second = (_steps(record.folder, {items[place] for items in wanted}) for place, record in enumerate(records))
+    words = records[0].about["backend"] != records[1].about["backend"]  # then prompts would differ in every line
     found = []
     for items in wanted:
-        asked, notes = [], []
-        for record, item in zip(records, items, strict=True):
-            prompts, note = await _prompts(record, item)
-            asked.append(prompts)
-            notes += [note] if note else []
-        rendered = records[0].about["backend"] == records[1].about["backend"]
-        texts = [{where: pair[not rendered] or pair[1] for where, pair in each.items()} for each in asked]
-        parted = _part(steps[0].get(items[0], {}), steps[1].get(items[1], {}), texts[0], texts[1])
+        asked, note = await _prompts(records[0], items[0])
+        asked_second, note_second = await _prompts(records[1], items[1])
+        parted = _part(first[items[0]], second[items[1]], _texts(asked, words), _texts(asked_second, words))
+        notes = [note, note_second]
         if not parted["before"] and not parted["call"]:
             notes.insert(0, "every call and search is the same: the settings decide")
         claim = records[0].about["claims"][items[0]]["text"]
-        found.append(Difference(claim=claim, items=items, note="; ".join(dict.fromkeys(notes)), **parted))
+        note = "; ".join(dict.fromkeys(each for each in notes if each))
+        found.append(Difference(claim=claim, items=items, note=note, **parted))
     return tuple(found)
 
 
-def _part(
-    first: Mapping[Where, Sequence[str]],
-    second: Mapping[Where, Sequence[str]],
-    asked: Mapping[Where, str],
-    asked_second: Mapping[Where, str],
-) -> dict[str, Any]:
+def _texts(asked: Asked, words: bool) -> dict[str, str]:
+    """What was asked, as text: the backend's prompt, or the task's own words where it sends none."""
+    return {key: task if words or not prompt else prompt for key, (prompt, task) in asked.items()}
+
+
+def _part(first: Came, second: Came, asked: Mapping[str, str], asked_second: Mapping[str, str]) -> dict[str, Any]:
     """The searches that differ before the first call that does, that call, and the first with another reply."""
     before: list[Step] = []
     call = reply = None
-    for where in {**first, **second}:
-        missing: Literal["", "first", "second"] = ""
-        if where not in first or where not in second:
-            missing = "first" if where not in first else "second"
+    for where in _merged(list(first), list(second)):
+        (kind, agent, round_, name), _ = where
+        came, key = first.get(where, ([], ""))
+        came_second, key_second = second.get(where, ([], ""))
+        missing: Literal["", "first", "second"] = "first" if not key else "" if key_second else "second"
         prompt: tuple[str, ...] = ()
-        if where in asked and where in asked_second:
-            prompt = _diff(asked[where].splitlines(), asked_second[where].splitlines())
-        outcome = _diff(first.get(where, ()), second.get(where, ()))
+        if key in asked and key_second in asked_second:
+            prompt = _diff(asked[key].splitlines(), asked_second[key_second].splitlines())
+        outcome = _diff(came, came_second)
         if not (missing or prompt or outcome):
             continue
-        kind, agent, round_, name, _ = where
-        step = Step(
-            kind="call" if kind == "call" else "search",
-            name=name,
-            agent=agent,
-            round=round_,
-            missing=missing,
-            prompt=prompt,
-            outcome=outcome,
-        )
+        about = {"name": name, "agent": agent, "round": round_, "missing": missing}
+        step = Step(kind="call" if kind == "call" else "search", prompt=prompt, outcome=outcome, **about)
         if kind == "search":
             before += [step] if call is None else []
         elif call is None:
@@ -267,22 +260,50 @@ def _part(
     return {"before": tuple(before), "call": call, "reply": reply}
 
 
-def _steps(folder: Path, items: set[int]) -> dict[int, dict[Where, list[str]]]:
-    """What came of every call and search of some claims, in the order of their happening."""
-    found: dict[int, dict[Where, list[str]]] = {item: {} for item in items}
-    seen: dict[int, Counter[Any]] = defaultdict(Counter)
+def _merged(first: Sequence[Where], second: Sequence[Where]) -> list[Where]:
+    """The steps of both in the first's order; those of the second alone stand before what follows them there."""
+    shared, order, waiting = set(first) & set(second), list[Where](), list[Where]()
+    ahead: dict[Where, list[Where]] = {}
+    for where in second:
+        if where in shared:
+            ahead[where], waiting = waiting, []
+        else:
+            waiting.append(where)
+    for where in first:
+        order += [*ahead.get(where, ()), where]
+    return order + waiting
+
+
+def _steps(folder: Path, items: set[int]) -> dict[int, Came]:
+    """Every call and search of some claims, in the order of their happening.
+
+    Of several calls of one kind at once, which was answered first is chance: they are taken in the order of what they
+    were answered.
+    """
+    rows: dict[int, list[tuple[Lane, list[str], str]]] = {item: [] for item in items}
     for event in read_events(folder):
         if event.item in items and isinstance(event, Recorded):
-            found[event.item][_where(event, seen[event.item])] = _came(event)
+            key = "kept" if isinstance(event, EvidenceKept) else event.key
+            rows[event.item].append((_lane(event), _came(event), key))
+    found: dict[int, Came] = {}
+    for item, some in rows.items():
+        lanes: dict[Lane, list[tuple[list[str], str]]] = defaultdict(list)
+        for lane, came, key in some:
+            lanes[lane].append((came, key))
+        for each in lanes.values():
+            each.sort()
+        seen: Counter[Lane] = Counter()
+        found[item] = {}
+        for lane, _, _ in some:
+            found[item][lane, seen[lane]] = lanes[lane][seen[lane]]
+            seen[lane] += 1
     return found
 
 
-def _where(event: Recorded, seen: Counter[Any]) -> Where:
-    """Which step of its claim an event is, counting it."""
-    call = isinstance(event, CallFinished | CallFailed)
-    lane = ("call" if call else "search", event.agent, event.round, getattr(event, "task" if call else "tool"))
-    seen[lane] += 1
-    return (*lane, seen[lane])
+def _lane(event: Recorded) -> Lane:
+    if isinstance(event, CallFinished | CallFailed):
+        return "call", event.agent, event.round, event.task
+    return "search", event.agent, event.round, event.tool
 
 
 def _came(event: Recorded) -> list[str]:
@@ -316,24 +337,23 @@ def _diff(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return tuple(difflib.unified_diff(first, second, "first", "second", n=AROUND, lineterm=""))
 
 
-async def _prompts(record: Record, item: int) -> tuple[dict[Where, tuple[str, str]], str]:
-    """What every call was asked: as the backend renders it, and in the task's own words; and why some are missing."""
-    found: dict[Where, tuple[str, str]] = {}
-    seen: Counter[Any] = Counter()
+async def _prompts(record: Record, item: int) -> tuple[Asked, str]:
+    """What every call was asked, and why some are missing."""
+    found: Asked = {}
     try:
         backend = _Listening(renderer(record.about))
     except RedargueError as error:
-        return {}, f"no prompts of {record.folder.name}: {error.what}"
+        return {}, f"no prompts of {record.folder}: {error.what}"
 
     def see(event: Event) -> None:
         # In a replay a call is rendered, recalled and told without a pause: the last prompt belongs to the event.
         if isinstance(event, CallFinished | CallFailed):
-            found[_where(event, seen)] = backend.last
+            found[event.key] = backend.last
 
     try:
         await replay_claim(record, item, backend=backend, listeners=[see])
     except RedargueError as error:
-        return found, f"not every prompt of {record.folder.name} could be written again: {error.what}"
+        return found, f"not every prompt of {record.folder} could be written again: {error.what}"
     return found, ""
 
 

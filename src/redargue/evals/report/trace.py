@@ -1,0 +1,192 @@
+"""What happened to one claim, as HTML: rounds, queries, passages, answers, scores, objections, the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from redargue.events import (
+    Answered,
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    EvidenceFound,
+    EvidenceKept,
+    EvidenceMissing,
+    Judged,
+    QueryWritten,
+    RoundEnded,
+    Scored,
+)
+from redargue.evals.report.gathered import Trace
+from redargue.evals.report.markup import Html, Node, el, join, link, prose, text, to
+from redargue.evidence import Passage, Quote, QuoteStatus, Source
+from redargue.verdicts import Verdict
+
+LONGEST = 2000  # characters of a passage or an answer that are shown
+STATUS = {
+    QuoteStatus.VERIFIED: "found word for word",
+    QuoteStatus.REPAIRED: "found, but for typography",
+    QuoteStatus.NOT_FOUND: "not found: does not count",
+}
+
+
+class Passages:
+    """The passages of one claim, each shown once and pointed to by number.
+
+    Args:
+        item: the claim's place.
+        traces: all that happened to it, of every contender.
+    """
+
+    def __init__(self, item: int, traces: Iterable[Trace]) -> None:
+        self.item = item
+        self.held: dict[str, Passage] = {}
+        self.spans: dict[str, list[tuple[int, int]]] = {}
+        for event in (event for trace in traces for event in trace):
+            if isinstance(event, EvidenceFound):
+                for passage in event.passages:
+                    self.held.setdefault(passage.sha256, passage)
+            elif isinstance(event, Answered):
+                self._mark(event.quotes)
+            elif isinstance(event, ClaimEnded):
+                self._mark(event.verdict.quotes)
+        self.number = {sha: at for at, sha in enumerate(self.held, start=1)}
+
+    def _mark(self, quotes: Iterable[Quote]) -> None:
+        for quote in quotes:
+            if quote.found:
+                self.spans.setdefault(quote.passage, []).append((quote.start, quote.end))
+
+    def reference(self, sha: str, words: str = "") -> Html:
+        """A link to a passage; nothing where it is not among these."""
+        at = self.number.get(sha)
+        return to(f"p-{self.item}-{at}", words or f"[{at}]") if at else Html("")
+
+    def listed(self) -> Html | None:
+        """All of them, quoted spans underlined."""
+        if not self.held:
+            return None
+        rows = [
+            el("li", source(passage), self._text(sha, passage), id=f"p-{self.item}-{self.number[sha]}")
+            for sha, passage in self.held.items()
+        ]
+        return join(el("h4", "Passages that were read (what was quoted is underlined)"), el("ol", rows, class_="read"))
+
+    def _text(self, sha: str, passage: Passage) -> Html:
+        whole, parts, at = passage.text, [], 0
+        for start, end in sorted(self.spans.get(sha, ())):
+            start = max(start, at)
+            if end > start:
+                parts += [text(whole[at:start]), el("u", whole[start:end])]
+                at = end
+        stop = max(LONGEST, at)
+        parts.append(text(whole[at:stop]))
+        cut = el("span", f" … {len(whole) - stop:,} more characters in the record", class_="dim")
+        return el("p", parts, cut if len(whole) > stop else None, dir="auto", class_="prose")
+
+
+def source(of: Source) -> Html:
+    """Where a passage comes from: title, publisher, dates, address."""
+    dated = f"published {of.published}" if of.published else "undated"
+    known = [of.title or of.document or "untitled", of.publisher, dated]
+    if of.timing == "later":
+        known.append("after the day as of which the claim is judged")
+    if of.tool:
+        known.append(f"found by {of.tool}")
+    if of.retrieved:
+        known.append(f"read {of.retrieved:%Y-%m-%d}")
+    words = " · ".join(each for each in known if each)
+    return el("p", el("bdi", words), [" · ", link(of.url)] if of.url else None, class_="source")
+
+
+def quotation(quote: Quote, passages: Passages | None = None) -> Html:
+    """A quotation: underlined where found, struck through where not."""
+    words = el("u" if quote.found else "s", f"“{quote.text}”", dir="auto")
+    where = passages.reference(quote.passage) if passages and quote.found else None
+    return join(words, " ", where, el("span", f" {STATUS[quote.status]}", class_="dim"))
+
+
+def marked(words: str, quotes: Sequence[Quote]) -> Html:
+    """An answer with its quotations marked where they stand in it."""
+    words, cut = words[:LONGEST], len(words) - LONGEST
+    spans = []
+    for quote in quotes:
+        at = words.find(quote.text) if quote.text else -1
+        if at >= 0:
+            spans.append((at, at + len(quote.text), "u" if quote.found else "s"))
+    parts: list[Node] = []
+    at = 0
+    for start, end, tag in sorted(spans):
+        if start >= at:
+            parts += [words[at:start], el(tag, words[start:end])]
+            at = end
+    parts.append(words[at:])
+    if cut > 0:
+        parts.append(el("span", f" … {cut:,} more characters in the record", class_="dim"))
+    return el("p", parts, dir="auto", class_="prose")
+
+
+def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
+    """All rounds, then the judge."""
+    rounds: dict[int, dict[str, list[Event]]] = {}
+    ends: dict[int, RoundEnded] = {}
+    judged: Judged | None = None
+    for event in trace:
+        if isinstance(event, RoundEnded):
+            ends[event.round] = event
+        elif isinstance(event, Judged):
+            judged = event
+        elif not isinstance(event, ClaimStarted | ClaimEnded):
+            rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
+    parts: list[Node] = []
+    for number, agents in sorted(rounds.items()):
+        held = len(rounds) > 1 or number in ends
+        parts.append(el(level, f"Round {number}") if held else None)
+        turns = [
+            el("div", el("p", el("b", name)), [_line(each, passages) for each in events], class_="turn")
+            for name, events in sorted(agents.items())
+        ]
+        parts.append(el("div", turns, class_="turns"))
+        if number in ends:
+            parts.append(_ended(ends[number]))
+    if judged:
+        parts += [el(level, "Judge"), prose(judged.text[:LONGEST]), el("p", f"Judge: {judged.label or 'no answer'}")]
+    return join(parts)
+
+
+def _line(event: Event, passages: Passages) -> Html | None:
+    match event:
+        case QueryWritten():
+            return el("p", "asks: ", el("q", event.query, dir="auto"), " (query kept)" if event.kept else None)
+        case EvidenceFound():
+            found = [join(passages.reference(each.sha256), " ") for each in event.passages]
+            return el("p", f"{event.tool} finds: ", found or "nothing")
+        case EvidenceKept():
+            return el("p", f"{event.tool} is not asked again: same query, same documents", class_="dim")
+        case EvidenceMissing():
+            return el("p", f"{event.tool} failed: {event.why}", class_="bad")
+        case Answered():
+            listed = [el("li", quotation(each, passages)) for each in event.quotes]
+            label = el("p", "says: ", el("b", event.label or "no answer"))
+            return join(marked(event.text, event.quotes), el("ul", listed, class_="quotes") if listed else None, label)
+        case Scored(score=score):
+            value = "undefined: " + score.undefined if score.value is None else f"{score.value:.3f}"
+            return el("p", f"{score.metric.replace('_', ' ')}: {value}", class_="dim")
+    return None
+
+
+def _ended(event: RoundEnded) -> Html:
+    if event.accepted:
+        return el("p", "All agree, and every score is above its threshold.", class_="end")
+    why = "; ".join(event.why)
+    return el("p", "All agree, but: " if event.agreed else "", why or "not accepted", class_="end")
+
+
+def in_short(verdict: Verdict) -> str:
+    """How a verdict came about, in a line."""
+    if verdict.error:
+        return f"{verdict.error.type}: {verdict.error.what}"
+    by = {"consensus": "by consensus of the debaters", "judge": "by the judge", "reader": "by one reader"}
+    rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
+    return f"{by.get(str(verdict.decided_by), '')}{rounds}; {verdict.usage.calls} calls"
+
