@@ -69,7 +69,7 @@ def _fifty(rng: random.Random) -> None:
     expected, lines = canonical(read_events(whole / "tool-mad")), _lines(whole / "tool-mad")
     kills, finished = 0, []
     while kills < KILLS:
-        at = _lines(run / "tool-mad") + rng.randrange(1, 2 * lines // KILLS)
+        at = _lines(run / "tool-mad") + rng.randrange(1, 2 * lines // (KILLS + 10))
         if not _kill(_bench(run), run / "tool-mad", at):
             break
         kills += 1

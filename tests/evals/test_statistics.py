@@ -172,7 +172,7 @@ def test_a_difference_too_small_to_be_seen_gets_a_warning() -> None:
     assert found.observed == pytest.approx(10 / 300)
     assert found.warning.startswith("A difference of 3.3% cannot be told from chance with 300 claims")
     assert sight(mcnemar([True] * 30 + [False] * 20, [False] * 50)).warning == ""
-    assert "more claims are needed" in sight(mcnemar([True, False], [False, False])).warning
+    assert "Take more claims" in sight(mcnemar([True, False], [False, False])).warning
     assert sight(mcnemar([], [])).undefined == "no items"
     with pytest.raises(UsageError, match="chances"):
         mcnemar_power(10, 0.8, 0.4)

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import bench, check, corpus, doctor, estimate, listing, replay, report
+from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, listing, replay, report, why
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -27,11 +27,14 @@ app = typer.Typer(
     help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
 )
 app.command("check")(check.check)
+app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(bench.app, name="bench")
 app.command("replay")(replay.replay)
 app.command("report")(report.report)
+app.command("diff")(diff.diff)
+app.command("why")(why.why)
 app.add_typer(listing.app, name="list")
 app.command("doctor")(doctor.doctor)
 

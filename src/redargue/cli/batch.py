@@ -48,11 +48,14 @@ def batch(
     options = verifier_options({**given, "run": out})
     tally = Tally()
     try:
-        with Verifier(**options, folder=out, claims=claims) as verifier, VerdictFiles(out) as files:
-            with Progress(verifier, tally, len(claims), quiet=given["quiet"]) as progress:
-                asyncio.run(
-                    _verify(verifier, claims, files, tally, progress, at_once=given["at_once"], jsonl=given["jsonl"])
-                )
+        with (
+            Verifier(**options, folder=out, claims=claims) as verifier,
+            VerdictFiles(out) as files,
+            Progress(verifier, tally, len(claims), quiet=given["quiet"]) as progress,
+        ):
+            asyncio.run(
+                _verify(verifier, claims, files, tally, progress, at_once=given["at_once"], jsonl=given["jsonl"])
+            )
     except KeyboardInterrupt:
         typer.echo(f"interrupted after {len(tally.kinds)} of {len(claims)} claims; the same command goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -109,7 +112,7 @@ class Progress:
         self._clock = verifier.clock
         self._began = self._told = self._clock.elapsed()
         self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-        self._known = len(verifier.record.finished()) if verifier.record else 0
+        self._known = sum(1 for _ in verifier.record.finished()) if verifier.record else 0
         self._animated = self._console.is_terminal and not quiet
         self._bar = Bar(
             TextColumn("claims"),
@@ -149,7 +152,7 @@ class Progress:
             return
         done, seconds = len(self._tally.kinds), self._clock.elapsed() - self._began
         fresh = done - self._known  # what was finished before took no time now
-        left = f", {(self._total - done) * seconds / fresh:.0f} s left" if 0 < fresh and done < self._total else ""
+        left = f", {(self._total - done) * seconds / fresh:.0f} s left" if fresh > 0 and done < self._total else ""
         self._console.print(f"{done:,} of {self._total:,} claims, {self._cost()}, {seconds:.1f} s{left}")
 
     def _cost(self) -> str:

@@ -1,8 +1,8 @@
 """Many claims of one file: read with a mapping of its columns, their verdicts written as they are reached.
 
-Beside the record of the run (``run.json``, ``events.jsonl``) a batch folder holds ``verdicts.jsonl``, one line a verdict
-as it is reached and in the claims' order at the end, and ``verdicts.csv``. Both are made anew from the record each time
-the command is given: the record alone is what a run goes on from.
+Beside the record of the run (``run.json``, ``events.jsonl``) a batch folder holds ``verdicts.jsonl``, a line for each
+verdict as it is reached and in the claims' order at the end, and ``verdicts.csv``. Both are made anew from the record
+each time the command is given: the record alone is what a run goes on from.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def read_claims(
             given["labels"] = label_sets[name] if name in label_sets else BY_NAME[name]
         if "context" in fields and (context := _optional(row, fields["context"], "context" in mapping)):
             given["context"] = context
-        if "options" in fields:
+        if "options" in mapping or isinstance(row.fields.get("options"), list):
             given["options"] = _options(row, fields["options"])
         if "as_of" in fields and (day := _optional(row, fields["as_of"], "as_of" in mapping)):
             given["as_of"] = _day(row, fields["as_of"], day)
@@ -155,7 +155,7 @@ class VerdictFiles:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
-        ordered, cells = self.lines.with_suffix(".new"), self.table.with_suffix(".new")
+        ordered, cells = (each.with_name(f"{each.name}.new") for each in (self.lines, self.table))
         try:
             with (
                 self.lines.open("rb") as found,

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -56,7 +56,7 @@ class Record:
         self.folder, self.mode, self._secrets = folder, mode, secrets or Secrets()
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
-        self._ended: dict[int, ClaimEnded] = {}
+        self._ended: dict[int, _Place] = {}
         if mode == "replay":
             self.about: Mapping[str, Any] = self._read_about()
             self._load()
@@ -78,7 +78,7 @@ class Record:
             else:
                 self.about = {"run": folder.name, **(about or {})}
                 _write_whole(folder / "run.json", json.dumps(self.about, indent=1, ensure_ascii=False) + "\n")
-            self._log = (folder / "events.jsonl").open("a", encoding="utf-8")
+            self._log = (folder / "events.jsonl").open("ab")
         except BaseException:
             os.close(self._held)
             raise
@@ -88,9 +88,9 @@ class Record:
         """The run's name, which it keeps when its folder is moved."""
         return str(self.about.get("run", self.folder.name))
 
-    def finished(self) -> tuple[Verdict, ...]:
-        """The verdicts that were reached without an error."""
-        return tuple(ended.verdict for ended in self._ended.values() if ended.verdict.error is None)
+    def finished(self) -> Iterator[Verdict]:
+        """The verdicts that were reached without an error, read one by one."""
+        return (self._read(place) for place in self._ended.values() if place.fine)
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
         """The paid answer to that question of that claim, or None.
@@ -106,12 +106,19 @@ class Record:
 
     def verdict(self, item: int) -> Verdict | None:
         """The verdict of a claim that was finished without an error, or None."""
-        ended = self._ended.get(item)
-        return ended.verdict if ended and ended.verdict.error is None else None
+        place = self._ended.get(item)
+        return self._read(place) if place and place.fine else None
 
     def verdicts(self) -> dict[int, Verdict]:
         """Every recorded verdict, by claim, errors too."""
-        return {item: ended.verdict for item, ended in sorted(self._ended.items())}
+        return {item: self._read(place) for item, place in sorted(self._ended.items())}
+
+    def _read(self, place: _Place) -> Verdict:
+        with (self.folder / "events.jsonl").open("rb") as log:
+            log.seek(place.offset)
+            event = EVENT.validate_json(log.readline())
+        assert isinstance(event, ClaimEnded)
+        return event.verdict
 
     def write(self, event: Event) -> None:
         """Appends one event; what was recalled stands in the log already and is not written again."""
@@ -119,14 +126,15 @@ class Record:
         if self.mode == "replay" or (isinstance(event, Paid | CallFailed) and event.key in known):
             return
         try:
-            self._log.write(self._secrets.hide(event.model_dump_json()) + "\n")
+            offset = self._log.tell() if isinstance(event, ClaimEnded) else 0
+            self._log.write(self._secrets.hide(event.model_dump_json()).encode() + b"\n")
             self._log.flush()
         except OSError as error:
             raise RecordError(
                 f"{str(self.folder)!r} cannot be written: {error.strerror}", hint="make room; the same command goes on"
             ) from error
         if isinstance(event, ClaimEnded):
-            self._ended[event.item] = event
+            self._ended[event.item] = _Place(offset, event.verdict.error is None)
             self._paid.pop(event.item, None)  # never asked again: a long run holds what is under way, no more
             os.fsync(self._log.fileno())  # a finished claim outlives a power failure, too
 
@@ -176,30 +184,45 @@ class Record:
                 )
 
     def _load(self) -> None:
-        for event in read_events(self.folder):
+        for offset, event in _located(self.folder):
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):
                 self._failed.setdefault(event.item, []).append(event)
             elif isinstance(event, ClaimEnded):
-                self._ended[event.item] = event
+                self._ended[event.item] = _Place(offset, event.verdict.error is None)
+                if self.mode == "record" and event.verdict.error is None:
+                    self._paid.pop(event.item, None)
         for item, failures in self._failed.items():
-            ended = self._ended.get(item)
-            if ended is None or ended.verdict.error is None:
+            place = self._ended.get(item)
+            if place is None or place.fine:
                 unreadable = {each.key: each for each in failures if each.error.type == "BadReply"}
-                self._paid.setdefault(item, {}).update(unreadable)
+                if self.mode == "replay" or place is None:
+                    self._paid.setdefault(item, {}).update(unreadable)
                 self._failed[item] = [each for each in failures if each.key not in unreadable]
-        if self.mode == "record":
-            for item in [item for item in self._paid if self.verdict(item)]:
-                del self._paid[item]
 
     def _rewrite(self) -> None:
         """Drops the torn line and what unfinished claims emit again: the log then reads like one undisturbed run."""
-        kept = [
-            each for each in read_events(self.folder) if self.verdict(each.item) or isinstance(each, Paid | CallFailed)
-        ]
-        self._ended = {item: ended for item, ended in self._ended.items() if ended.verdict.error is None}
-        _write_whole(self.folder / "events.jsonl", "".join(each.model_dump_json() + "\n" for each in kept))
+        fine = {item for item, place in self._ended.items() if place.fine}
+        self._ended = {}
+        beside = self.folder / "events.new"
+        with beside.open("wb") as log:
+            for event in read_events(self.folder):
+                if event.item not in fine and not isinstance(event, Paid | CallFailed):
+                    continue
+                if isinstance(event, ClaimEnded):
+                    self._ended[event.item] = _Place(log.tell(), True)
+                log.write(event.model_dump_json().encode() + b"\n")
+            log.flush()
+            os.fsync(log.fileno())
+        beside.replace(self.folder / "events.jsonl")
+
+
+class _Place(NamedTuple):
+    """Where a claim's verdict stands in the log, and whether it is one: thousands of them are not held in memory."""
+
+    offset: int
+    fine: bool
 
 
 def read_events(folder: Path) -> Iterator[Event]:
@@ -208,7 +231,12 @@ def read_events(folder: Path) -> Iterator[Event]:
     Raises:
         RecordError: a line that is not an event stands before the last.
     """
-    path = folder / "events.jsonl"
+    return (event for _, event in _located(folder))
+
+
+def _located(folder: Path) -> Iterator[tuple[int, Event]]:
+    """The events with the offset of their line in bytes."""
+    path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
     with path.open("rb") as log:
@@ -216,12 +244,13 @@ def read_events(folder: Path) -> Iterator[Event]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield EVENT.validate_json(line)
+                yield offset, EVENT.validate_json(line)
             except ValidationError as error:
                 raise RecordError(
                     f"line {number} of {str(path)!r} is not an event: {line[:60]!r}",
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
+            offset += len(line)
 
 
 def _write_whole(path: Path, text: str) -> None:

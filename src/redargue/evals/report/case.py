@@ -1,4 +1,4 @@
-"""One verdict as HTML: both sides' case at equal size, then the verdict in words, what is missing, and how it was done."""
+"""One verdict as HTML: both sides' case at equal size, the verdict in words, what is missing, how it was done."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def _evidence_row(quote: Quote, passages: Passages) -> Html:
         el("th", el("u", quote.text, dir="auto"), " ", passages.reference(quote.passage), scope="row", class_="long"),
         el("td", sides[quote.side]),
         el("td", el("bdi", _cited(of.title or of.document, of.publisher) if of else "–")),
-        el("td", (of.published if of else "") or "undated"),
-        el("td", read),
+        el("td", (of.published if of else "") or "undated", class_="date"),
+        el("td", read, class_="date"),
         el("td", link(of.url) if of and of.url else "–"),
         el("td", quote.agent),
         el("td", STATUS[quote.status]),

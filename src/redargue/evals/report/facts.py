@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from redargue.evals.comparison import Asked, Comparison, Pair, Row, Said
+from redargue.evals.comparison import Comparison, Pair, Row, Said
 from redargue.evals.metrics.base import Figure
 
 KEY = "Key"
+SIDES = ("1st", "2nd")  # columns of a pair: letters, too
+SEEN = "Can it be seen?"
 FLIPS_SHOWN = 500
+CLAIM_SHOWN = 400  # characters in a table
 NO_ANSWER = "no answer"
 
 
@@ -93,26 +96,44 @@ def sample_words(sample: Mapping[str, Any]) -> str:
     )
 
 
+def results(comparison: Comparison) -> tuple[Table, ...]:
+    """The tables of contenders that apply."""
+    more = (official(comparison), rules(comparison), groups(comparison))
+    return (outcomes(comparison), costs(comparison), *(each for each in more if each))
+
+
 def outcomes(comparison: Comparison) -> Table:
     """How often each contender is right."""
     rows = comparison.rows
     shown = ("accuracy", "macro-f1", "coverage")
-    more = [each.name for row in rows for each in row.scores.figures if each.name not in shown]
-    official = [each.name for row in rows for each in row.scores.official if each.value is not None]
-    extra = list(dict.fromkeys(name for name in more + official if name not in (*shown, "label-accuracy")))
+    extra = list(dict.fromkeys(each.name for row in rows for each in row.scores.figures if each.name not in shown))
     lines: list[tuple[Cell, ...]] = []
     for at, row in enumerate(rows):
-        every = (*row.scores.figures, *row.scores.official)
-        figures = (figure(_of(every, name)) for name in (*shown, *extra))
+        figures = (figure(_of(row.scores.figures, name)) for name in (*shown, *extra))
         lines.append((letter(at), row.spec, *figures, str(row.errors)))
     names = ("Accuracy", "Macro-F1", "Answered", *(name.replace("-", " ") for name in extra), "Errors")
     return Table(
         "How often each contender is right",
         (KEY, "Contender", *names),
         tuple(lines),
-        f"In brackets: 95 % bootstrap intervals over the claims. A claim without an answer counts as wrong."
-        f"{_undefined(rows)}",
+        "In brackets: 95 % bootstrap intervals over the claims. A claim without an answer counts as wrong.",
     )
+
+
+def official(comparison: Comparison) -> Table | None:
+    """The data set's own metric."""
+    rows = comparison.rows
+    known = (each.name for row in rows for each in row.scores.official if each.value is not None)
+    names = list(dict.fromkeys(name for name in known if name not in ("accuracy", "label-accuracy", "macro-f1")))
+    undefined = _undefined(rows).strip()
+    if not names and not undefined:
+        return None
+    lines = tuple(
+        (letter(at), row.spec, *(figure(_of(row.scores.official, name)) for name in names))
+        for at, row in enumerate(rows)
+    )
+    head = (KEY, "Contender", *(name.replace("-", " ").capitalize() for name in names))
+    return Table(f"The data set’s own metric ({rows[0].scores.metric})", head, lines, undefined)
 
 
 def _undefined(rows: Sequence[Row]) -> str:
@@ -152,16 +173,15 @@ def pairs(comparison: Comparison) -> Table | None:
     return Table(
         "Every two contenders on the same claims",
         (
-            "First",
-            "Second",
+            *SIDES,
             "Difference in accuracy",
-            "Only first right",
-            "Only second right",
+            "Only 1st right",
+            "Only 2nd right",
             "Both",
             "Neither",
             "p",
             "p (Holm)",
-            "Can it be seen?",
+            SEEN,
         ),
         lines,
         "Difference: first minus second, with a paired 95 % bootstrap interval. p: McNemar's exact test; p (Holm): "
@@ -170,12 +190,13 @@ def pairs(comparison: Comparison) -> Table | None:
 
 
 def _pair(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
+    at = {row.spec: place for place, row in enumerate(comparison.rows)}
     test, gap = pair.test, pair.difference
     span = "" if gap.low is None or gap.high is None else f" ({gap.low:+.3f} to {gap.high:+.3f})"
     counts = (test.first_only, test.second_only, test.both, test.neither)
     return (
-        named(comparison, pair.first),
-        named(comparison, pair.second),
+        letter(at[pair.first]),
+        letter(at[pair.second]),
         f"{gap.value or 0:+.3f}{span}",
         *map(str, counts),
         f"{test.p_value:.3g}",
@@ -189,15 +210,12 @@ def confusion(at: int, row: Row) -> Table | None:
     matrix = row.scores.confusion
     if matrix is None:
         return None
+    some = any(matrix.unanswered)
     lines = tuple(
-        (label, *map(str, counts), str(none))
+        (label, *map(str, counts), *((str(none),) if some else ()))
         for label, counts, none in zip(matrix.labels, matrix.counts, matrix.unanswered, strict=True)
     )
-    return Table(
-        f"{letter(at)} {row.spec}: gold labels (rows) against predicted ones (columns)",
-        ("Gold", *matrix.labels, NO_ANSWER),
-        lines,
-    )
+    return Table(f"{letter(at)} {row.spec}", ("Gold", *matrix.labels, *((NO_ANSWER,) if some else ())), lines)
 
 
 def classes(comparison: Comparison) -> Table | None:
@@ -247,14 +265,14 @@ def flips(comparison: Comparison, pair: Pair, kept: set[int]) -> Table:
     """The claims on which two contenders say different things; those in ``kept`` lead to their traces."""
     at = {row.spec: place for place, row in enumerate(comparison.rows)}
     first, second = at[pair.first], at[pair.second]
-    kinds = {"gained": "second", "lost": "first", "changed": "neither"}
+    kinds = {"gained": letter(second), "lost": letter(first), "changed": "neither"}
 
     def cell(item: int, row: int, words: str) -> Cell:
         return Link(words, anchor(item, row)) if item in kept else words
 
     lines = tuple(
         (
-            claim_of(comparison, flip.item).claim,
+            shortened(comparison.claims[flip.item].claim),
             flip.gold or "hidden",
             cell(flip.item, first, said(comparison.rows[first].said[flip.item])),
             cell(flip.item, second, said(comparison.rows[second].said[flip.item])),
@@ -263,17 +281,22 @@ def flips(comparison: Comparison, pair: Pair, kept: set[int]) -> Table:
         for flip in pair.flips[:FLIPS_SHOWN]
     )
     left = len(pair.flips) - len(lines)
+    both = f"{named(comparison, pair.first)} and {named(comparison, pair.second)}"
     return Table(
-        f"{len(pair.flips)} claims on which {named(comparison, pair.first)} and {named(comparison, pair.second)} differ",
+        f"{both}: {_claims(len(pair.flips))} with different labels",
         ("Claim", "Gold", letter(first), letter(second), "Who is right"),
         lines,
         f"{left} more are in results.json." if left else "",
     )
 
 
-def claim_of(comparison: Comparison, item: int) -> Asked:
-    """A claim by its place."""
-    return comparison.claims[item]
+def _claims(count: int) -> str:
+    return "no claim" if not count else f"{count:,} claim{'s' * (count != 1)}"
+
+
+def shortened(claim: str) -> str:
+    """A claim as tables show it."""
+    return claim if len(claim) <= CLAIM_SHOWN else f"{claim[:CLAIM_SHOWN]} …"
 
 
 class RoundScores(NamedTuple):
@@ -315,8 +338,8 @@ def majority(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
 
 
 BY_ROUND = (
-    "Had each debate ended with round r and the label that more than half of its debaters gave been taken: the share of "
-    "all claims that would be right. Without such a majority (two debaters who disagree) a claim counts as wrong; a "
+    "Had each debate ended with round r and the label that more than half of its debaters gave been taken: the share "
+    "of all claims that would be right. Without such a majority (two debaters who disagree) a claim counts as wrong; a "
     "debate that had ended before keeps its last round. “Verdict” is what really came out, judge included."
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from typing import Final, Union
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from redargue.printing import printable
@@ -17,7 +17,7 @@ class Html(str):
     __slots__ = ()
 
 
-Node = Union[str, Html, None, Iterable["Node"]]
+Node: TypeAlias = "str | Html | Iterable[Node] | None"
 
 _VOID: Final = frozenset({"br", "col", "hr", "meta"})
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*", re.IGNORECASE)
@@ -49,7 +49,7 @@ def el(tag: str, *nodes: Node, **attributes: str | int | bool | None) -> Html:
     Args:
         tag: its name.
         nodes: what it holds; plain strings are escaped.
-        attributes: ``class_`` is ``class``, ``aria_label`` is ``aria-label``; escaped, and left out where None or False.
+        attributes: ``class_`` is ``class``, ``aria_label`` ``aria-label``; escaped; left out where None or False.
     """
     given = []
     for name, value in attributes.items():
@@ -69,9 +69,13 @@ def raw(markup: str) -> Html:
 
 
 def web_address(url: str) -> str | None:
-    """The address where it may be a link: http or https, with a host, without a user name; else None."""
-    bare = printable(url, lines=False).strip()
-    if re.search(r"[\s<>\"'\\`{}|^]", bare) or not re.match(r"https?://", bare, re.IGNORECASE):
+    """The address where it may be a link: http or https, a host, no user name, no odd character; else None."""
+    bare = url.strip()
+    if (
+        bare != printable(bare, lines=False)
+        or re.search(r"[\s<>\"'\\`{}|^]", bare)
+        or not re.match(r"https?://", bare, re.IGNORECASE)
+    ):
         return None
     try:
         parts = urlsplit(bare)
@@ -91,11 +95,6 @@ def link(url: str) -> Html:
 def to(anchor: str, words: str) -> Html:
     """A link to a place in the same file."""
     return el("a", words, href=f"#{anchor}")
-
-
-def prose(words: str, **attributes: str) -> Html:
-    """A stranger's paragraph, its line breaks kept, written in its own direction."""
-    return el("p", words, dir="auto", **{"class_": "prose", **attributes})
 
 
 def details(summary: Node, *nodes: Node, open_: bool = False, **attributes: str) -> Html:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +14,9 @@ from redargue.evals.report.gathered import BenchRun, SingleRun
 
 def commands(bench: BenchRun) -> tuple[str, ...]:
     """To run it again, to compute its table again, to hear a contender's debates again."""
-    folder = str(bench.folder)
-    replays = tuple(f"redargue replay {bench.folder / row.slug}" for row in bench.comparison.rows[:1])
-    return (command(bench.comparison), f"redargue bench compare {folder}", *replays)
+    again = ["redargue", "bench", "compare", str(bench.folder)]
+    replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
+    return (command(bench.comparison), shlex.join(again), shlex.join(replay))
 
 
 def versions(bench: BenchRun) -> Table:
@@ -57,7 +58,7 @@ def sample_facts(bench: BenchRun) -> tuple[str, ...]:
         f"Data file {sample['file']}, sha256 {sample['sha256']}.",
         f"Gold labels in the sample: {labels or 'none'}.",
         *((f"Greatest memory of the process: {peak / 2**20:,.0f} MiB.",) if peak else ()),
-        "The corpus that tools search is given with --store; it is the right one where the revisions above are the same.",
+        "The corpus that tools search is given with --store: the right one gives the same revisions as above.",
         f"This report was made with Python {platform.python_version()}; making it again asks no model.",
     )
 
@@ -106,7 +107,7 @@ def _evidence(bench: BenchRun) -> list[str]:
 
 def run_commands(run: SingleRun) -> tuple[str, ...]:
     """To hear a run again."""
-    return (f"redargue replay {run.folder}",)
+    return (shlex.join(["redargue", "replay", str(run.folder)]),)
 
 
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 TRACES_BYTES = 4_000_000  # of all debates in one file; what would pass it is left out, and named
 
 _NUMBER = re.compile(r"^[-+−$]?[\d.,]+( \([-+\d. to]+\))?%?$|^–$")
-_LONG = frozenset({"Claim", "Quotation", "Can it be seen?", "Tools and data revisions", "Model and weights"})
+KEYS = frozenset({KEY, *facts.SIDES})
+_LONG = frozenset({"Claim", "Quotation", facts.SEEN, "Tools and data revisions", "Model and weights"})
 
 
 def document(title: str, *body: Node) -> str:
@@ -43,7 +44,9 @@ def table(given: Table) -> Html:
     ]
 
     def kind(at: int) -> str | None:
-        return "num" if numeric[at] else "long" if given.head[at] in _LONG else None
+        if numeric[at]:
+            return "num"
+        return "long" if given.head[at] in _LONG else "name" if given.head[at] == "Contender" else None
 
     head = el("tr", [el("th", name, scope="col", class_=kind(at)) for at, name in enumerate(given.head)])
     first = 1 if given.head[0] == KEY else 0
@@ -51,7 +54,9 @@ def table(given: Table) -> Html:
     def line(row: Sequence[Cell]) -> Html:
         cells = []
         for at, cell in enumerate(row):
-            shown = _key(str(cell)) if given.head[at] == KEY else to(cell.anchor, cell.words) if isinstance(cell, Link) else cell
+            shown: Node = to(cell.anchor, cell.words) if isinstance(cell, Link) else cell
+            if given.head[at] in KEYS:
+                shown = _key(str(cell))
             tag, scope = ("th", "row") if at == first else ("td", None)
             cells.append(el(tag, shown, scope=scope, class_=kind(at), dir="auto" if kind(at) == "long" else None))
         return el("tr", cells)
@@ -80,10 +85,13 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     told, kept = _debates(bench)
     title = f"{len(comparison.rows)} contenders on {comparison.sample['dataset']}"
     pairs = facts.pairs(comparison)
-    more = [each for each in (facts.rules(comparison), facts.groups(comparison)) if each]
     sections: list[tuple[str, str, Node]] = [
-        ("results", "Results", [table(each) for each in (facts.outcomes(comparison), facts.costs(comparison), *more)]),
-        ("pairs", "Paired tests", table(pairs) if pairs else el("p", "One contender: nothing to compare.")),
+        ("results", "Results", [table(each) for each in facts.results(comparison)]),
+        (
+            "pairs",
+            "Paired tests",
+            [_legend(bench), table(pairs)] if pairs else el("p", "One contender: nothing to compare."),
+        ),
         ("pictures", "Pictures", _pictures(bench)),
         ("labels", "Labels", _labels(bench)),
         *([("adjudicated", "Adjudicated", [table(each) for each in adjudication])] if adjudication else []),
@@ -103,7 +111,7 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
 
 def _legend(bench: BenchRun) -> Html:
     rows = bench.comparison.rows
-    return el("p", [join(_key(letter(at)), f" {row.spec} ") for at, row in enumerate(rows)], class_="note")
+    return el("ul", [el("li", _key(letter(at)), f" {row.spec}") for at, row in enumerate(rows)], class_="legend")
 
 
 def _pictures(bench: BenchRun) -> Html:
@@ -118,11 +126,13 @@ def _pictures(bench: BenchRun) -> Html:
             if (spent := row.scores.cost.usage.usd if dollars else row.scores.cost.usage.calls) is not None
         ]
         if points:
-            note = "Bars: 95 % intervals. Contenders at the same place are drawn side by side."
-            figures.append(_figure(charts.scatter(points, f"Accuracy against {unit}", unit=unit, dollars=dollars), note))
-    if all(row.scores.cost.usage.usd is None for row in rows):
-        figures.append(el("p", "No contender has a known price: there is no picture in dollars.", class_="note"))
-    lines = [(at, [r.right for r in facts.by_round(bench.comparison, row)], each.value or 0.0) for at, row, each in scored]
+            note = "Bars: 95 % intervals. Markers that would cover one another stand side by side."
+            figures.append(
+                _figure(charts.scatter(points, f"Accuracy against {unit}", unit=unit, dollars=dollars), note)
+            )
+    lines = [
+        (at, [r.right for r in facts.by_round(bench.comparison, row)], each.value or 0.0) for at, row, each in scored
+    ]
     lines = [line for line in lines if line[1]]
     if lines:
         figures.append(_figure(charts.curves(lines, "Accuracy by round"), facts.BY_ROUND))
@@ -138,10 +148,12 @@ def _pictures(bench: BenchRun) -> Html:
     without = [letter(at) for at, row in enumerate(rows) if not row.scores.reliability]
     none = f"No verdict of {', '.join(without)} has a confidence: there is no calibration to show." if without else None
     by_round = facts.rounds(bench.comparison)
+    unpriced = all(row.scores.cost.usage.usd is None for row in rows)
     return join(
         _legend(bench),
         el("div", figures, class_="charts"),
         el("p", none, class_="note") if none else None,
+        el("p", "No contender has a known price: there is no picture in dollars.", class_="note") if unpriced else None,
         details("Accuracy by round in figures", table(by_round)) if by_round else None,
     )
 
@@ -156,6 +168,7 @@ def _labels(bench: BenchRun) -> Html:
     classes = facts.classes(bench.comparison)
     shown = [table(each) for each in matrices if each]
     return join(
+        el("p", "How many claims of a gold label (row) got which label (column):") if shown else None,
         el("div", shown, class_="grid") if shown else el("p", "Free text: no labels to confuse."),
         table(classes) if classes else None,
     )
@@ -166,9 +179,9 @@ def _flips(bench: BenchRun, kept: set[int]) -> Html:
     for at, pair in enumerate(bench.comparison.pairs):
         shown = facts.flips(bench.comparison, pair, kept)
         if pair.flips:
-            parts.append(details(shown.caption, table(shown), open_=at == 0))
+            parts.append(details(shown.caption, table(shown._replace(caption="Claim by claim")), open_=at == 0))
         else:
-            parts.append(el("p", f"No claim: {shown.caption.partition('which ')[2]}.", class_="note"))
+            parts.append(el("p", f"{shown.caption}.", class_="note"))
     return join(parts)
 
 
@@ -201,7 +214,8 @@ def _claim(bench: BenchRun, item: int, every: Sequence[Trace]) -> Html:
     told: list[Node] = []
     for at, (row, trace) in enumerate(zip(bench.comparison.rows, every, strict=True)):
         each = row.said[item]
-        summary += [" · ", _key(letter(at)), f" {facts.said(each)}"]
+        hit = "" if ask.gold is None else " ✓" if each.label == ask.gold else " ✗"
+        summary += [" · ", _key(letter(at)), f" {facts.said(each)}{hit}"]
         verdict = next((event.verdict for event in trace if event.kind == "claim_ended"), None)
         short = in_short(verdict) if verdict else ""
         mark = "" if ask.gold is None else " (right)" if each.label == ask.gold else " (wrong)"
@@ -225,9 +239,9 @@ def run_page(run: SingleRun) -> str:
     shown = list(run.verdicts)[:CLAIMS_SHOWN]
     found = traces(run.folder, shown)
     if len(run.verdicts) == 1 and not run.unfinished:
-        (item, verdict), = run.verdicts.items()
+        ((item, verdict),) = run.verdicts.items()
         return document(
-            "One claim – redargue",
+            f"{verdict.claim.text[:80]} – redargue",
             el("p", "Claim", class_="dim"),
             el("h1", verdict.claim.text, dir="auto"),
             case(item, verdict, found[item]),
@@ -239,7 +253,7 @@ def run_page(run: SingleRun) -> str:
     for item in shown:
         verdict = run.verdicts[item]
         summary = [el("b", verdict.claim.text, dir="auto"), " · ", _said(run, item)]
-        one = details(summary, el("div", case(item, verdict, found[item], 3), id=f"c-{item}"))
+        one = details(summary, el("div", case(item, verdict, found[item], 3), id=f"c-{item}"), class_="case")
         size += len(one.encode())
         if size > TRACES_BYTES:
             break
@@ -247,6 +261,7 @@ def run_page(run: SingleRun) -> str:
     counted = labels_counted(list(run.verdicts.values()))
     unfinished = f" {run.unfinished} claims have not ended." if run.unfinished else ""
     kept = f"{len(made)} of {len(run.verdicts)} claims are shown in full; the rest is in the run folder."
+    kept = kept if len(made) < len(run.verdicts) else "All claims are shown in full."
     return document(
         f"{len(run.verdicts)} claims – redargue",
         el("h1", f"{len(run.verdicts)} claims"),
@@ -270,7 +285,9 @@ def run_table(run: SingleRun, kept: set[int]) -> Table:
         said = _said(run, item)
         sides = (str(sum(q.found and q.side == side for q in verdict.quotes)) for side in ("for", "against"))
         cell: Cell = Link(said, f"c-{item}") if item in kept else said
-        lines.append((verdict.claim.text, cell, *sides, str(len(verdict.gaps)), str(verdict.usage.calls)))
+        lines.append(
+            (facts.shortened(verdict.claim.text), cell, *sides, str(len(verdict.gaps)), str(verdict.usage.calls))
+        )
     head = ("Claim", "Verdict", "Quotes for", "Quotes against", "Gaps", "Calls")
     note = "“Not enough” does not mean that a claim is partly true."
     return Table("What was found for each claim", head, tuple(lines), note)

@@ -15,7 +15,7 @@ from redargue.evidence import Quote, Side
 from redargue.printing import WORDS, printable
 from redargue.verdicts import Verdict
 
-_MARKS = re.compile(r"[\\`*_{}\[\]()<>#|~!&$]")
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
 
 
 def plain(words: str) -> str:
@@ -29,12 +29,9 @@ def plain(words: str) -> str:
     line = re.sub(r"://", r":\\/\\/", line)
     line = re.sub(r"(?i)(www|xmpp|mailto)([.:])", r"\1\\\2", line)
     line = line.replace("@", "`@`")
-    return re.sub(r"^([-+=]|\d+(?=[.)]))", lambda found: _begun(found.group()), line)
-
-
-def _begun(mark: str) -> str:
-    """What would begin a list, kept from doing so."""
-    return f"\\{mark}" if not mark.isdigit() else f"{mark}\u200b"
+    return re.sub(
+        r"^(\d+(?=[.)](?:\s|$)))?([-+=.)])(?![\d.])", r"\1\\\2", line
+    )  # nothing begins a list or underlines a heading
 
 
 def code(words: str) -> str:
@@ -59,25 +56,31 @@ def table(given: Table) -> str:
         return f"| {' | '.join(cells)} |"
 
     rows = [line(plain(each.words if isinstance(each, Link) else each) for each in row) for row in given.rows]
-    parts = [f"**{plain(given.caption)}**", "\n".join([line(map(plain, given.head)), line("---" for _ in given.head), *rows])]
+    parts = [
+        f"**{plain(given.caption)}**",
+        "\n".join([line(map(plain, given.head)), line("---" for _ in given.head), *rows]),
+    ]
     return "\n\n".join([*parts, *([plain(given.note)] if given.note else [])])
 
 
 def bench_text(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     """A bench as Markdown; the debates themselves are in the HTML report and in the run folders."""
     comparison = bench.comparison
-    first = [facts.outcomes(comparison), facts.costs(comparison), facts.rules(comparison), facts.groups(comparison)]
+    first = facts.results(comparison)
     matrices = [facts.confusion(at, row) for at, row in enumerate(comparison.rows)]
     flips = [facts.flips(comparison, pair, set()) for pair in comparison.pairs if pair.flips]
     pairs = facts.pairs(comparison)
     sections: list[tuple[str, list[str]]] = [
-        ("Results", [table(each) for each in first if each]),
+        ("Results", [table(each) for each in first]),
         ("Paired tests", [table(pairs)] if pairs else ["One contender: nothing to compare."]),
         ("Accuracy by round", [table(each) for each in (facts.rounds(comparison),) if each]),
         ("Labels", [table(each) for each in (*matrices, facts.classes(comparison)) if each]),
         ("Adjudicated", [table(each) for each in adjudication]),
         ("Flips", [table(each) for each in flips]),
-        ("To repeat it", [*map(block, notes.commands(bench)), table(notes.versions(bench)), _list(notes.sample_facts(bench))]),
+        (
+            "To repeat it",
+            [*map(block, notes.commands(bench)), table(notes.versions(bench)), _list(notes.sample_facts(bench))],
+        ),
         ("What is not comparable", [_list(notes.not_comparable(bench))]),
     ]
     title = f"# {len(comparison.rows)} contenders on {plain(comparison.sample['dataset'])}"
@@ -111,9 +114,17 @@ def _case(verdict: Verdict) -> list[str]:
     label = f"Error: {verdict.error.what}" if verdict.error else verdict.label or "No answer was given"
     words = WORDS.get(str(verdict.meaning), "")
     parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(in_short(verdict))]
-    lost = [f"- ~~{plain(each.text)}~~ quoted by {plain(each.agent)}, in no passage" for each in verdict.quotes if not each.found]
+    lost = [
+        f"- ~~{plain(each.text)}~~ quoted by {plain(each.agent)}, in no passage"
+        for each in verdict.quotes
+        if not each.found
+    ]
     gaps = [*(f"- {plain(gap)}" for gap in verdict.gaps), *lost]
-    return [*parts, "### What could not be found", "\n".join(gaps) or "Every search found something, and no tool failed."]
+    return [
+        *parts,
+        "### What could not be found",
+        "\n".join(gaps) or "Every search found something, and no tool failed.",
+    ]
 
 
 def _quote(quote: Quote) -> str:

@@ -22,13 +22,15 @@ table{border-collapse:collapse;font-size:.875rem;min-width:min(100%,30rem)}
 caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid var(--line);
 overflow-wrap:normal;min-width:3rem}
-thead th{background:var(--soft);white-space:normal;vertical-align:bottom}td.num,th.num{text-align:right;
-font-variant-numeric:tabular-nums;white-space:nowrap}td.long,th.long{min-width:13rem}td.key{min-width:0}
+thead th{background:var(--soft);white-space:normal;vertical-align:bottom}td.num,th.num{text-align:right}
+td.num{font-variant-numeric:tabular-nums;white-space:nowrap}td.date{white-space:nowrap}.name{min-width:11rem}td.long,th.long{min-width:13rem}
+.legend{padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;color:var(--dim);font-size:.875rem}
 tbody th{font-weight:500}.hit{background:var(--soft);font-weight:600}
 .key{display:inline-block;min-width:1.5em;text-align:center;border-radius:1em;color:var(--on);font-weight:700}
 b.k0{background:var(--k0)}b.k1{background:var(--k1)}b.k2{background:var(--k2)}b.k3{background:var(--k3)}
 b.k4{background:var(--k4)}b.k5{background:var(--k5)}
-.charts,.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:1rem 2rem}
+.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:0 2rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:1rem 2rem}
 .charts>*,.grid>*{min-width:0}
 figure{margin:0}figcaption{font-size:.875rem;color:var(--dim)}figcaption b{color:var(--ink)}
 .chart svg{width:100%;max-width:30rem;height:auto;display:block}svg text{fill:var(--ink);font-size:13px}
@@ -42,7 +44,7 @@ svg .mark{stroke:var(--paper);stroke-width:1.5}svg .bar{opacity:.55}
 details{border:1px solid var(--line);border-radius:.4rem;padding:.3rem .7rem;margin:.4rem 0}
 summary{cursor:pointer;padding:.2rem 0}details[open]>summary{border-bottom:1px solid var(--line);margin-bottom:.5rem}
 :target{outline:2px dashed var(--link);outline-offset:4px;scroll-margin-top:1rem}
-.turns,.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));gap:.6rem}
+.turns,.sides{margin:.8rem 0;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));gap:.6rem}
 .turn,.side{background:var(--soft);border-radius:.4rem;padding:.5rem .8rem;min-width:0;font-size:.925rem}
 .side{border-top:4px solid var(--k5)}.side.for{border-color:var(--k0)}.side.against{border-color:var(--k1)}
 .side h3{margin-top:.2rem}
@@ -53,8 +55,17 @@ s{color:var(--dim);text-decoration-color:var(--bad)}.end{font-weight:600;font-si
 .verdict .label{font-size:1.3rem;font-weight:700}
 pre{background:var(--soft);padding:.7rem;border-radius:.4rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}
 ol.read{padding-left:1.6rem;font-size:.9rem}ul.quotes{padding-left:1.2rem}.end,.source{overflow-wrap:anywhere}
-@media (max-width:40rem){body{padding:.7rem}h1{font-size:1.3rem}details{padding:.3rem .5rem}}
+.scroll{background:linear-gradient(90deg,var(--paper) 30%,transparent) 0/2rem 100%,
+linear-gradient(270deg,var(--paper) 30%,transparent) 100%/2rem 100%,
+linear-gradient(90deg,var(--line),transparent) 0/.6rem 100%,
+linear-gradient(270deg,var(--line),transparent) 100%/.6rem 100%;background-repeat:no-repeat;
+background-attachment:local,local,scroll,scroll}
+@media (max-width:40rem){body{padding:.7rem}h1{font-size:1.3rem}details{padding:.3rem .5rem}
+th,td{padding:.25rem .35rem;min-width:0}td.num{white-space:normal}td.name,tbody .name{min-width:5.5rem;max-width:7rem;
+overflow-wrap:anywhere}thead .name{min-width:5.5rem}table{font-size:.8rem}td.long,th.long{min-width:9rem}
+caption{max-width:calc(100vw - 3rem)}}
 @media print{body{max-width:none;padding:0;font-size:10pt}nav{display:none}.scroll{overflow:visible}
 table{font-size:8pt}td.long,th.long{min-width:0}figure,tr,.turn{break-inside:avoid}a.url{color:inherit}
-.key,b[class*=key]{print-color-adjust:exact;-webkit-print-color-adjust:exact}details{border:0;padding:0}}
+.key,b[class*=key]{print-color-adjust:exact;-webkit-print-color-adjust:exact}details{border:0;padding:0}
+.case::details-content{content-visibility:visible;block-size:auto}}
 """

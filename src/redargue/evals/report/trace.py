@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from redargue.evals.report.gathered import Trace
+from redargue.evals.report.markup import Html, Node, el, join, link, text, to
 from redargue.events import (
     Answered,
     ClaimEnded,
@@ -17,11 +19,10 @@ from redargue.events import (
     RoundEnded,
     Scored,
 )
-from redargue.evals.report.gathered import Trace
-from redargue.evals.report.markup import Html, Node, el, join, link, prose, text, to
 from redargue.evidence import Passage, Quote, QuoteStatus, Source
 from redargue.verdicts import Verdict
 
+JUDGE = "judge"
 LONGEST = 2000  # characters of a passage or an answer that are shown
 STATUS = {
     QuoteStatus.VERIFIED: "found word for word",
@@ -103,27 +104,35 @@ def quotation(quote: Quote, passages: Passages | None = None) -> Html:
     """A quotation: underlined where found, struck through where not."""
     words = el("u" if quote.found else "s", f"“{quote.text}”", dir="auto")
     where = passages.reference(quote.passage) if passages and quote.found else None
-    return join(words, " ", where, el("span", f" {STATUS[quote.status]}", class_="dim"))
+    status = None if quote.status is QuoteStatus.VERIFIED else el("span", f" {STATUS[quote.status]}", class_="dim")
+    return join(words, " ", where, status)
 
 
-def marked(words: str, quotes: Sequence[Quote]) -> Html:
-    """An answer with its quotations marked where they stand in it."""
+def answer(words: str, quotes: Sequence[Quote], passages: Passages) -> Html:
+    """An answer with its quotations marked where they stand in it; those that read otherwise there are listed below."""
     words, cut = words[:LONGEST], len(words) - LONGEST
-    spans = []
+    spans: list[tuple[int, int, Quote]] = []
     for quote in quotes:
         at = words.find(quote.text) if quote.text else -1
         if at >= 0:
-            spans.append((at, at + len(quote.text), "u" if quote.found else "s"))
+            spans.append((at, at + len(quote.text), quote))
     parts: list[Node] = []
+    shown: list[Quote] = []
     at = 0
-    for start, end, tag in sorted(spans):
+    for start, end, quote in sorted(spans, key=lambda span: span[:2]):
         if start >= at:
-            parts += [words[at:start], el(tag, words[start:end])]
+            beside = passages.reference(quote.passage) if quote.found else el("span", "(not found)", class_="bad")
+            parts += [words[at:start], el("u" if quote.found else "s", words[start:end]), " ", beside]
+            shown.append(quote)
             at = end
     parts.append(words[at:])
     if cut > 0:
         parts.append(el("span", f" … {cut:,} more characters in the record", class_="dim"))
-    return el("p", parts, dir="auto", class_="prose")
+    listed = [el("li", quotation(each, passages)) for each in quotes if each not in shown]
+    return join(
+        el("p", parts, dir="auto", class_="prose"),
+        el("ul", listed, class_="quotes") if listed else None,
+    )
 
 
 def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
@@ -149,8 +158,15 @@ def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
         parts.append(el("div", turns, class_="turns"))
         if number in ends:
             parts.append(_ended(ends[number]))
+    verdict = next((each.verdict for each in trace if isinstance(each, ClaimEnded)), None)
     if judged:
-        parts += [el(level, "Judge"), prose(judged.text[:LONGEST]), el("p", f"Judge: {judged.label or 'no answer'}")]
+        quotes = [each for each in verdict.quotes if each.agent == JUDGE] if verdict else []
+        said = el("p", "says: ", el("b", judged.label or "no answer"))
+        parts += [el(level, "Judge"), answer(judged.text, quotes, passages), said]
+    elif verdict and verdict.reason and not any(isinstance(each, Answered) for each in trace):
+        parts.append(answer(verdict.reason, verdict.quotes, passages))  # a method without debaters
+    if verdict and verdict.error:
+        parts.append(el("p", f"{verdict.error.what} {verdict.error.hint}", class_="bad"))
     return join(parts)
 
 
@@ -166,9 +182,8 @@ def _line(event: Event, passages: Passages) -> Html | None:
         case EvidenceMissing():
             return el("p", f"{event.tool} failed: {event.why}", class_="bad")
         case Answered():
-            listed = [el("li", quotation(each, passages)) for each in event.quotes]
             label = el("p", "says: ", el("b", event.label or "no answer"))
-            return join(marked(event.text, event.quotes), el("ul", listed, class_="quotes") if listed else None, label)
+            return join(answer(event.text, event.quotes, passages), label)
         case Scored(score=score):
             value = "undefined: " + score.undefined if score.value is None else f"{score.value:.3f}"
             return el("p", f"{score.metric.replace('_', ' ')}: {value}", class_="dim")
@@ -188,5 +203,6 @@ def in_short(verdict: Verdict) -> str:
         return f"{verdict.error.type}: {verdict.error.what}"
     by = {"consensus": "by consensus of the debaters", "judge": "by the judge", "reader": "by one reader"}
     rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
-    return f"{by.get(str(verdict.decided_by), '')}{rounds}; {verdict.usage.calls} calls"
-
+    return (
+        f"{by.get(str(verdict.decided_by), '')}{rounds}; {verdict.usage.calls} call{'s' * (verdict.usage.calls != 1)}"
+    )

@@ -143,8 +143,8 @@ def sight(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> Sight
     observed = test.difference or 0.0
     reason = warning = ""
     if smallest is None:
-        reason = f"{test.discordant} of {test.n} items tell the methods apart; no split of them is found this surely"
-        warning = f"With {reason.replace(' items tell', ' claims telling')}: more claims are needed."
+        reason = f"only {test.discordant} of {test.n} claims tell the two apart"
+        warning = f"O{reason[1:]}: however they fell, no difference could be told from chance. Take more claims."
     elif abs(observed) < smallest:
         warning = (
             f"A difference of {abs(observed):.1%} cannot be told from chance with {test.n} claims: "

@@ -14,6 +14,7 @@ from pydantic import Field
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen
 from redargue.concurrency import together
+from redargue.events import Answered
 from redargue.evidence import find_quote
 from redargue.protocols.base import Plan, methods
 from redargue.protocols.quoting import distinct, gaps, side_of
@@ -80,6 +81,7 @@ class OneReader:
         answer = await searchers[0].perform(task, round_=1)
         side = side_of(claim.labels, answer.label)
         quotes = [find_quote(text, passages, side=side, agent=READER) for text in answer.quotes]
+        run.emit(Answered(agent=READER, round=1, text=answer.text, label=answer.label, quotes=tuple(quotes)))
         return Verdict(
             claim=claim,
             label=answer.label,

@@ -1,0 +1,57 @@
+"""Verdicts as schema.org ClaimReview (JSON-LD): one object a claim, nothing in it that is not known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from redargue.evals.report.markup import web_address
+from redargue.evidence import Source
+from redargue.printing import WORDS, printable
+from redargue.verdicts import Verdict
+
+
+def claim_review(verdict: Verdict) -> dict[str, Any]:
+    """One verdict; without a rating where there is no label.
+
+    ``url`` is empty: the review's address is known to who publishes it, not here. No number is put on the label: the
+    label sets have no scale.
+    """
+    claim = printable(verdict.claim.text)
+    review: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "ClaimReview",
+        "url": "",
+        "claimReviewed": claim,
+        "itemReviewed": {"@type": "Claim", "text": claim},
+        "author": {"@type": "Organization", "name": "redargue"},
+    }
+    if verdict.label is not None and verdict.error is None:
+        review["reviewRating"] = {"@type": "Rating", "alternateName": printable(verdict.label, lines=False)}
+        words = WORDS.get(str(verdict.meaning), "")
+    else:
+        words = "No verdict was reached." if verdict.error else "No answer could be read."
+    if words:
+        review["reviewBody"] = words
+    cited = {(q.source.url or q.source.document): q.source for q in verdict.quotes if q.found and q.source}
+    if cited:
+        review["citation"] = [_work(source) for source in cited.values()]
+    return review
+
+
+def _work(source: Source) -> dict[str, str]:
+    work = {"@type": "CreativeWork", "name": printable(source.title or source.document, lines=False)}
+    if address := web_address(source.url):
+        work["url"] = address
+    if source.published:
+        work["datePublished"] = printable(source.published, lines=False)
+    return work
+
+
+def claim_reviews(verdicts: Iterable[Verdict]) -> str:
+    """All verdicts as a JSON list; in ASCII, and safe inside a ``script`` element."""
+    text = json.dumps([claim_review(each) for each in verdicts], indent=1)
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text + "\n"

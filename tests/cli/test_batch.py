@@ -1,0 +1,205 @@
+"""A file of claims, verified into a folder: what is read, what is written, and what a killed process leaves."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.claims import FEVER, TWO, Claim
+from redargue.cli.app import run
+from redargue.errors import UsageError
+from redargue.evals.batch import COLUMNS, Tally, neutral, read_claims, read_mapping
+from redargue.events import canonical
+from redargue.evidence import timeless
+from redargue.ledger.record import read_events
+from redargue.verdicts import ErrorInfo, Usage, Verdict
+
+OPTIONS = ["--store", "starter", "--rounds", "1"]
+DEADLINE = 120.0
+TABLE = """statement,about,day,set,answer
+The Ritz in London opened in 1926.,A hotel.,2020-01-02,two,yes
+"=HYPERLINK(""http://x"") is a bird.",,,,no
+Anything at all?,,,free-text,maybe
+"""
+MAP = ["--map", "claim=statement,context=about", "--map", "as_of=day,labels=set"]
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
+
+
+def cells(folder: Path) -> list[dict[str, str]]:
+    with (folder / "verdicts.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "claims.csv", tmp_path / "out"
+    file.write_text(TABLE)
+    command = ["batch", str(file), *MAP, "-o", str(out), *OPTIONS]
+    assert run([*command, "--jsonl"]) == 3  # the embedded backend cannot answer in free text
+    said, err = capfd.readouterr()
+    found = lines(out)
+    assert sorted(said.splitlines()) == sorted((out / "verdicts.jsonl").read_text().splitlines())
+    assert [each["item"] for each in found] == [0, 1, 2]
+    assert (found[0]["label"], found[0]["claim"]["context"]) == ("REFUTES", "A hotel.")
+    assert (found[0]["claim"]["labels"]["name"], found[0]["claim"]["as_of"]) == ("two", "2020-01-02")
+    assert found[2]["error"]["type"] == "CannotPlay"
+    assert "3 of 3 claims, 1 errors" in err
+    table = cells(out)
+    assert tuple(table[0]) == COLUMNS
+    assert table[0]["quotes_against"].startswith("The Swiss hotelier")
+    assert table[1]["claim"] == '\'=HYPERLINK("http://x") is a bird.'
+    assert table[2]["error"].startswith("CannotPlay: ")
+    before = (out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes()
+    assert run(command) == 3
+    said, err = capfd.readouterr()
+    assert "going on: 2 of 3 claims are finished" in err
+    assert said.startswith("3 claims: 1 CannotPlay, ")
+    assert (before[0], before[1]) == ((out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes())
+    file.write_text(TABLE.replace("1926", "1927"))
+    assert run([*command, "-q"]) == 2
+    assert "another claims" in capfd.readouterr().err
+    assert (out / "verdicts.csv").read_bytes() == before[0]
+
+
+def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "claims.jsonl"
+    file.write_text('{"claim": "The Ritz in London opened in 1926."}\n\n{"claim": "Fred Perry was left-handed."}\n')
+    command = ["batch", str(file), "-q", "--at-once", "1", *OPTIONS]
+    assert run([*command, "-o", "cut", "--budget", "12calls"]) == 4
+    out, err = capfd.readouterr()
+    assert out.startswith("2 claims: 1 BudgetReached, 1 REFUTES\n")
+    assert err == ""
+    assert [each["label"] for each in lines(Path("cut"))] == ["REFUTES", None]
+    assert run([*command, "-o", "whole", "--fail-on", "refuted"]) == 1
+    assert run(["batch", str(file), "-q", "-o", "cut", *OPTIONS]) == 0  # without the budget it goes on
+    assert [each["error"] for each in lines(Path("cut"))] == [None, None]
+    assert run([*command, "-o", "whole", "--fail-on", "refuts"]) == 2
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    file = tmp_path / "claims.jsonl"
+    claims = ["The Ritz in London opened in 1926.", "Fred Perry was left-handed.", "Bees are birds."] * 2
+    file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(claims)))
+    return ["batch", str(file), *OPTIONS, "-q", "-o"]
+
+
+def disturbed(command: list[str], out: Path, sign: signal.Signals) -> tuple[int, bytes]:
+    """A process of its own that gets a signal after its first verdict: exit code and messages."""
+    call = [sys.executable, "-m", "redargue.cli.app", *command, str(out)]
+    process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    log, deadline = out / "verdicts.jsonl", time.monotonic() + DEADLINE
+    while not log.exists() or b"\n" not in log.read_bytes():
+        assert process.poll() is None, "the batch ended before it could be disturbed"
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    process.send_signal(sign)
+    _, err = process.communicate(timeout=DEADLINE)
+    return process.returncode, err
+
+
+def timeless_lines(folder: Path) -> list[dict[str, Any]]:
+    return [timeless(each) for each in lines(folder)]
+
+
+def test_killed_and_resumed_is_as_if_undisturbed(command: list[str], tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
+    assert run([*command, str(whole)]) == 0
+    disturbed(command, killed, signal.SIGKILL)
+    assert not (killed / "verdicts.csv").exists()
+    assert 0 < len([each for each in read_events(killed) if each.kind == "claim_ended"]) < 6
+    assert run([*command, str(killed)]) == 0
+    calls = Counter((each.item, each.key) for each in read_events(killed) if each.kind == "call_finished")
+    assert set(calls.values()) == {1}
+    assert canonical(read_events(killed)) == canonical(read_events(whole))
+    assert timeless_lines(killed) == timeless_lines(whole)
+    assert (killed / "verdicts.csv").read_bytes() == (whole / "verdicts.csv").read_bytes()
+
+
+def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    code, err = disturbed(command, out, signal.SIGINT)
+    assert code == 130
+    assert b"the same command goes on" in err
+    assert [each["claim"] for each in cells(out)] == [each["claim"]["text"] for each in lines(out)] != []
+    assert run([*command, str(out)]) == 0
+    assert len(cells(out)) == 6
+
+
+def test_rows_are_read_by_their_own_names_or_by_a_mapping(tmp_path: Path) -> None:
+    packed = tmp_path / "claims.jsonl.gz"
+    row = {"claim": "A b.", "context": "C.", "as_of": "2021-03-31", "labels": "x", "options": None, "n": 1}
+    packed.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
+    (claim,) = read_claims(packed, {}, labels=FEVER, as_of=date(2000, 1, 1))
+    assert claim == Claim(text="A b.", context="C.", as_of=date(2021, 3, 31))
+    table = tmp_path / "claims.tsv"
+    table.write_text('q\tchoices\tkind\nWhich?\t"[""x"", ""y""]"\toptions\nThat.\t\ttwo\n')
+    mapping = read_mapping(["claim=q, options=choices", "labels=kind"])
+    which, that = read_claims(table, mapping, labels=FEVER, as_of=date(2000, 1, 1))
+    assert (which.options, which.labels.name, that.labels) == (("x", "y"), "options", TWO)
+    assert that.as_of == date(2000, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mapping", "said"),
+    [
+        ("a.csv", "claim\nA b.\n?!\n", "", "row 2"),
+        ("a.csv", "text\nA b.\n", "", "no field claim; its fields: text"),
+        ("a.csv", "claim,day\nA b.,tomorrow\n", "as_of=day", "a day as in '2021-03-31' was expected"),
+        ("a.csv", "claim,set\nA b.,fevr\n", "labels=set", "did you mean 'fever'"),
+        ("a.csv", "claim\nA b.\n", "context=about", "no field about"),
+        ("a.csv", "claim,choices\nA b.,x\n", "options=choices", "a JSON list"),
+        ("a.jsonl", '{"claim": "A b."}\nB c.\n', "", "not JSON"),
+        ("a.jsonl", '{"claim": 5}\n', "", "claim: text was expected, not 5"),
+        ("a.jsonl", "", "", "empty"),
+        ("a.txt", "A b.\n", "", "redargue check"),
+        ("a.csv", "claim\nA b.\n", "clam=x", "did you mean 'claim'"),
+        ("a.csv", "claim\nA b.\n", "claim", "cannot read 'claim'"),
+        ("a.csv", "claim\nA b.\n", "claim=a,claim=b", "two columns"),
+    ],
+)
+def test_a_wrong_file_or_mapping_is_exit_2_and_says_where(
+    name: str, text: str, mapping: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert run(["batch", name, "-o", "out", *(["--map", mapping] if mapping else []), *OPTIONS]) == 2
+    assert said in " ".join(capfd.readouterr().err.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_file_is_exit_2() -> None:
+    with pytest.raises(UsageError, match="no file"):
+        list(read_claims(Path("nowhere.csv"), {}, labels=FEVER))
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "\x00=", "\u202e="])
+def test_no_cell_is_a_formula(sign: str) -> None:
+    assert neutral(f"{sign}1+1").startswith("'")
+    assert neutral("1-1") == "1-1"
+    assert neutral(None) == ""
+    assert neutral("a\x1b[2Jb") == "a[2Jb"
+
+
+def test_a_long_batch_holds_one_verdict_of_each_kind() -> None:
+    tally = Tally()
+    for number in range(1000):
+        error = ErrorInfo(type="BadReply", what="w", exit_code=3) if number % 10 == 0 else None
+        tally.add(Verdict(claim=Claim(text="A b."), label=None, error=error, usage=Usage(calls=2, usd=0.5)))
+    assert len({id(each) for each in tally.kinds}) == 2
+    assert (len(tally.kinds), tally.errors, tally.calls, tally.usd) == (1000, 100, 2000, 500.0)
+    assert tally.labels == {"BadReply": 100, "no answer": 900}

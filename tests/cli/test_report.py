@@ -1,0 +1,66 @@
+"""``redargue report`` as a person or a program meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redargue.cli.app import run
+from support.reported import bench_of, run_of
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    return bench_of(tmp_path / "b", ("one", "two", "three", "four"))
+
+
+def test_a_report_goes_to_standard_output_and_nothing_else_does(
+    bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", str(bench)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("<!DOCTYPE html>")
+    assert out.endswith("</html>\n")
+    assert err == ""
+
+
+def test_a_report_is_written_where_a_file_is_named(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = bench.parent / "report.md"
+    assert run(["report", str(bench), "-f", "md", "-o", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "report.md" in err
+    assert path.read_text(encoding="utf-8").startswith("# 2 contenders on fever")
+
+
+@pytest.mark.parametrize("name", ["queue.jsonl", "queue.csv"])
+def test_a_queue_goes_out_and_comes_back(bench: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = bench.parent / name
+    assert run(["report", str(bench), "-f", "adjudication", "--method", "one-reader", "-o", str(path)]) == 0
+    assert run(["report", str(bench), "-f", "json", "--adjudicated", str(path)]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["adjudicated"]["tables"][0]["rows"][-1] == ["All", "0", "0", "0", "0"]
+
+
+def test_a_run_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(run_of(tmp_path / "r", ("one",))), "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "run"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "neither a bench nor a run"),
+        (["b", "-f", "pdf"], "no format 'pdf'"),
+        (["b", "-o", "missing/x.html"], "cannot be written"),
+        (["b", "-f", "claimreview", "--method", "nobody"], "no contender 'nobody'"),
+    ],
+)
+def test_what_cannot_be_reported_is_exit_2_with_a_reason(
+    bench: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bench.parent)
+    assert run(["report", *arguments]) == 2
+    assert message in capsys.readouterr().err

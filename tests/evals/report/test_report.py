@@ -1,0 +1,309 @@
+"""Reports of benches and runs: what they show, what they leave out and say so, and adjudication read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from lxml import html
+
+from redargue.claims import Claim
+from redargue.errors import RecordError, UsageError
+from redargue.evals.comparison import Comparison, read
+from redargue.evals.report import facts, gathered, page
+from redargue.evals.report.adjudication import neutral
+from redargue.evals.report.gathered import BenchRun, gather
+from redargue.evals.report.render import render
+from redargue.verdicts import ErrorInfo
+from support.reported import N, R, S, bench_of, debated, run_of, written
+
+WORDS = tuple(f"statement {at}" for at in range(12))
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bench_of(tmp_path_factory.mktemp("bench") / "b", WORDS)
+
+
+@pytest.fixture(scope="module")
+def comparison(bench: Path) -> Comparison:
+    return read(bench)
+
+
+def tables(document: str) -> dict[str, list[list[str]]]:
+    """The rows of each table, by caption."""
+    found = {}
+    for table in html.document_fromstring(document).xpath("//table"):
+        cells = [[cell.text_content() for cell in row] for row in table.xpath(".//tr")]
+        found[str(table.xpath("string(caption)"))] = cells
+    return found
+
+
+def test_a_bench_page_has_every_table_with_a_caption_and_scoped_heads(bench: Path) -> None:
+    document = render(bench)
+    shown = tables(document)
+    assert {
+        "How often each contender is right",
+        "What each contender costs a claim",
+        "Every two contenders on the same claims",
+        "A tool-mad",
+        "B one-reader",
+        "Each class",
+        "How much the claims without an answer matter",
+        "Claim by claim",
+        "What was run",
+    } <= set(shown)
+    assert "" not in shown
+    assert not html.document_fromstring(document).xpath("//th[not(@scope)]")
+    assert html.document_fromstring(document).xpath("//div[@class='scroll'][@tabindex='0'][@role='region']")
+
+
+def test_figures_of_a_page_are_those_of_the_comparison(bench: Path, comparison: Comparison) -> None:
+    shown = tables(render(bench))
+    for line, row in zip(shown["How often each contender is right"][1:], comparison.rows, strict=True):
+        figure = row.scores.figure("accuracy")
+        assert line[2] == f"{figure.value:.3f} ({figure.low:.3f} to {figure.high:.3f})"
+        assert line[-1] == str(row.errors)
+    (pair,) = comparison.pairs
+    line = shown["Every two contenders on the same claims"][1]
+    assert line[3:5] == [str(pair.test.first_only), str(pair.test.second_only)]
+    assert line[7:9] == [f"{pair.test.p_value:.3g}", f"{pair.holm:.3g}"]
+    assert line[9] == (pair.sight.warning or "yes")
+
+
+def test_each_flip_leads_to_both_debates(bench: Path, comparison: Comparison) -> None:
+    tree = html.document_fromstring(render(bench))
+    flips = comparison.pairs[0].flips
+    assert len(flips) > 3
+    for flip in flips:
+        for row in (0, 1):
+            assert tree.xpath(f"//a[@href='#t-{flip.item}-{row}']")
+            assert tree.xpath(f"//details[@id='claim-{flip.item}']//h4[@id='t-{flip.item}-{row}']")
+
+
+def test_a_found_quotation_is_underlined_and_one_not_found_is_struck_through(bench: Path) -> None:
+    claim = html.document_fromstring(render(bench)).get_element_by_id("claim-1")
+    assert "statement 1" in claim.xpath(".//u/text()")
+    assert "statement 1 never said" in claim.xpath(".//s/text()")
+    assert not claim.xpath(".//u[contains(., 'never said')]")
+
+
+def test_pictures_are_drawn_with_a_title_and_their_figures_in_words(bench: Path) -> None:
+    tree = html.document_fromstring(render(bench))
+    names = tree.xpath("//svg/title/text()")
+    assert names == ["Accuracy against calls a claim", "Accuracy by round"]
+    assert all("A: " in told for told in tree.xpath("//svg/desc/text()"))
+    assert "there is no calibration to show" in tree.text_content()
+    assert "there is no picture in dollars" in tree.text_content()
+
+
+def test_calibration_is_drawn_where_there_are_confidences(tmp_path: Path) -> None:
+    document = render(bench_of(tmp_path / "b", WORDS, confident=True))
+    assert "Calibration of tool-mad" in document
+    assert "no calibration to show" not in document
+
+
+def test_accuracy_by_round_takes_majorities_and_keeps_ended_debates(comparison: Comparison) -> None:
+    row = comparison.rows[0]
+    said = [
+        each.model_copy(update={"labels": labels})
+        for each, labels in zip(row.said, [((S, S),), ((R, S), (R, R)), *([((N, S), (N, R))] * 10)], strict=True)
+    ]
+    rounds = facts.by_round(comparison, row.model_copy(update={"said": tuple(said)}))
+    assert [(each.round, each.debating) for each in rounds] == [(1, 12), (2, 11)]
+    assert [each.agreed for each in rounds] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
+    assert [each.right for each in rounds] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
+    assert facts.majority([(S, S, R)]) == S
+    assert facts.majority([(S, R)]) is None
+    assert facts.majority([(None, None)]) is None
+
+
+def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathered, "OTHERS_SHOWN", 2)
+    whole = render(bench)
+    flipping = gather(bench).flipping  # type: ignore[union-attr]
+    assert f"Here are the debates on {len(flipping) + 2} of 12 claims" in whole
+    monkeypatch.setattr(page, "TRACES_BYTES", 12_000)
+    cut = render(bench)
+    assert len(cut) < len(whole)
+    tree = html.document_fromstring(cut)
+    places = set(tree.xpath("//@id"))
+    assert {str(each)[1:] for each in tree.xpath("//a/@href[starts-with(., '#')]")} <= places
+
+
+def test_what_is_needed_to_repeat_a_bench_is_there(bench: Path) -> None:
+    document = html.document_fromstring(render(bench)).text_content()
+    for part in ("redargue bench run --dataset fever", "--method one-reader", "embedded:abc", "a" * 64, "corpus r1"):
+        assert part in document
+    assert "Claims that ended in an error count as wrong: B 1" in document
+
+
+def test_a_run_shows_both_sides_then_the_verdict_then_what_is_missing(tmp_path: Path) -> None:
+    tree = html.document_fromstring(render(run_of(tmp_path / "r", ["one statement"])))
+    order = [str(each) for each in tree.xpath("//h1/text() | //h2/text() | //h3/text() | //p[@class='label']/text()")]
+    wanted = ["one statement", "Best case for", "Best case against", S, "What could not be found", "Evidence"]
+    assert [each for each in order if each in wanted] == wanted
+    assert len(tree.xpath("//div[@class='sides']/section")) == 2
+    assert f"redargue replay {tmp_path / 'r'}" in tree.text_content()
+
+
+def test_not_enough_evidence_does_not_mean_partly_true(tmp_path: Path) -> None:
+    claim = Claim(text="A claim.")
+    folder = written(tmp_path / "r", [claim], debated(0, claim, N, "word"))
+    for format_ in ("html", "md"):
+        assert "does not mean that it is partly true" in render(folder, format_)
+
+
+def test_a_claim_that_ended_in_an_error_has_no_verdict_and_no_rating(tmp_path: Path) -> None:
+    claim = Claim(text="A claim.")
+    error = ErrorInfo(type="BadReply", what="unreadable", exit_code=3)
+    events = debated(0, claim, None, "word", error=error, decided_by=None)
+    folder = written(tmp_path / "r", [claim], events)
+    assert "No verdict: unreadable" in render(folder)
+    (review,) = json.loads(render(folder, "claimreview"))
+    assert "reviewRating" not in review
+
+
+def test_a_claim_review_holds_what_is_known_and_invents_no_address(tmp_path: Path) -> None:
+    first, second, _ = json.loads(render(run_of(tmp_path / "r", WORDS[:3]), "claimreview"))
+    assert first["@type"] == "ClaimReview"
+    assert first["claimReviewed"] == first["itemReviewed"]["text"] == "statement 0"
+    assert first["reviewRating"] == {"@type": "Rating", "alternateName": S}
+    assert second["reviewRating"]["alternateName"] == R
+    assert first["author"] == {"@type": "Organization", "name": "redargue"}
+    assert first["url"] == ""
+    assert "url" not in first["citation"][0]
+
+
+def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) -> None:
+    claims = [Claim(text="one"), Claim(text="two")]
+    folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
+    assert "1 claims have not ended" in render(folder)
+    assert json.loads(render(folder, "json"))["unfinished"] == 1
+
+
+def test_a_folder_that_is_neither_or_not_finished_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="neither a bench nor a run"):
+        render(tmp_path)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "bench.json").write_text("{}")
+    with pytest.raises(UsageError, match="holds no results"):
+        render(tmp_path / "b")
+    claim = Claim(text="one")
+    with pytest.raises(RecordError, match="no verdict yet"):
+        render(written(tmp_path / "r", [claim], debated(0, claim, S, "word")[:3]))
+    with pytest.raises(UsageError, match="no format 'htm'"):
+        render(tmp_path, "htm")
+
+
+def filled(bench: Path, path: Path, *marks: tuple[str, str], as_csv: bool = False) -> Path:
+    """A queue of the second contender with the first rows filled in."""
+    made = render(bench, "adjudication", method="one-reader", csv=as_csv)
+    rows = (
+        list(csv.DictReader(io.StringIO(made, newline="")))
+        if as_csv
+        else [json.loads(line) for line in made.splitlines()]
+    )
+    for row, (verdict, why) in zip(rows, marks, strict=False):
+        row |= {"verdict": verdict, "why": why}
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if as_csv:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+        else:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+def test_a_queue_has_one_open_row_a_disagreement_with_its_evidence(bench: Path, comparison: Comparison) -> None:
+    rows = [json.loads(line) for line in render(bench, "adjudication", method="one-reader").splitlines()]
+    wrong = [
+        ask for ask, each in zip(comparison.claims, comparison.rows[1].said, strict=True) if each.label != ask.gold
+    ]
+    assert [row["item"] for row in rows] == [ask.item for ask in wrong]
+    assert {row["verdict"] + row["why"] for row in rows} == {""}
+    assert rows[0]["evidence"][0]["text"] == rows[0]["claim"]
+    assert len(render(bench, "adjudication").splitlines()) < len(rows)  # the first contender by default
+
+
+@pytest.mark.parametrize("as_csv", [False, True])
+def test_a_filled_queue_is_counted_and_replaces_gold(bench: Path, tmp_path: Path, *, as_csv: bool) -> None:
+    marks = (("True", "wrong label"), ("false", "Temporal"), ("uncertain", "claim_quality"), ("true", ""))
+    path = filled(bench, tmp_path / ("q.csv" if as_csv else "q.jsonl"), *marks, as_csv=as_csv)
+    shown = tables(render(bench, "html", adjudicated=path))
+    counts = shown["Disagreements of one-reader with gold, adjudicated"]
+    assert counts[1] == ["wrong label", "1", "0", "0", "1"]
+    assert counts[-1] == ["All", "2", "1", "1", "4"]
+    after = shown["Accuracy with the adjudicated label in gold’s place"]
+    before, then = (float(after[2][at]) for at in (2, 3))
+    assert then == pytest.approx(before + 2 / 12, abs=1e-3)  # it said SUPPORTS, and two of its claims are true
+    assert "adjudicated" in render(bench, "md", adjudicated=path)
+    assert json.loads(render(bench, "json", adjudicated=path))["adjudicated"]["rows"][0]["verdict"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "maybe"}, r"verdict is 'maybe' .*row 2"),
+        ({"verdict": "true", "why": "tired"}, r"why is 'tired' .*row 2"),
+        ({"why": "temporal"}, r"the verdict is empty .*row 2"),
+        ({"item": 99}, r"'99' is not a claim's place .*row 2"),
+        ({"item": "x"}, r"'x' is not a claim's place .*row 2"),
+        ({"claim": "another"}, r"reads otherwise .*row 2"),
+        ({"method": "nobody"}, r"no contender 'nobody' .*row 2"),
+        ({"method": "tool-mad"}, "rows of several contenders"),
+    ],
+)
+def test_a_bad_value_in_a_filled_queue_is_refused_with_its_row(
+    bench: Path, tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    path = filled(bench, tmp_path / "q.jsonl")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[1] = json.dumps(json.loads(lines[1]) | change)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
+        render(bench, "html", adjudicated=path)
+
+
+def test_files_that_are_no_filled_queue_are_refused(bench: Path, tmp_path: Path) -> None:
+    twice = filled(bench, tmp_path / "q.jsonl")
+    twice.write_text(twice.read_text() * 2)
+    with pytest.raises(UsageError, match="stands there twice"):
+        render(bench, adjudicated=twice)
+    for name, content in (("a.jsonl", "{"), ("b.jsonl", "[]"), ("c.csv", "item,claim\n0,x\n")):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(UsageError, match=r"no JSON|no column"):
+            render(bench, adjudicated=tmp_path / name)
+    with pytest.raises(UsageError, match="cannot be read"):
+        render(bench, adjudicated=tmp_path / "missing.jsonl")
+
+
+def test_options_that_do_not_fit_are_refused(bench: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no contender 'x'"):
+        render(bench, "claimreview", method="x")
+    with pytest.raises(UsageError, match="shows all contenders"):
+        render(bench, "html", method="tool-mad")
+    run = run_of(tmp_path / "r", WORDS[:1])
+    with pytest.raises(UsageError, match="is a run, not a bench"):
+        render(run, "adjudication")
+
+
+def test_negative_numbers_and_plain_words_stay_readable_in_csv() -> None:
+    assert neutral("plain words") == "plain words"
+    assert neutral("=1+1") == "'=1+1"
+
+
+def test_a_page_of_a_large_bench_stays_below_five_megabytes(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, comparison: Comparison
+) -> None:
+    found = gather(bench)
+    assert isinstance(found, BenchRun)
+    long = "x" * 400_000
+    monkeypatch.setattr(page, "_claim", lambda *_: page.el("p", long))
+    assert len(page.bench_page(found).encode()) < 5_000_000
