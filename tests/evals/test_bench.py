@@ -36,6 +36,10 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def lengthen(file: Path) -> None:
+    file.write_text(file.read_text() + json.dumps({**ROWS[0], "claim": "Another claim.", "evidence": TEXT}) + "\n")
+
+
 def bench(folder: Path, file: Path, *specs: str) -> Bench:
     loaded = load("table", file, mapping=MAPPING)
     contenders = [Contender.parse(spec) for spec in specs]
@@ -85,7 +89,7 @@ async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Pa
     for contender in more.contenders:
         await more.run(contender, seen=lambda item, outcome: seen.append(item))
     assert canonical(read_events(first.folder / first.contenders[0].slug)) == before
-    file.write_text(file.read_text() + json.dumps({**ROWS[0], "claim": "Another claim.", "evidence": TEXT}) + "\n")
+    lengthen(file)
     with pytest.raises(UsageError, match="another sample"):
         bench(tmp_path / "b", file, FROZEN)
     with pytest.raises(UsageError, match="twice"):

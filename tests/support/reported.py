@@ -70,7 +70,7 @@ def debated(item: int, claim: Claim, label: str | None, word: str, **verdict: ob
         "rounds": 1, "round_labels": ((label, S),), "reason": word, "quotes": (good, lost), "gaps": (word,),
         "usage": Usage(calls=4), "method": "tool-mad", "profile": "hardened", "backend": "embedded",
     }  # fmt: skip
-    events = (
+    events: tuple[Event, ...] = (
         ClaimStarted(item=item, claim=claim, method="tool-mad", settings={}, backend="embedded", seed=0),
         QueryWritten(item=item, agent=word, round=1, query=word),
         EvidenceFound(item=item, agent=word, round=1, tool="corpus", query=word, passages=(passage,), key="k"),

@@ -52,6 +52,7 @@ Official = Callable[[Rows], tuple[Figure, ...]]
 official: Registry[Official] = Registry("metric")
 
 ONLY_DOCUMENTS = "the quotations name documents, not the parts that gold evidence names; give locate=…"
+OTHER_NAMES = "no quotation comes from a document that gold evidence names: the corpus names them otherwise"
 ONLY_PAGES = "gold evidence names documents, not their parts"
 
 
@@ -93,7 +94,7 @@ def _scored(figures: Sequence[Figure], items: Sequence[bool], rows: Rows) -> tup
     return (with_bounds(figures[0], interval(items, draws=rows.draws, seed=rows.seed)), *figures[1:])
 
 
-def _named(figures: Sequence[Figure], whole: str) -> tuple[Figure, ...]:
+def _named(figures: Sequence[Figure], whole: str, rows: Rows) -> tuple[Figure, ...]:
     """The figures as they are; of whole documents, renamed, behind the official ones without a value."""
     if not whole:
         return tuple(figures)
@@ -101,6 +102,10 @@ def _named(figures: Sequence[Figure], whole: str) -> tuple[Figure, ...]:
     rest = [figure for figure in figures if figure.name != "label-accuracy"]
     blank = [undefined(figure.name, whole, n=figure.n) for figure in rest]
     renamed = [figure.model_copy(update={"name": f"{figure.name}-by-document"}) for figure in rest]
+    gold = {each.document for example in rows.examples for group in example.evidence for each in group}
+    quoted = {name for predicted in rows.predicted for name, _ in predicted}
+    if gold and quoted and not gold & quoted:  # the corpus has other names for its documents: 0 would be no result
+        renamed = [undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in renamed]
     return (*blank, *of_labels, *renamed)
 
 
@@ -122,14 +127,14 @@ def _macro_f1(rows: Rows) -> tuple[Figure, ...]:
 def _fever(rows: Rows) -> tuple[Figure, ...]:
     groups, predicted, whole = _evidence(rows)
     scores = fever(rows.gold, rows.said, groups, predicted, not_enough=_not_enough(rows))
-    return _named(_scored(scores.figures, scores.items, rows), whole)
+    return _named(_scored(scores.figures, scores.items, rows), whole, rows)
 
 
 @official.register("feverous")
 def _feverous(rows: Rows) -> tuple[Figure, ...]:
     groups, predicted, whole = _evidence(rows)
     scores = feverous(rows.gold, rows.said, groups, predicted)
-    return _named(_scored(scores.figures, scores.items, rows), whole)
+    return _named(_scored(scores.figures, scores.items, rows), whole, rows)
 
 
 @official.register("hover")
@@ -137,7 +142,7 @@ def _hover(rows: Rows) -> tuple[Figure, ...]:
     groups, predicted, whole = _evidence(rows)
     facts = [[fact for group in claim for fact in group] for claim in groups]
     scores = hover(rows.gold, rows.said, facts, predicted)
-    return _named(_scored(scores.figures, scores.items, rows), whole)
+    return _named(_scored(scores.figures, scores.items, rows), whole, rows)
 
 
 @official.register("averitec")

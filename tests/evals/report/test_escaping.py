@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lxml import etree, html
+from lxml import etree, html  # type: ignore[import-untyped]
 from markdown_it import MarkdownIt
 
 from redargue.claims import Claim, Label, LabelSet, Meaning

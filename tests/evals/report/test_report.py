@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lxml import html
+from lxml import html  # type: ignore[import-untyped]
 
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
@@ -16,6 +16,7 @@ from redargue.evals.comparison import Comparison, read
 from redargue.evals.report import facts, gathered, page
 from redargue.evals.report.adjudication import neutral
 from redargue.evals.report.gathered import BenchRun, gather
+from redargue.evals.report.markup import el
 from redargue.evals.report.render import render
 from redargue.verdicts import ErrorInfo
 from support.reported import N, R, S, bench_of, debated, run_of, written
@@ -183,7 +184,7 @@ def test_a_claim_review_holds_what_is_known_and_invents_no_address(tmp_path: Pat
 def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) -> None:
     claims = [Claim(text="one"), Claim(text="two")]
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
-    assert "1 claims have not ended" in render(folder)
+    assert "1 of 2 claims have not ended" in render(folder)
     assert json.loads(render(folder, "json"))["unfinished"] == 1
 
 
@@ -305,5 +306,5 @@ def test_a_page_of_a_large_bench_stays_below_five_megabytes(
     found = gather(bench)
     assert isinstance(found, BenchRun)
     long = "x" * 400_000
-    monkeypatch.setattr(page, "_claim", lambda *_: page.el("p", long))
+    monkeypatch.setattr(page, "_claim", lambda *_: el("p", long))
     assert len(page.bench_page(found).encode()) < 5_000_000

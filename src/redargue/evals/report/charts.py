@@ -10,7 +10,7 @@ from redargue.evals.report.facts import letter
 from redargue.evals.report.markup import Html, Node, el
 
 WIDTH, HEIGHT = 360, 260
-LEFT, RIGHT, TOP, BOTTOM = 46, 16, 14, 42
+LEFT, RIGHT, TOP, BOTTOM = 46, 24, 18, 42
 MARK = 9  # radius of a marker
 
 

@@ -86,9 +86,9 @@ def _of(figures: Iterable[Figure], name: str) -> Figure | None:
 
 def sample_words(sample: Mapping[str, Any]) -> str:
     """The sample in a sentence."""
-    how = {"first": "the first", "random": "drawn at random", "balanced": "as many of each label"}
+    how = {"first": "in the file’s order", "random": "drawn at random", "balanced": "as many of each label"}
     taken = "as many of each group" if sample.get("per_group") else how.get(str(sample["how"]), str(sample["how"]))
-    half = "" if sample["half"] == "all" else f" of the {sample['half']} half (by the claim's hash)"
+    half = "" if sample["half"] == "all" else f", of the {sample['half']} half by the claim’s hash"
     options = "".join(f", {name}={value}" for name, value in sample.get("options") or ())
     return (
         f"{sample['taken']:,} of {sample['rows']:,} claims of {sample['dataset']} ({sample['file']}{options}, sha256 "
@@ -111,7 +111,7 @@ def outcomes(comparison: Comparison) -> Table:
     for at, row in enumerate(rows):
         figures = (figure(_of(row.scores.figures, name)) for name in (*shown, *extra))
         lines.append((letter(at), row.spec, *figures, str(row.errors)))
-    names = ("Accuracy", "Macro-F1", "Answered", *(name.replace("-", " ") for name in extra), "Errors")
+    names = ("Accuracy", "Macro-F1", "Answered", *(name.replace("-", " ").capitalize() for name in extra), "Errors")
     return Table(
         "How often each contender is right",
         (KEY, "Contender", *names),

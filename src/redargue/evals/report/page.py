@@ -16,7 +16,7 @@ from redargue.evals.report.trace import Passages, debate, in_short
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 TRACES_BYTES = 4_000_000  # of all debates in one file; what would pass it is left out, and named
 
-_NUMBER = re.compile(r"^[-+−$]?[\d.,]+( \([-+\d. to]+\))?%?$|^–$")
+_NUMBER = re.compile(r"^[-+−$]?[\d.,]+(e-\d+)?( \([-+\d. to]+\))?%?$|^–$")
 KEYS = frozenset({KEY, *facts.SIDES})
 _LONG = frozenset({"Claim", "Quotation", facts.SEEN, "Tools and data revisions", "Model and weights"})
 
@@ -259,7 +259,7 @@ def run_page(run: SingleRun) -> str:
             break
         made[item] = one
     counted = labels_counted(list(run.verdicts.values()))
-    unfinished = f" {run.unfinished} claims have not ended." if run.unfinished else ""
+    unfinished = f" {run.unfinished} of {len(run.about['claims'])} claims have not ended." if run.unfinished else ""
     kept = f"{len(made)} of {len(run.verdicts)} claims are shown in full; the rest is in the run folder."
     kept = kept if len(made) < len(run.verdicts) else "All claims are shown in full."
     return document(
@@ -285,9 +285,8 @@ def run_table(run: SingleRun, kept: set[int]) -> Table:
         said = _said(run, item)
         sides = (str(sum(q.found and q.side == side for q in verdict.quotes)) for side in ("for", "against"))
         cell: Cell = Link(said, f"c-{item}") if item in kept else said
-        lines.append(
-            (facts.shortened(verdict.claim.text), cell, *sides, str(len(verdict.gaps)), str(verdict.usage.calls))
-        )
+        counts = (*sides, str(len(verdict.gaps)), str(verdict.usage.calls))
+        lines.append((facts.shortened(verdict.claim.text), cell, *counts))
     head = ("Claim", "Verdict", "Quotes for", "Quotes against", "Gaps", "Calls")
     note = "“Not enough” does not mean that a claim is partly true."
     return Table("What was found for each claim", head, tuple(lines), note)
