@@ -13,7 +13,7 @@ from redargue.backends.chat import ChatBackend
 from redargue.claims import Claim, Frozen
 from redargue.errors import UsageError
 from redargue.protocols.base import Plan
-from redargue.tasks.base import Task
+from redargue.tasks.base import every_task
 from redargue.verifier import Verifier
 
 # Tokens of a prompt at 4 bytes a token: 10th, 50th and 90th percentile over the 50 example claims, with three passages
@@ -129,7 +129,7 @@ def _sum(
         samples = plan.samples.get(task, 1)
         models = _models(verifier, chat, task, plan) if chat else []
         refused = chat is not None and any("n" in chat.endpoint(each).abilities.refused for each in models)
-        charge = next((kind.charge for kind in _kinds(Task) if kind.name() == task), "call")
+        charge = next((kind.charge for kind in every_task() if kind.name() == task), "call")
         asked = count * (samples if refused else 1)
         tokens = asked * (PROMPTS.get(task, OTHER)[place] + max(0, round(extra)))
         replied = count * samples * REPLIES.get(task, OTHER_REPLY)[place]
@@ -175,10 +175,3 @@ def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
     except UsageError as error:
         return f"{error.what}; {error.hint}"
     return ""
-
-
-def _kinds(kind: type[Task]) -> list[type[Task]]:  # type: ignore[type-arg]
-    found = []
-    for each in kind.__subclasses__():
-        found += [each, *_kinds(each)]
-    return found

@@ -60,7 +60,10 @@ async def test_a_failed_search_is_not_kept_and_a_torn_line_is_left_out(tmp_path:
         await SharedTool(ShelfTool("w", failing=True), path).search("a", 1, search=Search())
     await SharedTool(ShelfTool("w"), path).search("a", 1, search=Search())
     path.write_text(path.read_text() + '{"tool": "w", "rev')
-    assert await SharedTool(ShelfTool("w"), path).search("a", 1, search=Search())
+    again = SharedTool(ShelfTool("w"), path)
+    assert await again.search("a", 1, search=Search())
+    await again.search("b", 1, search=Search())  # stands on a line of its own
+    assert [json.loads(line)["query"] for line in path.read_text().splitlines()] == ["a", "b"]
     path.write_text(json.dumps({"not": "a search"}) + "\n" + path.read_text())
     with pytest.raises(UsageError, match="line 1"):
         SharedTool(ShelfTool("w"), path)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
-from redargue.tasks.base import AnyTask, Task
+from redargue.tasks.base import AnyTask, every_task
 
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -33,7 +33,7 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts, self._where = dict(sorted(texts.items())), where
-        known = {task.name(): task.slot_names for task in _tasks(Task) if task.slot_names}
+        known = {task.name(): task.slot_names for task in every_task() if task.slot_names}
         for name, text in self.texts.items():
             task, _, part = name.partition(".")
             file = f"{where}/{name}.txt"
@@ -83,10 +83,3 @@ class Prompts:
             for each in (f"{name}.system", name)
         )
         return system, user
-
-
-def _tasks(kind: type[AnyTask]) -> Iterator[type[AnyTask]]:
-    for each in kind.__subclasses__():
-        if "[" not in each.__name__:  # Task[Answer] itself is no task
-            yield each
-        yield from _tasks(each)

@@ -125,7 +125,7 @@ def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -
     Raises:
         RecordError: none has finished.
     """
-    rows, right = [], {}
+    rows = []
     for contender in bench.contenders:
         try:
             outcomes = bench.outcomes(contender)
@@ -134,7 +134,6 @@ def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -
                 raise
             continue
         scores = scored(bench.examples, outcomes, bench.sample["dataset"], peak_bytes=peak_bytes, draws=draws)
-        right[contender.spec] = scores.right
         rows.append(_row(contender, scores, outcomes))
     if not rows:
         raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")

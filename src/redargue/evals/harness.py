@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_origin
 
@@ -158,7 +158,7 @@ class Bench:
             **self.options,
         ) as verifier:
             self._share(verifier)
-            async for item, verdict in _streamed(verifier, claims, at_once, listen):
+            async for item, verdict in verifier.stream(claims, at_once=at_once, listeners=[listen]):
                 if seen:
                     seen(item, Outcome(verdict, seconds.get(item, 0.0)))
         return self.outcomes(contender)
@@ -238,13 +238,6 @@ class Bench:
         for name, tool in verifier.tools.items():
             if not isinstance(tool, PerClaim) and getattr(tool, "online", False):
                 verifier.tools[name] = SharedTool(tool, self.folder / f"searches-{name}.jsonl")
-
-
-async def _streamed(
-    verifier: Verifier, claims: Sequence[Any], at_once: int, listen: Callable[[Any], None]
-) -> AsyncIterator[tuple[int, Verdict]]:
-    async for item, verdict in verifier.stream(claims, at_once=at_once, listeners=[listen]):
-        yield item, verdict
 
 
 def reopened(folder: Path, path: Path) -> Bench:

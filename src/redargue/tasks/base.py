@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -137,3 +138,11 @@ def lines(*parts: str | None) -> str:
 
 
 AnyTask = Task[Any]
+
+
+def every_task(kind: type[AnyTask] = Task) -> Iterator[type[AnyTask]]:
+    """All classes of tasks that are loaded, the bases before what is made of them."""
+    for each in kind.__subclasses__():
+        if "[" not in each.__name__:  # Task[Answer] itself is no task
+            yield each
+        yield from every_task(each)

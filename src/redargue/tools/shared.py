@@ -7,6 +7,7 @@ so a bench that goes on tomorrow goes on in the same world.
 from __future__ import annotations
 
 import json
+import os
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -45,16 +46,20 @@ class SharedTool:
         self._inner, self._path = inner, path
         self.name, self.about = inner.name, inner.about
         self._known: dict[tuple[Any, ...], tuple[Passage, ...]] = {}
-        if path.exists():
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                try:
-                    row = _Answered.model_validate_json(line)
-                except ValidationError as error:
-                    if number == len(path.read_text(encoding="utf-8").splitlines()):
-                        break  # the line that was being written when a process died
-                    raise UsageError(f"line {number} of {str(path)!r} is no search") from error
-                if (row.tool, row.revision) == (inner.name, inner.revision):
-                    self._known[row.query, row.k, row.as_of] = row.passages
+        if not path.exists():
+            return
+        whole, torn, rest = path.read_bytes().rpartition(b"\n")
+        if rest:  # the line that was being written when a process died: the next one must not go on with it
+            os.truncate(path, len(whole) + len(torn))
+        for number, line in enumerate(whole.split(b"\n") if torn else (), 1):
+            try:
+                row = _Answered.model_validate_json(line)
+            except ValidationError as error:
+                raise UsageError(
+                    f"line {number} of {str(path)!r} is no search", hint="restore the file, or remove it"
+                ) from error
+            if (row.tool, row.revision) == (inner.name, inner.revision):
+                self._known[row.query, row.k, row.as_of] = row.passages
 
     @property
     def revision(self) -> str:
