@@ -134,6 +134,36 @@ async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_
     )
 
 
+def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
+    tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "b"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
+    command += ["--method", FROZEN, "--method", "one-reader:tools=debated", "--seeds", "3", "--seed", "5", "-q"]
+    assert run([*command, "--budget", "900calls"]) == 0
+    told = capfd.readouterr().out
+    assert f"{FROZEN} with 3 seeds: accuracy" in told
+    result = read(folder)
+    assert [row.spec for row in result.rows[:3]] == [f"{FROZEN}#{seed}" for seed in (5, 6, 7)]
+    assert [each.seeds for each in result.repeats] == [(5, 6, 7)] * 2
+    assert result.repeats[0].stability.flipped.value == 0.0  # the embedded backend draws nothing
+    assert [(pair.first, pair.second) for pair in result.pairs] == [(f"{FROZEN}#5", "one-reader:tools=debated#5")]
+    assert json.loads((folder / result.rows[1].slug / "run.json").read_text())["seed"] == 6
+    assert run(["report", str(folder), "-f", "md"]) == 0
+    report = capfd.readouterr().out
+    assert "The same contender with several seeds" in report
+    assert f"--map {MAPPING} --budget 900calls" in report
+
+
+def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:
+    folder = tmp_path / "b"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
+    run([*command, "--method", "one-reader:tools=frozen", "--base-url", "http://me:hunter2hunter2@127.0.0.1:9/v1"])
+    kept = (folder / "bench.json").read_text()
+    assert "127.0.0.1:9" in kept
+    assert "hunter2" not in kept
+
+
 def test_the_command_runs_compares_lists_and_scores_again(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,7 +129,7 @@ def test_sentence_metrics_are_undefined_for_documents_and_stand_beside_document_
     given = [verdict(rows[0], S, quote("q"), quote("p"), quote("x", found=False)), verdict(rows[1], N)]
     for metric in ("fever", "feverous", "hover"):
         scores = score(rows, given, metric=metric)
-        assert "locate" in scores.figure(f"{metric}-score").undefined
+        assert "--pages" in scores.figure(f"{metric}-score").undefined
         assert value(scores, f"{metric}-score-by-document") in (0.5, 1.0)
     assert value(score(rows, given, metric="fever"), "fever-score-by-document") == 1.0
 
@@ -139,8 +139,8 @@ def test_a_locator_makes_sentence_metrics_official() -> None:
     rows = [example(1, S, evidence=gold), example(2, S, evidence=gold)]
     given = [verdict(rows[0], S, quote("p", "2")), verdict(rows[1], S, quote("p", "1"), quote("p", "2", found=False))]
 
-    def locate(each: Quote) -> GoldEvidence | None:
-        return GoldEvidence(document="p", element=each.text)
+    def locate(each: Quote) -> tuple[GoldEvidence, ...]:
+        return (GoldEvidence(document="p", element=each.text),)
 
     scores = score(rows, given, metric="fever", locate=locate)
     assert value(scores, "fever-score") == 0.5
@@ -155,10 +155,10 @@ def test_scifact_takes_the_verdicts_label_for_each_quoted_abstract() -> None:
     given = [verdict(rows[0], S, quote("7")), verdict(rows[1], S, quote("9")), verdict(rows[2], N, quote("7"))]
     scores = score(rows, given, metric="scifact")
     assert value(scores, "abstract-label-only-f1") == pytest.approx(2 * 1 / (2 + 3))
-    assert "locate" in scores.figure("sentence-label-f1").undefined
+    assert "--pages" in scores.figure("sentence-label-f1").undefined
 
-    def locate(each: Quote) -> GoldEvidence:
-        return GoldEvidence(document=each.source.document if each.source else "", element="0")
+    def locate(each: Quote) -> tuple[GoldEvidence, ...]:
+        return (GoldEvidence(document=each.source.document if each.source else "", element="0"),)
 
     whole = score(rows, given, metric="scifact", locate=locate)
     assert value(whole, "abstract-rationalized-f1") == pytest.approx(2 / 5)
@@ -215,7 +215,7 @@ def test_a_class_that_no_example_has_is_not_averaged_but_predicting_it_is_wrong(
 def test_gold_evidence_that_names_pages_alone_is_compared_as_pages() -> None:
     rows = [example(1, S, evidence=((GoldEvidence(document="p"),),))]
     given = [verdict(rows[0], S, quote("p"))]
-    scores = score(rows, given, metric="feverous", locate=lambda _: GoldEvidence(document="p", element="sentence_1"))
+    scores = score(rows, given, metric="feverous", locate=lambda _: (GoldEvidence(document="p", element="1"),))
     assert scores.figure("feverous-score").undefined == "gold evidence names documents, not their parts"
     assert value(scores, "feverous-score-by-document") == 1.0
 

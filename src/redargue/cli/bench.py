@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from redargue.keys import Secrets
 
 app = typer.Typer(no_args_is_help=True, help="Methods on data sets: runs, tables, paired tests.")
 
@@ -24,7 +26,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; the same command again goes on.")],
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…]", help="A row of the table; repeat it."),
+        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…][#SEED]", help="A row; repeat it."),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the data set: with_evidence=true.")
@@ -34,6 +36,10 @@ def run(
     take: Annotated[str, typer.Option(help="first, random, balanced or group (so many of each).")] = "first",
     half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash.")] = "all",
     seed: Annotated[int, typer.Option(help="Of the sample and the runs.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method, with this many seeds from --seed on.")] = 1,
+    pages: Annotated[
+        Path | None, typer.Option(exists=True, help="The data set's corpus, for metrics that count sentences.")
+    ] = None,
     store: Annotated[str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus that tools search.")] = None,
     model: Annotated[
         list[str] | None, typer.Option(envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model.")
@@ -59,6 +65,8 @@ def run(
     from redargue.ledger.prices import Prices
 
     contenders = [Contender.parse(each) for each in method or ["tool-mad"]]
+    if seeds > 1:
+        contenders = [each.seeded(seed + more) for each in contenders for more in range(seeds)]
     loaded = load(
         dataset, path, mapping=mapping, limit=limit, take=take, half=half, seed=seed, **read_settings(option or [])
     )
@@ -66,7 +74,23 @@ def run(
     chat = {"embedding_model": embedding_model} if whole else {}
     options: dict[str, Any] = {"store": store, "seed": seed, "offline": offline, "base_url": base_url}
     options |= {"model": whole, "models": models, "chat": chat, "prices": Prices.read()}
-    bench = Bench(out, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=options)
+    said: dict[str, object] = {
+        "--map": mapping,
+        "--pages": pages,
+        "--store": store,
+        "--base-url": base_url,
+        "--budget": budget,
+    }
+    said |= {"--embedding-model": embedding_model, "--offline": offline}
+    bench = Bench(
+        out,
+        loaded.examples,
+        contenders,
+        sample=loaded.sample.model_dump(mode="json"),
+        options=options,
+        pages=pages,
+        arguments=_arguments([*said.items(), *(("--model", each) for each in model or [])]),
+    )
     try:
         for contender in contenders:
             bench.options["budget"] = Budget.parse(budget) if budget else None
@@ -135,6 +159,17 @@ def rescore(
     for figure in (*scores.figures, *scores.official):
         value = f"undefined ({figure.undefined})" if figure.value is None else f"{figure.value:.3f}"
         print(f"  {figure.name}: {value}")  # noqa: T201
+
+
+def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
+    """Options as they are typed, without the keys that an address may carry."""
+    secrets = Secrets.of()
+    given: list[str] = []
+    for name, value in options:
+        secrets.add_url(str(value))
+        if value:
+            given += [name] if value is True else [name, secrets.hide(str(value))]
+    return given
 
 
 def _peak() -> int:

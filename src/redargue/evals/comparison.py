@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.evals.datasets.base import Example, datasets
 from redargue.evals.harness import Bench, Contender, Outcome
+from redargue.evals.places import by_document, by_sentence
 from redargue.evals.scoring import Scores, score
 from redargue.evals.statistics.bootstrap import Difference, paired_difference
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import Flip, McNemar, flips, mcnemar
 from redargue.evals.statistics.power import Sight, sight
+from redargue.evals.statistics.seeds import Stability, stability
 
 RESULTS = "results.json"
 
@@ -90,6 +93,26 @@ class Pair(Frozen):
     flips: tuple[Flip, ...]
 
 
+class Repeats(Frozen):
+    """One contender under several seeds.
+
+    Attributes:
+        spec: without a seed.
+        seeds: of its rows; None for the bench's own.
+        accuracies: of each; None where undefined.
+        mean: of the accuracies.
+        deviation: their standard deviation (of a sample: over n - 1).
+        stability: how far the runs give the same labels.
+    """
+
+    spec: str
+    seeds: tuple[int | None, ...]
+    accuracies: tuple[float | None, ...]
+    mean: float | None
+    deviation: float | None
+    stability: Stability
+
+
 class Asked(Frozen):
     """A claim of the sample."""
 
@@ -107,7 +130,9 @@ class Comparison(Frozen):
         sample: how the claims were taken.
         claims: all of them.
         rows: one a contender, in their order.
-        pairs: every two of them.
+        pairs: every two of them; of a contender with several seeds, its first.
+        repeats: contenders with several seeds.
+        arguments: of the command line, besides sample and contenders.
         peak_bytes: the greatest memory of the process; None where it was not measured.
     """
 
@@ -116,6 +141,8 @@ class Comparison(Frozen):
     claims: tuple[Asked, ...]
     rows: tuple[Row, ...]
     pairs: tuple[Pair, ...] = Field(default=())
+    repeats: tuple[Repeats, ...] = ()
+    arguments: tuple[str, ...] = ()
     peak_bytes: int | None = None
 
 
@@ -133,7 +160,8 @@ def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -
             if len(bench.contenders) == 1:
                 raise
             continue
-        scores = scored(bench.examples, outcomes, bench.sample["dataset"], peak_bytes=peak_bytes, draws=draws)
+        dataset = bench.sample["dataset"]
+        scores = scored(bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=peak_bytes, draws=draws)
         rows.append(_row(contender, scores, outcomes))
     if not rows:
         raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")
@@ -144,7 +172,9 @@ def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -
             for item, each in enumerate(bench.examples)
         ),
         rows=tuple(rows),
-        pairs=_pairs(bench.examples, rows, draws),
+        pairs=_pairs(bench.examples, [each[0] for each in _by_seed(bench, rows)], draws),
+        repeats=tuple(_repeats(bench, each) for each in _by_seed(bench, rows) if len(each) > 1),
+        arguments=bench.arguments,
         peak_bytes=peak_bytes,
     )
 
@@ -154,14 +184,18 @@ def scored(
     outcomes: Sequence[Outcome],
     dataset: str,
     *,
+    pages: Path | None = None,
     peak_bytes: int | None = None,
     draws: int = 2000,
 ) -> Scores:
-    """One contender's scores, with the data set's official metric."""
+    """One contender's scores, with the data set's official metric; ``pages`` as :func:`by_sentence` takes them."""
+    verdicts = [each.verdict for each in outcomes]
+    quotes = (quote for verdict in verdicts for quote in verdict.quotes)
     return score(
         examples,
-        [each.verdict for each in outcomes],
+        verdicts,
         metric=datasets[dataset].metric,
+        locate=by_sentence(dataset, pages, quotes) if pages else by_document,
         seconds=[each.seconds for each in outcomes],
         peak_bytes=peak_bytes,
         draws=draws,
@@ -206,6 +240,29 @@ def _row(contender: Contender, scores: Scores, outcomes: Sequence[Outcome]) -> R
             )
         )
     return Row(spec=contender.spec, slug=contender.slug, scores=scores, errors=scores.failed, said=tuple(said))
+
+
+def _by_seed(bench: Bench, rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows, those together that differ in their seed alone."""
+    names = {each.spec: each.unseeded for each in bench.contenders}
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(names[row.spec], []).append(row)
+    return list(found.values())
+
+
+def _repeats(bench: Bench, rows: Sequence[Row]) -> Repeats:
+    contenders = {each.spec: each for each in bench.contenders}
+    accuracies = tuple(row.scores.figure("accuracy").value for row in rows)
+    known = [each for each in accuracies if each is not None]
+    return Repeats(
+        spec=contenders[rows[0].spec].unseeded,
+        seeds=tuple(contenders[row.spec].seed for row in rows),
+        accuracies=accuracies,
+        mean=statistics.fmean(known) if known else None,
+        deviation=statistics.stdev(known) if len(known) > 1 else None,
+        stability=stability([[each.label for each in row.said] for row in rows]),
+    )
 
 
 def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tuple[Pair, ...]:
@@ -260,6 +317,13 @@ def render(comparison: Comparison) -> str:
         )
         if pair.sight.warning:
             lines.append(f"  {pair.sight.warning}")
+    for each in comparison.repeats:
+        flipped, kappa = each.stability.flipped.value or 0.0, _value(each.stability.kappa)
+        spread = "" if each.deviation is None else f" ± {each.deviation:.3f}"
+        lines.append(
+            f"{each.spec} with {len(each.seeds)} seeds: accuracy {each.mean or 0:.3f}{spread},"
+            f" labels that flip {100 * flipped:.1f} %, Fleiss' kappa {kappa}"
+        )
     return "\n".join(lines)
 
 

@@ -30,41 +30,55 @@ from redargue.verifier import Verifier
 
 DEBATED = "debated"
 FROZEN, FROZEN_WORDS = "frozen", "frozen-words"
+_SEED = re.compile(r"#\d+$")
 
 
 class Contender(Frozen):
     """One row of a table.
 
     Attributes:
-        spec: as it was given: ``METHOD[@PROFILE][:SETTING=VALUE,…]``.
+        spec: as it was given: ``METHOD[@PROFILE][:SETTING=VALUE,…][#SEED]``.
         method: registered name.
         profile: of the method.
         settings: that differ from the profile's.
+        seed: of the run; None for the bench's.
     """
 
     spec: str
     method: str
     profile: str = "hardened"
     settings: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
+    seed: int | None = None
 
     @classmethod
     def parse(cls, spec: str) -> Contender:
-        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia``.
+        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7``.
 
         Raises:
-            UsageError: a setting without a value; an unknown method, profile or setting.
+            UsageError: a setting without a value; an unknown method, profile or setting; a seed that is no number.
         """
-        name, _, rest = spec.partition(":")
+        plain, sign, number = spec.rpartition("#") if _SEED.search(spec) else (spec, "", "")
+        name, _, rest = plain.partition(":")
         method, _, profile = name.partition("@")
         settings: dict[str, Any] = {}
         for pair in rest.split(",") if rest else ():
-            key, sign, value = pair.partition("=")
-            if not sign or not key.strip():
+            key, equals, value = pair.partition("=")
+            if not equals or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
             name = key.strip().replace("-", "_")
             settings[name] = value.strip().split("+") if name in _lists(method) else _value(value.strip())
         configure(method, profile or "hardened", settings)
-        return cls(spec=spec, method=method, profile=profile or "hardened", settings=settings)
+        seed = int(number) if sign else None
+        return cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed)
+
+    def seeded(self, seed: int) -> Contender:
+        """The same method with another seed."""
+        return self.model_copy(update={"spec": f"{self.unseeded}#{seed}", "seed": seed})
+
+    @property
+    def unseeded(self) -> str:
+        """What contenders that differ in their seed alone have in common."""
+        return self.spec if self.seed is None else self.spec.rpartition("#")[0]
 
     @property
     def slug(self) -> str:
@@ -94,6 +108,8 @@ class Bench:
         contenders: in the order in which they run; the tool ``debated`` gives what the first of them read.
         sample: how the examples were taken, as JSON; another sample is another bench.
         options: of the verifiers (``model``, ``store``, ``seed``, …).
+        pages: the corpus in the data set's own format, for metrics that count sentences; None: documents are counted.
+        arguments: of the command line that are neither sample nor contenders, written down to be repeated.
 
     Raises:
         UsageError: the folder holds another bench, or two contenders are the same.
@@ -107,7 +123,10 @@ class Bench:
         *,
         sample: Mapping[str, Any],
         options: Mapping[str, Any] | None = None,
+        pages: Path | None = None,
+        arguments: Sequence[str] = (),
     ) -> None:
+        self.pages, self.arguments = pages, tuple(arguments)
         self.folder, self.examples, self.contenders = folder, tuple(examples), tuple(contenders)
         self.sample = dict(sample)
         self.options = dict(options or {})
@@ -117,6 +136,7 @@ class Bench:
             "sample": self.sample,
             "contenders": [each.model_dump(mode="json") for each in contenders],
             "claims": hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest(),
+            "arguments": self.arguments,
         }
         path = folder / "bench.json"
         try:
@@ -155,7 +175,7 @@ class Bench:
             evidence=self.evidence(contender),
             folder=self.folder / contender.slug,
             claims=claims,
-            **self.options,
+            **self.options | ({} if contender.seed is None else {"seed": contender.seed}),
         ) as verifier:
             self._share(verifier)
             async for item, verdict in verifier.stream(claims, at_once=at_once, listeners=[listen]):
@@ -172,7 +192,9 @@ class Bench:
         if FROZEN_WORDS in contender.tools:
             found[FROZEN_WORDS] = FrozenEvidence(passages, name=FROZEN_WORDS)
         if DEBATED in contender.tools:
-            debate = self.contenders[0]
+            first = self.contenders[0].unseeded
+            seeds = {each.seed: each for each in self.contenders if each.unseeded == first}
+            debate = seeds.get(contender.seed, self.contenders[0])
             if debate.slug == contender.slug:
                 raise UsageError(f"{contender.spec!r} comes first, and nothing was debated yet", where="--method")
             found[DEBATED] = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)

@@ -51,7 +51,9 @@ class Rows:
 Official = Callable[[Rows], tuple[Figure, ...]]
 official: Registry[Official] = Registry("metric")
 
-ONLY_DOCUMENTS = "the quotations name documents, not the parts that gold evidence names; give locate=…"
+ONLY_DOCUMENTS = (
+    "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
+)
 OTHER_NAMES = "no quotation comes from a document that gold evidence names: the corpus names them otherwise"
 ONLY_PAGES = "gold evidence names documents, not their parts"
 

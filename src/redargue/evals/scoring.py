@@ -5,11 +5,11 @@ The only module here that knows verdicts; what it computes with takes plain sequ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from redargue.claims import Frozen, Meaning
 from redargue.errors import UsageError
-from redargue.evals.datasets.base import Example, GoldEvidence
+from redargue.evals.datasets.base import Example
 from redargue.evals.metrics.base import Figure, same_length
 from redargue.evals.metrics.calibration import Bin, Risk, aurc, brier, calibration_error, reliability, risk_coverage
 from redargue.evals.metrics.classification import (
@@ -27,12 +27,9 @@ from redargue.evals.metrics.classification import (
 from redargue.evals.metrics.cost import Cost, cost
 from redargue.evals.metrics.responses import factuality, responses_right
 from redargue.evals.official import Rows, mean_f1, official, with_bounds
+from redargue.evals.places import Locate, by_document
 from redargue.evals.statistics.bootstrap import DRAWS, interval
-from redargue.evidence import Quote
 from redargue.verdicts import Verdict
-
-Locate = Callable[[Quote], GoldEvidence | None]
-"""Where a found quotation stands, in the data set's names; None where it stands in no document of the data set."""
 
 
 class GroupScores(Frozen):
@@ -96,11 +93,6 @@ class Scores(Frozen):
             if figure.name == name:
                 return figure
         raise UsageError(f"no figure {name!r}", hint=f"figures: {', '.join(figure.name for figure in every)}")
-
-
-def by_document(quote: Quote) -> GoldEvidence | None:
-    """The document that a quotation's source names, and no part of it."""
-    return GoldEvidence(document=quote.source.document) if quote.source and quote.source.document else None
 
 
 def score(
@@ -181,8 +173,8 @@ def _rows(
 ) -> Rows:
     predicted = []
     for _, verdict in known:
-        places = (locate(quote) for quote in verdict.quotes if quote.found)
-        predicted.append(tuple(dict.fromkeys((place.document, place.element) for place in places if place)))
+        places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
+        predicted.append(tuple(dict.fromkeys((place.document, place.element) for place in places)))
     return Rows(
         examples=tuple(example for example, _ in known),
         verdicts=tuple(verdict for _, verdict in known),

@@ -63,6 +63,22 @@ def qrels(path: Path) -> dict[str, frozenset[str]]:
     return {claim: frozenset(passages) for claim, passages in found.items()}
 
 
+def wiki_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+    r"""The numbered lines of some of FEVER's Wikipedia pages (``wiki-pages``: a file or the folder of them).
+
+    Official rows: ``{"id": page, "text", "lines": "0\tsentence\tlinks…\n1\t…"}``; other rows are not kept.
+    """
+    files = sorted(path.glob("wiki-*.jsonl*")) if path.is_dir() else [path]
+    if not files:
+        raise UsageError("no wiki-*.jsonl", where=str(path), hint="FEVER's wiki-pages are named so")
+    found: dict[str, dict[str, str]] = {}
+    for row in (row for file in files for row in rows(file)):
+        if row.key("id") in wanted:
+            numbered = (line.split("\t") for line in row.text("lines").split("\n"))
+            found[row.key("id")] = {each[0]: each[1] for each in numbered if len(each) > 1 and each[0].isdigit()}
+    return found
+
+
 def pooled_corpus(path: Path) -> Path:
     """The pooled passages (``corpus.jsonl``, packed or not) beside a file of claims, as ``redargue corpus`` reads them.
 

@@ -72,6 +72,12 @@ def abstracts(path: Path) -> dict[str, tuple[str, ...]]:
     return {row.key("doc_id"): row.texts("abstract") for row in rows(path)}
 
 
+def abstract_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+    """The numbered sentences of some abstracts of ``corpus.jsonl``."""
+    every = abstracts(path)
+    return {name: {str(at): text for at, text in enumerate(every[name])} for name in wanted if name in every}
+
+
 def documents(path: Path) -> Iterator[Document]:
     """The abstracts of ``corpus.jsonl`` as a corpus store takes them, sentences joined by a space."""
     for row in rows(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -98,7 +97,7 @@ def sample_words(sample: Mapping[str, Any]) -> str:
 
 def results(comparison: Comparison) -> tuple[Table, ...]:
     """The tables of contenders that apply."""
-    more = (official(comparison), rules(comparison), groups(comparison))
+    more = (official(comparison), rules(comparison), groups(comparison), repeats(comparison))
     return (outcomes(comparison), costs(comparison), *(each for each in more if each))
 
 
@@ -261,6 +260,27 @@ def groups(comparison: Comparison) -> Table | None:
     return Table("Each group", (KEY, "Contender", "Group", "Accuracy", "Answered", "Claims"), lines) if lines else None
 
 
+def repeats(comparison: Comparison) -> Table | None:
+    """Contenders with several seeds."""
+    lines = tuple(
+        (
+            each.spec,
+            ", ".join("the bench’s" if seed is None else str(seed) for seed in each.seeds),
+            f"{number(each.mean)} ± {number(each.deviation)}",
+            figure(each.stability.flipped),
+            figure(each.stability.agreement),
+            figure(each.stability.kappa),
+        )
+        for each in comparison.repeats
+    )
+    head = ("Contender", "Seeds", "Accuracy", "Labels that flip", "Agreement", "Fleiss’ kappa")
+    note = (
+        "Accuracy: mean and standard deviation over the runs. Labels that flip: the share of claims that not all runs "
+        "label alike. Agreement: the share of pairs of runs that do. Paired tests compare each contender's first run."
+    )
+    return Table("The same contender with several seeds", head, lines, note) if lines else None
+
+
 def flips(comparison: Comparison, pair: Pair, kept: set[int]) -> Table:
     """The claims on which two contenders say different things; those in ``kept`` lead to their traces."""
     at = {row.spec: place for place, row in enumerate(comparison.rows)}
@@ -360,21 +380,3 @@ def rounds(comparison: Comparison) -> Table | None:
 
 def _value(given: Figure | None) -> float | None:
     return given.value if given else None
-
-
-def command(comparison: Comparison, out: str = "DIR") -> str:
-    """The command that makes the bench again."""
-    sample = comparison.sample
-    parts = ["redargue", "bench", "run", "--dataset", sample["dataset"], "--path", sample["file"]]
-    if sample.get("limit") is not None:
-        parts += ["--limit", str(sample["limit"])]
-    if sample["how"] != "first" or sample.get("per_group"):
-        parts += ["--take", "group" if sample.get("per_group") else sample["how"]]
-    if sample["half"] != "all":
-        parts += ["--half", sample["half"]]
-    parts += ["--seed", str(sample["seed"])]
-    for name, value in sample.get("options") or ():
-        parts += ["--option", f"{name}={value}"]
-    for row in comparison.rows:
-        parts += ["--method", row.spec]
-    return shlex.join([*map(str, parts), "--out", out])

@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from redargue.evals.report.facts import KEY, Cell, Table, command, letter
+from redargue.evals.comparison import Comparison
+from redargue.evals.report.facts import KEY, Cell, Table, letter
 from redargue.evals.report.gathered import BenchRun, SingleRun
 
 
@@ -17,6 +18,25 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     again = ["redargue", "bench", "compare", str(bench.folder)]
     replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
     return (command(bench.comparison), shlex.join(again), shlex.join(replay))
+
+
+def command(comparison: Comparison, out: str = "DIR") -> str:
+    """The command that makes the bench again."""
+    sample = comparison.sample
+    parts = ["redargue", "bench", "run", "--dataset", sample["dataset"], "--path", sample["file"]]
+    if sample.get("limit") is not None:
+        parts += ["--limit", str(sample["limit"])]
+    if sample["how"] != "first" or sample.get("per_group"):
+        parts += ["--take", "group" if sample.get("per_group") else sample["how"]]
+    if sample["half"] != "all":
+        parts += ["--half", sample["half"]]
+    parts += ["--seed", str(sample["seed"])]
+    parts += comparison.arguments
+    for name, value in sample.get("options") or ():
+        parts += ["--option", f"{name}={value}"]
+    for row in comparison.rows:
+        parts += ["--method", row.spec]
+    return shlex.join([*map(str, parts), "--out", out])
 
 
 def versions(bench: BenchRun) -> Table:
@@ -70,8 +90,8 @@ def not_comparable(bench: BenchRun) -> tuple[str, ...]:
     found = [
         f"These figures are of {sample['taken']:,} claims of one file. Figures that were published on other samples, "
         "with other evidence or other models, are not on the same scale.",
-        f"Intervals and tests are over claims. There is one run a contender (seed {sample['seed']}): what another "
-        "seed would change is not in them.",
+        "Intervals and tests are over claims, of one run a contender: what another seed would change is not in them"
+        + (" (the table of seeds shows it)." if comparison.repeats else f" (seed {sample['seed']})."),
     ]
     if any(about.get("backend") == "embedded" for about in abouts):
         found.append(
