@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> None:
 def _one(name: str, limit: int, half: str) -> None:
     chosen, data = SETS[name], pool.data()
     options: Any = {key: str(data / each) if key == "sentences" else each for key, each in chosen.options.items()}
-    loaded = load(chosen.dataset, data / chosen.path, half=half, limit=limit, **options)
+    loaded = load(chosen.dataset, data / chosen.path, half=half, limit=limit, options=options)
     store = _store(chosen.corpus) if chosen.corpus else None
     contenders = [Contender.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
     # The sample that is written down names the file of sentences, not where it lies.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.corpus.ranking import best_excerpt, fuse, match_words, nearest, uncovered
+from redargue.corpus.ranking import best_excerpt, fuse, match_words, nearest, spread, uncovered
 
 
 @given(
@@ -59,3 +59,13 @@ def test_what_is_shown_already_is_left_out() -> None:
     assert uncovered((10, 20), [(0, 15)]) == (15, 20)
     start, end = uncovered((10, 20), [(0, 15), (15, 30)])
     assert start == end
+
+
+def test_a_document_that_was_shown_has_to_be_better_to_be_shown_again() -> None:
+    documents = {1: 7, 2: 7, 3: 7, 4: 8, 5: 9}
+    ranked = [(1, 1.0), (2, 0.9), (3, 0.8), (4, 0.6), (5, 0.1)]
+    assert [chunk for chunk, _ in spread(ranked, documents, 0.5)] == [1, 4, 2, 3, 5]
+    assert spread(ranked, documents, 1.0) == ranked
+    alone = spread(ranked[:3], documents, 0.5)
+    assert [chunk for chunk, _ in alone] == [1, 2, 3]
+    assert [score for _, score in alone] == [1.0, 0.45, 0.2]

@@ -10,9 +10,12 @@ import pytest
 from redargue.cli.app import run
 from redargue.errors import RecordError, UsageError
 from redargue.evals.comparison import compare, read, render
+from redargue.evals.datasets.base import GoldEvidence
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.harness import Bench, Contender, reopened
 from redargue.events import canonical
+from redargue.evidence import Passage
+from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
 from redargue.protocols.tool_mad_settings import ToolMadSettings
 
@@ -41,7 +44,7 @@ def lengthen(file: Path) -> None:
 
 
 def bench(folder: Path, file: Path, *specs: str) -> Bench:
-    loaded = load("table", file, mapping=MAPPING)
+    loaded = load("table", file, options={"mapping": MAPPING})
     contenders = [Contender.parse(spec) for spec in specs]
     return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
 
@@ -67,7 +70,7 @@ async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_
 ) -> None:
     each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
     debate, reader = each.contenders
-    with pytest.raises(RecordError, match="has not finished"):
+    with pytest.raises(RecordError, match="never finished"):
         await each.run(reader)
     outcomes = await each.run(debate, at_once=2)
     assert [verdict.label for verdict, _ in outcomes][:2] == ["SUPPORTS", "REFUTES"]
@@ -152,7 +155,97 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert run(["report", str(folder), "-f", "md"]) == 0
     report = capfd.readouterr().out
     assert "The same contender with several seeds" in report
-    assert f"--map {MAPPING} --budget 900calls" in report
+    assert f"--map {MAPPING} --method" in report
+    assert "--budget 900calls" in report
+
+
+def test_a_contender_that_is_added_leaves_the_others_in_the_table(
+    tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "b"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder), "-q"]
+    assert run([*command, "--method", FROZEN]) == 0
+    assert run([*command, "--method", "one-reader:tools=frozen"]) == 0
+    assert [row.spec for row in read(folder).rows] == [FROZEN, "one-reader:tools=frozen"]
+    assert run([*command, "--method", "one-reader:tools=debated"]) == 0  # what the first contender read
+    before = (folder / "bench.json").read_text()
+    assert run([*command, "--method", "one-reader:tools=debated", "--limit", "2"]) == 2
+    assert run([*command, "--method", FROZEN, "--budget", "5"]) == 2
+    assert (folder / "bench.json").read_text() == before
+    assert all(row.scores.cost.peak_bytes for row in read(folder).rows)
+    (folder / "results.json").unlink()
+    capfd.readouterr()
+    assert run(["bench", "compare", str(folder)]) == 2
+    assert run(["bench", "compare", str(folder), "--path", str(file)]) == 0
+    assert len(read(folder).rows) == 3
+
+
+@pytest.mark.parametrize("damaged", ["{", "[]", "{}", '{"sample": [], "contenders": []}'])
+def test_a_damaged_description_is_an_error_that_says_so(
+    tmp_path: Path, file: Path, damaged: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "bench.json").write_text(damaged)
+    command = [
+        "bench",
+        "run",
+        "--dataset",
+        "table",
+        "--path",
+        str(file),
+        "--map",
+        MAPPING,
+        "--out",
+        str(tmp_path / "b"),
+    ]
+    rescoring = ["bench", "rescore", str(tmp_path / "b"), "--path", str(file), "--method", FROZEN]
+    for each in (command, rescoring, ["bench", "ls", str(tmp_path)]):
+        assert run(each) == 2
+        assert "is damaged" in capfd.readouterr().err
+    assert run(["bench", "ls", str(tmp_path / "nowhere")]) == 2
+
+
+async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_were(tmp_path: Path, file: Path) -> None:
+    loaded = load("table", file, options={"mapping": "claim=claim,label=label"})
+    bare = Bench(tmp_path / "c", loaded.examples, [Contender.parse(FROZEN)], sample=loaded.sample.model_dump())
+    with pytest.raises(UsageError, match="brings no evidence along"):
+        await bare.run(bare.contenders[0])
+    assert not (tmp_path / "c").exists()
+    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
+    each.options["budget"] = Budget.parse("25calls")
+    outcomes = await each.run(each.contenders[0])
+    assert any(verdict.error for verdict, _ in outcomes)
+    with pytest.raises(RecordError, match="ended in BudgetReached"):
+        await each.run(each.contenders[1])
+    each.options["budget"] = None
+    for contender in each.contenders:
+        assert not any(verdict.error for verdict, _ in await each.run(contender))
+
+
+async def test_what_was_never_run_is_not_called_rescored(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, FROZEN)
+    with pytest.raises(RecordError, match="never finished"):
+        await each.rescore(each.contenders[0], {})
+
+
+async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file: Path) -> None:
+    loaded = load("table", file, options={"mapping": MAPPING})
+    passages = (Passage(document="d1", text=TEXT), Passage(document="d2", text="A bakery opened in Velt."))
+    gold = (GoldEvidence(document="d1", element="0"),)
+    examples = [
+        each.model_copy(update={"passages": passages, "evidence": (gold,) * (at < 2)})
+        for at, each in enumerate(loaded.examples)
+    ]
+    contenders = [Contender.parse("one-reader:tools=frozen")]
+    sample = loaded.sample.model_dump(mode="json")
+    each = Bench(tmp_path / "b", examples, contenders, sample=sample)
+    await each.run(contenders[0])
+    figures = {figure.name: figure for figure in compare(each, draws=50).rows[0].retrieval}
+    assert (figures["hit@1"].value, figures["hit@1"].n) == (1.0, 2)
+    named = Bench(tmp_path / "b", examples, contenders, sample=sample, relevant={examples[3].id: frozenset(("d2",))})
+    figures = {figure.name: figure for figure in compare(named, draws=50).rows[0].retrieval}
+    assert (figures["hit@1"].value, figures["hit@3"].value, figures["mrr"].value) == (0.0, 1.0, 0.5)
+    assert "gold documents: hit@1 0.000" in render(compare(named, draws=50))
 
 
 def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:

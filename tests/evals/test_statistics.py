@@ -170,9 +170,12 @@ def test_a_difference_too_small_to_be_seen_gets_a_warning() -> None:
     found = sight(mcnemar(first, second))
     assert found.smallest is not None
     assert found.observed == pytest.approx(10 / 300)
-    assert found.warning.startswith("A difference of 3.3% cannot be told from chance with 300 claims")
+    assert found.warning.startswith("No difference was found, which says little: with 300 claims the smallest")
     assert sight(mcnemar([True] * 30 + [False] * 20, [False] * 50)).warning == ""
-    assert "Take more claims" in sight(mcnemar([True, False], [False, False])).warning
+    assert "however they fell" in sight(mcnemar([True, False], [False, False])).warning
+    test = mcnemar([True] * 7 + [True] * 73, [False] * 7 + [True] * 73)
+    assert test.p_value < 0.05
+    assert "Found, with luck" in sight(test).warning  # significant: nobody may say that it cannot be
     assert sight(mcnemar([], [])).undefined == "no items"
     with pytest.raises(UsageError, match="chances"):
         mcnemar_power(10, 0.8, 0.4)

@@ -40,6 +40,9 @@ def run(
     pages: Annotated[
         Path | None, typer.Option(exists=True, help="The data set's corpus, for metrics that count sentences.")
     ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(exists=True, help="Gold documents of each claim, as the data set lists them.")
+    ] = None,
     store: Annotated[str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus that tools search.")] = None,
     model: Annotated[
         list[str] | None, typer.Option(envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model.")
@@ -57,25 +60,27 @@ def run(
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
     import asyncio
 
+    from redargue.cli.check import NO_GATE, exit_code
     from redargue.cli.options import read_models, read_settings
     from redargue.evals import comparison
     from redargue.evals.datasets.catalogue import load
     from redargue.evals.harness import Bench, Contender
+    from redargue.evals.places import relevant
     from redargue.ledger.budget import Budget
     from redargue.ledger.prices import Prices
 
     contenders = [Contender.parse(each) for each in method or ["tool-mad"]]
     if seeds > 1:
         contenders = [each.seeded(seed + more) for each in contenders for more in range(seeds)]
-    loaded = load(
-        dataset, path, mapping=mapping, limit=limit, take=take, half=half, seed=seed, **read_settings(option or [])
-    )
+    own = read_settings(option or []) | ({"mapping": mapping} if mapping else {})
+    loaded = load(dataset, path, limit=limit, take=take, half=half, seed=seed, options=own)
+    limits = Budget.parse(budget) if budget else None
     whole, models = read_models(model or [])
     chat = {"embedding_model": embedding_model} if whole else {}
     options: dict[str, Any] = {"store": store, "seed": seed, "offline": offline, "base_url": base_url}
     options |= {"model": whole, "models": models, "chat": chat, "prices": Prices.read()}
     said: dict[str, object] = {
-        "--map": mapping,
+        "--qrels": qrels,
         "--pages": pages,
         "--store": store,
         "--base-url": base_url,
@@ -89,27 +94,39 @@ def run(
         sample=loaded.sample.model_dump(mode="json"),
         options=options,
         pages=pages,
+        relevant=relevant(dataset, qrels) if qrels else {},
         arguments=_arguments([*said.items(), *(("--model", each) for each in model or [])]),
     )
     try:
         for contender in contenders:
-            bench.options["budget"] = Budget.parse(budget) if budget else None
+            bench.options["budget"] = limits
             with _progress(contender.spec, len(bench.examples), quiet=quiet) as seen:
                 asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on in {out}", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    result = comparison.compare(bench, peak_bytes=_peak())
+    result = comparison.compare(bench)
     comparison.keep(result, out)
     print(result.model_dump_json(indent=1) if json else comparison.render(result))  # noqa: T201
-    raise typer.Exit(3 if any(row.errors for row in result.rows) else 0)
+    raise typer.Exit(exit_code([outcome.verdict for each in contenders for outcome in bench.outcomes(each)], NO_GATE))
 
 
 @app.command("compare")
-def compare(bench: Folder, json: AsJson = False) -> None:
+def compare(
+    bench: Folder,
+    path: Annotated[
+        Path | None,
+        typer.Option(exists=True, help="The data set: tables what has finished of a bench, from its record."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
     """Prints a bench folder's table again: intervals, paired tests, flips."""
     from redargue.evals import comparison
+    from redargue.evals.harness import reopened
 
+    if path:
+        result = comparison.compare(reopened(bench, path))
+        comparison.keep(result, bench)
     result = comparison.read(bench)
     print(result.model_dump_json(indent=1) if json else comparison.render(result))  # noqa: T201
 
@@ -117,10 +134,14 @@ def compare(bench: Folder, json: AsJson = False) -> None:
 @app.command("ls")
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where bench folders are.")]) -> None:
     """Lists the bench folders in a folder, with their samples and contenders."""
-    import json as encoder
+    from redargue.errors import UsageError
+    from redargue.evals.harness import BENCH, described
 
-    for path in sorted(folder.glob("*/bench.json")):
-        about = encoder.loads(path.read_text(encoding="utf-8"))
+    found = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
+    if not found:
+        raise UsageError(f"no bench folder in {str(folder)!r}", hint="redargue bench run -o makes one")
+    for path in found:
+        about = described(path.parent)
         sample, names = about["sample"], ", ".join(each["spec"] for each in about["contenders"])
         print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
 
@@ -151,14 +172,21 @@ def rescore(
         print("none of the debates could be told: all would have gone on to calls that were never made")  # noqa: T201
         raise typer.Exit(3)
     outcomes = [Outcome(verdict, 0.0) for _, verdict in kept]
-    scores = comparison.scored([example for example, _ in kept], outcomes, opened.sample["dataset"])
+    examples = [example for example, _ in kept]
+    scores = comparison.scored(examples, outcomes, opened.sample["dataset"])
+    as_it_was = [each for each, verdict in zip(opened.outcomes(contender), verdicts, strict=True) if verdict]
+    before = comparison.scored(examples, as_it_was, opened.sample["dataset"])
     if json:
-        print(encoder.dumps({"would_need_calls": lost, "scores": scores.model_dump(mode="json")}, indent=1))  # noqa: T201
+        told = {"would_need_calls": lost, "scores": scores, "as_recorded": before}
+        print(encoder.dumps(told, indent=1, default=lambda each: each.model_dump(mode="json")))  # noqa: T201
         return
     print(f"{len(kept)} claims told from the record; {lost} would need calls that were never made")  # noqa: T201
-    for figure in (*scores.figures, *scores.official):
+    print("on the claims that could be told, with these settings (and as recorded):")  # noqa: T201
+    figures = {each.name: each for each in (*scores.figures, *scores.official)}
+    for name, figure in figures.items():
         value = f"undefined ({figure.undefined})" if figure.value is None else f"{figure.value:.3f}"
-        print(f"  {figure.name}: {value}")  # noqa: T201
+        recorded = before.figure(name).value
+        print(f"  {name}: {value}" + ("" if recorded is None else f" ({recorded:.3f})"))  # noqa: T201
 
 
 def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
@@ -170,14 +198,6 @@ def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
         if value:
             given += [name] if value is True else [name, secrets.hide(str(value))]
     return given
-
-
-def _peak() -> int:
-    import resource
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 @contextmanager

@@ -149,6 +149,9 @@ def read_gate(fail_on: list[str], min_supported: float | None) -> tuple[frozense
     return frozenset(fail_on), min_supported
 
 
+NO_GATE: tuple[frozenset[str], float | None] = (frozenset(), None)
+
+
 def exit_code(verdicts: list[Verdict], gate: tuple[frozenset[str], float | None]) -> int:
     """0, or 1 where the user's gate failed, or what the errors among the verdicts amount to."""
     codes = [verdict.error.exit_code for verdict in verdicts if verdict.error]

@@ -5,7 +5,8 @@
 ``.md``            the text; the first ``# heading`` is the title
 ``.html .htm``     the main text, without navigation; title, date, address and publisher where the page states them
 ``.pdf``           the text layer
-``.jsonl``         a document a line: ``text``, and where known ``id title url publisher published``
+``.jsonl``         a document a line: ``text``, and where known ``id title url publisher published``; or as SciFact has
+                   them: ``doc_id``, ``title``, ``abstract`` (sentences)
 =================  =========================================================================================
 
 Each also with ``.gz`` behind it. Text is UTF-8.
@@ -182,6 +183,8 @@ def _fields(line: str) -> dict[str, str]:
         raise UnreadableFile("not JSON that can be read") from None
     if not isinstance(row, dict):
         raise UnreadableFile(f"a JSON object was expected, not {line.strip()[:40]!r}")
+    if "text" not in row and isinstance(row.get("abstract"), list):  # SciFact's own corpus
+        row = {**row, "id": row.get("doc_id"), "text": " ".join(str(each).strip() for each in row["abstract"])}
     fields = {name: _plain(name, row[name]) for name in _FIELDS if row.get(name) not in (None, "")}
     if "text" not in fields:
         raise UnreadableFile("no 'text'", hint=f"a line is an object with {', '.join(_FIELDS)}; only text is required")

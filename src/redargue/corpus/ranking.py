@@ -67,6 +67,23 @@ def fuse(*rankings: tuple[Sequence[int], float]) -> list[tuple[int, float]]:
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
+def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], again: float) -> list[tuple[int, float]]:
+    """Chunks in a new order, in which a document that was shown already has to be better to be shown again.
+
+    Args:
+        ranked: chunks with their scores, the best first.
+        documents: of each chunk, its document.
+        again: what a chunk's score is multiplied with for every better chunk of its document, in (0, 1].
+    """
+    held: dict[int, int] = {}
+    found = []
+    for chunk, score in ranked:
+        document = documents[chunk]
+        found.append((chunk, score * again ** held.get(document, 0)))
+        held[document] = held.get(document, 0) + 1
+    return sorted(found, key=lambda item: -item[1])  # stable: of equals, the one that was first
+
+
 def best_excerpt(spans: Sequence[Span], scores: Mapping[int, float], limit: int) -> Span:
     """The stretch of a document around its best chunk, grown towards the better neighbour while it fits.
 

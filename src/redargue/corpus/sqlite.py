@@ -22,7 +22,7 @@ from redargue.corpus.base import Added, Encoder, Entry, K, stores
 from redargue.corpus.chunk import SIZE, Chunk, chunks
 from redargue.corpus.database import SCHEMA, Database
 from redargue.corpus.documents import Document
-from redargue.corpus.ranking import Span, best_excerpt, fuse, match_words, nearest, uncovered
+from redargue.corpus.ranking import Span, best_excerpt, fuse, match_words, nearest, spread, uncovered
 from redargue.errors import StoreDamaged, UnknownName, UsageError
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
@@ -35,6 +35,7 @@ DEPTH = 50  # chunks of each ranking that are fused
 EXCERPT = 2 * SIZE  # characters that stand for a whole document
 TITLE = 3.0  # times that a word in a title counts
 MEANING, WORDS = 1.0, 1.0  # weights of the two rankings
+AGAIN = 0.5  # worth of a chunk whose document is shown already: other documents first
 
 _STORED = np.dtype("<f2")  # half the file of float32, and the same results
 
@@ -174,7 +175,8 @@ class SqliteCorpus:
             numbers, matrix = self._all_vectors(db)
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
             words = [number for number, _ in _by_words(db, "chunk_words", query, depth)]
-            return _passages(db, fuse((meaning, MEANING), (words, WORDS)), query, k)
+            ranked = fuse((meaning, MEANING), (words, WORDS))
+            return _passages(db, spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN), query, k)
 
     def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
         """At most ``k`` documents by their words (BM25), each shown by its best two chunks or so.
@@ -327,6 +329,11 @@ def _by_words(db: sqlite3.Connection, table: str, query: str, count: int) -> lis
             (words, count),
         )
     ]
+
+
+def _documents_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, int]:
+    places = ", ".join("?" * len(chunks))
+    return dict(db.execute(f"SELECT number, document FROM chunks WHERE number IN ({places})", chunks))
 
 
 def _passages(db: sqlite3.Connection, ranked: Iterable[tuple[int, float]], query: str, k: int) -> tuple[Passage, ...]:

@@ -257,6 +257,8 @@ async def why(recorded: Recorded, verifier: Verifier, *, most: int = 60, seen: S
     told = TOLD[how]
     if how == "none" and without_all is not None:
         told += ", and neither does taking away all evidence"
+    elif how == "none" and trials.silent(frozenset(recorded.evidence)):
+        told += "; without any evidence there is no answer at all"
     if how == "none" and trials.ended:
         told += f"; the search ended after {trials.held} verifications"
     if trials.failed:
@@ -315,6 +317,11 @@ class _Trials:
     def without(self, removed: frozenset[str]) -> str | None:
         """The label without these passages; None where that was not tried."""
         return known.label if (known := self._known.get(removed)) else None
+
+    def silent(self, removed: frozenset[str]) -> bool:
+        """Whether it was tried, and gave no label."""
+        known = self._known.get(removed)
+        return known is not None and known.label is None
 
     async def _verdict(self, removed: frozenset[str]) -> Verdict:
         if removed in self._known:

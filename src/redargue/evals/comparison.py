@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.evals.datasets.base import Example, datasets
 from redargue.evals.harness import Bench, Contender, Outcome
+from redargue.evals.metrics.base import Figure
+from redargue.evals.metrics.retrieval import hit, ndcg, recall, reciprocal_rank
 from redargue.evals.places import by_document, by_sentence
 from redargue.evals.scoring import Scores, score
-from redargue.evals.statistics.bootstrap import Difference, paired_difference
+from redargue.evals.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import Flip, McNemar, flips, mcnemar
 from redargue.evals.statistics.power import Sight, sight
@@ -62,12 +65,14 @@ class Row(Frozen):
         scores: every figure.
         errors: claims that an error ended.
         said: one a claim.
+        retrieval: how well it found gold documents; empty where the data set names none.
     """
 
     spec: str
     slug: str
     scores: Scores
     errors: int
+    retrieval: tuple[Figure, ...] = ()
     said: tuple[Said, ...]
 
 
@@ -80,6 +85,7 @@ class Pair(Frozen):
         test: McNemar's exact test.
         holm: its p value, corrected for all pairs of the table.
         difference: of accuracy, first minus second, with a paired bootstrap interval.
+        macro_f1: likewise of macro-F1; undefined for free text.
         sight: the smallest difference that this many claims could show.
         flips: claims that one has right and the other wrong.
     """
@@ -89,6 +95,7 @@ class Pair(Frozen):
     test: McNemar
     holm: float
     difference: Difference
+    macro_f1: Difference
     sight: Sight
     flips: tuple[Flip, ...]
 
@@ -133,7 +140,6 @@ class Comparison(Frozen):
         pairs: every two of them; of a contender with several seeds, its first.
         repeats: contenders with several seeds.
         arguments: of the command line, besides sample and contenders.
-        peak_bytes: the greatest memory of the process; None where it was not measured.
     """
 
     schema_version: int = 1
@@ -143,10 +149,9 @@ class Comparison(Frozen):
     pairs: tuple[Pair, ...] = Field(default=())
     repeats: tuple[Repeats, ...] = ()
     arguments: tuple[str, ...] = ()
-    peak_bytes: int | None = None
 
 
-def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -> Comparison:
+def compare(bench: Bench, *, draws: int = 2000) -> Comparison:
     """Scores every contender that has finished, and tests every two of them.
 
     Raises:
@@ -161,8 +166,10 @@ def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -
                 raise
             continue
         dataset = bench.sample["dataset"]
-        scores = scored(bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=peak_bytes, draws=draws)
-        rows.append(_row(contender, scores, outcomes))
+        scores = scored(
+            bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=bench.peak(contender), draws=draws
+        )
+        rows.append(_row(contender, scores, outcomes).model_copy(update={"retrieval": _retrieval(bench, contender)}))
     if not rows:
         raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")
     return Comparison(
@@ -175,7 +182,6 @@ def compare(bench: Bench, *, peak_bytes: int | None = None, draws: int = 2000) -
         pairs=_pairs(bench.examples, [each[0] for each in _by_seed(bench, rows)], draws),
         repeats=tuple(_repeats(bench, each) for each in _by_seed(bench, rows) if len(each) > 1),
         arguments=bench.arguments,
-        peak_bytes=peak_bytes,
     )
 
 
@@ -277,6 +283,7 @@ def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tupl
             test=test,
             holm=p_value,
             difference=paired_difference(first.scores.right, second.scores.right, draws=draws),
+            macro_f1=_macro_f1(examples, first, second, draws),
             sight=sight(test),
             flips=flips(gold, [each.label for each in first.said], [each.label for each in second.said]),
         )
@@ -284,12 +291,45 @@ def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tupl
     )
 
 
+def _retrieval(bench: Bench, contender: Contender) -> tuple[Figure, ...]:
+    """Found documents against gold ones: those of the relevance file, else those that gold evidence names."""
+    gold = [
+        bench.relevant.get(each.id, frozenset())
+        if bench.relevant
+        else frozenset(part.document for group in each.evidence for part in group)
+        for each in bench.examples
+    ]
+    found = [tuple(passage.document for passage in each) for each in bench.found(contender)]
+    if not any(gold) or not any(any(each) for each in found):
+        return ()
+    return (
+        *(hit(found, gold, k=k) for k in (1, 3, 10)),
+        recall(found, gold, k=10),
+        reciprocal_rank(found, gold),
+        ndcg(found, [dict.fromkeys(each, 1.0) for each in gold], k=10),
+    )
+
+
+def _macro_f1(examples: Sequence[Example], first: Row, second: Row, draws: int) -> Difference:
+    places = [at for at, example in enumerate(examples) if example.gold is not None]
+    return macro_f1_difference(
+        [examples[at].gold or "" for at in places],
+        [first.said[at].label for at in places],
+        [second.said[at].label for at in places],
+        labels=first.scores.labels,
+        over=first.scores.averaged,
+        draws=draws,
+    )
+
+
 def render(comparison: Comparison) -> str:
     """The comparison as text: a row a contender, a line a pair."""
     sample, wide = comparison.sample, max(len(row.spec) for row in comparison.rows)
+    how = "group" if sample["per_group"] else sample["how"]
     lines = [
-        f"{sample['dataset']} ({sample['file']}): {sample['taken']} of {sample['rows']} claims, {sample['how']},"
+        f"{sample['dataset']} ({sample['file']}): {sample['taken']} of {sample['rows']} claims, {how},"
         f" half {sample['half']}, seed {sample['seed']}",
+        f"gold labels: {', '.join(f'{count} {name}' for name, count in sample['labels'] if name) or 'none'}",
         f"{'':{wide}} {'accuracy':>20} {'macro-F1':>20} {'answered':>9} {'calls':>7} {'s':>7} {'price':>9}  errors",
     ]
     for row in comparison.rows:
@@ -299,7 +339,12 @@ def render(comparison: Comparison) -> str:
         calls = f"{cost.usage.calls / n:.1f}"
         figures = f"{_figure(row.scores, 'accuracy'):>20} {_figure(row.scores, 'macro-f1'):>20}"
         covered = _figure(row.scores, "coverage")
-        lines.append(f"{row.spec[:40]:40} {figures} {covered:>9} {calls:>7} {seconds:>7} {price:>9} {row.errors:>7}")
+        lines.append(f"{row.spec:{wide}} {figures} {covered:>9} {calls:>7} {seconds:>7} {price:>9} {row.errors:>7}")
+        if row.errors:
+            kinds = Counter(each.error for each in row.said if each.error)
+            lines.append("  errors: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
+        if row.retrieval:
+            lines.append("  gold documents: " + ", ".join(f"{each.name} {_value(each)}" for each in row.retrieval))
         shown = ("accuracy", "macro-f1", "label-accuracy")
         # By whole documents they only say something where the corpus names documents as the data set does.
         own = (
@@ -310,11 +355,17 @@ def render(comparison: Comparison) -> str:
         lines += [f"  {figure.name}: {_value(figure)}" for figure in own]
     for pair in comparison.pairs:
         test, diff = pair.test, pair.difference
+        if diff.value is None:
+            lines.append(f"{pair.first} against {pair.second}: undefined ({diff.undefined})")
+            continue
         span = "" if diff.low is None else f" ({diff.low:+.3f} to {diff.high:+.3f})"
         lines.append(
-            f"{pair.first} against {pair.second}: {diff.value or 0:+.3f}{span}, {test.first_only} to {test.second_only}"
+            f"{pair.first} against {pair.second}: {diff.value:+.3f}{span}, {test.first_only} to {test.second_only}"
             f" claims, p {test.p_value:.3g}, corrected {pair.holm:.3g}"
         )
+        if pair.macro_f1.value is not None:
+            bounds = "" if pair.macro_f1.low is None else f" ({pair.macro_f1.low:+.3f} to {pair.macro_f1.high:+.3f})"
+            lines.append(f"  macro-F1 {pair.macro_f1.value:+.3f}{bounds}")
         if pair.sight.warning:
             lines.append(f"  {pair.sight.warning}")
     for each in comparison.repeats:

@@ -11,15 +11,17 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, get_origin
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
+from redargue.evals.peak import begin, resident_peak
 from redargue.events import ClaimEnded, EvidenceFound
 from redargue.evidence import Passage
-from redargue.ledger.record import Record, read_events
+from redargue.ledger.record import Record, read_events, writing
 from redargue.models.embedder import Embedder
 from redargue.protocols.base import configure, methods
 from redargue.tools.base import PerClaim, Tool
@@ -28,6 +30,7 @@ from redargue.tools.shared import SharedTool
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
+BENCH = "bench.json"
 DEBATED = "debated"
 FROZEN, FROZEN_WORDS = "frozen", "frozen-words"
 _SEED = re.compile(r"#\d+$")
@@ -109,6 +112,7 @@ class Bench:
         sample: how the examples were taken, as JSON; another sample is another bench.
         options: of the verifiers (``model``, ``store``, ``seed``, …).
         pages: the corpus in the data set's own format, for metrics that count sentences; None: documents are counted.
+        relevant: gold documents by claim id, where they are named apart from the claims (FEVER's pool).
         arguments: of the command line that are neither sample nor contenders, written down to be repeated.
 
     Raises:
@@ -124,44 +128,74 @@ class Bench:
         sample: Mapping[str, Any],
         options: Mapping[str, Any] | None = None,
         pages: Path | None = None,
+        relevant: Mapping[str, frozenset[str]] = MappingProxyType({}),
         arguments: Sequence[str] = (),
     ) -> None:
-        self.pages, self.arguments = pages, tuple(arguments)
+        self.pages, self.relevant, self.arguments = pages, relevant, tuple(arguments)
         self.folder, self.examples, self.contenders = folder, tuple(examples), tuple(contenders)
         self.sample = dict(sample)
         self.options = dict(options or {})
         if len({each.slug for each in contenders}) < len(contenders):
             raise UsageError("the same contender twice", hint="each --method once")
+        self._claims = hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest()
+        if (folder / BENCH).exists():
+            old = described(folder)
+            for name, value in (("sample", self.sample), ("claims", self._claims)):
+                if old.get(name) != json.loads(json.dumps(value)):
+                    raise UsageError(
+                        f"the folder holds a bench with another {name}",
+                        hint="give --out another folder, or the same sample",
+                    )
+            known = [Contender.model_validate(each) for each in old["contenders"]]
+            self.contenders = (*known, *(each for each in contenders if each not in known))
+
+    def peak(self, contender: Contender) -> int | None:
+        """The greatest memory of the process while a contender ran, in bytes; None where it was not measured."""
+        peaks = described(self.folder).get("peaks", {}) if (self.folder / BENCH).exists() else {}
+        found = peaks.get(contender.slug)
+        return found if isinstance(found, int) else None
+
+    def _write(self, contender: Contender, peak: int | None = None) -> None:
+        """Adds a contender that begins, or its peak, to what the folder holds; the others stay."""
+        path = self.folder / BENCH
+        old = described(self.folder) if path.exists() else {}
+        known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
+        if peak:
+            peaks[contender.slug] = max(peak, peaks.get(contender.slug) or 0)
+        new = contender.model_dump(mode="json")
         about = {
             "sample": self.sample,
-            "contenders": [each.model_dump(mode="json") for each in contenders],
-            "claims": hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest(),
+            "contenders": known if new in known else [*known, new],
+            "claims": self._claims,
             "arguments": self.arguments,
+            "peaks": peaks,
         }
-        path = folder / "bench.json"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if path.exists():
-                self._compare(json.loads(path.read_text(encoding="utf-8")), about)
-            path.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{str(folder)!r} cannot be a bench folder: {error.strerror}") from error
-
-    @staticmethod
-    def _compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Contenders may be added; the sample stays."""
-        for name in ("sample", "claims"):
-            if old.get(name) != json.loads(json.dumps(new[name])):
-                raise UsageError(
-                    f"the folder holds a bench with another {name}",
-                    hint="give --out another folder, or the same sample",
-                )
+        beside = path.with_suffix(".new")
+        beside.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        beside.replace(path)
 
     async def run(
         self, contender: Contender, *, at_once: int = 2, seen: Callable[[int, Outcome], None] | None = None
     ) -> list[Outcome]:
         """Runs one contender, or goes on with it; every claim ends in a verdict or a typed error."""
+        evidence = self.evidence(contender)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with writing(self.folder):
+                return await self._run(contender, evidence, at_once, seen)
+        except OSError as error:
+            raise UsageError(f"{str(self.folder)!r} cannot be a bench folder: {error.strerror}") from error
+
+    async def _run(
+        self,
+        contender: Contender,
+        evidence: dict[str, Tool | PerClaim],
+        at_once: int,
+        seen: Callable[[int, Outcome], None] | None,
+    ) -> list[Outcome]:
         claims = [example.claim for example in self.examples]
+        self._write(contender)
+        begin()
         seconds: dict[int, float] = {}
 
         def listen(event: Any) -> None:
@@ -172,7 +206,7 @@ class Bench:
             method=contender.method,
             profile=contender.profile,
             settings=contender.settings,
-            evidence=self.evidence(contender),
+            evidence=evidence,
             folder=self.folder / contender.slug,
             claims=claims,
             **self.options | ({} if contender.seed is None else {"seed": contender.seed}),
@@ -181,12 +215,18 @@ class Bench:
             async for item, verdict in verifier.stream(claims, at_once=at_once, listeners=[listen]):
                 if seen:
                     seen(item, Outcome(verdict, seconds.get(item, 0.0)))
+        self._write(contender, resident_peak())
         return self.outcomes(contender)
 
     def evidence(self, contender: Contender) -> dict[str, Tool | PerClaim]:
         """The evidence that belongs to single claims, where the contender's tools name it."""
         found: dict[str, Tool | PerClaim] = {}
         passages = [example.passages for example in self.examples]
+        if {FROZEN, FROZEN_WORDS} & set(contender.tools) and not any(passages):
+            raise UsageError(
+                f"{self.sample.get('dataset')!r} brings no evidence along, and {contender.spec!r} asks for it",
+                hint="--option with_evidence=true, where the data set has it; or another tool",
+            )
         if FROZEN in contender.tools:
             found[FROZEN] = FrozenEvidence(passages, encoder=Embedder())
         if FROZEN_WORDS in contender.tools:
@@ -206,16 +246,21 @@ class Bench:
         Raises:
             RecordError: it has not finished every claim.
         """
+        errors = [verdict.error for verdict, _ in self.outcomes(contender) if verdict.error]
+        if cut := {error.type for error in errors if error.exit_code in (4, 5)}:
+            raise RecordError(
+                f"claims of {contender.spec!r} ended in {', '.join(sorted(cut))}: what it would have read is not known",
+                hint="the same command tries them again, with a larger --budget say",
+            )
+        return self.found(contender)
+
+    def found(self, contender: Contender) -> list[tuple[Passage, ...]]:
+        """The passages that are recorded so far of each claim, each once, in the order of their finding."""
         found: list[dict[str, Passage]] = [{} for _ in self.examples]
-        ended = set()
         for event in read_events(self.folder / contender.slug):
             if isinstance(event, EvidenceFound):
                 for passage in event.passages:
                     found[event.item].setdefault(passage.sha256, passage)
-            elif isinstance(event, ClaimEnded):
-                ended.add(event.item)
-        if len(ended) < len(self.examples):
-            raise RecordError(f"{contender.spec!r} has not finished", hint="run it first: it comes before in --method")
         return [tuple(each.values()) for each in found]
 
     def outcomes(self, contender: Contender) -> list[Outcome]:
@@ -245,6 +290,7 @@ class Bench:
         """
         from redargue.api import replay_claim
 
+        self.outcomes(contender)
         folder = self.folder / contender.slug
         record = Record(folder, mode="replay")
         found: list[Verdict | None] = []
@@ -268,11 +314,8 @@ def reopened(folder: Path, path: Path) -> Bench:
     Raises:
         UsageError: no bench folder, or the data set is another than it was.
     """
-    try:
-        about = json.loads((folder / "bench.json").read_text(encoding="utf-8"))
-        sample, contenders = about["sample"], [Contender.model_validate(each) for each in about["contenders"]]
-    except (OSError, ValueError, KeyError) as error:
-        raise UsageError(f"{str(folder)!r} is no bench folder", hint="it has a bench.json") from error
+    about = described(folder)
+    sample, contenders = about["sample"], [Contender.model_validate(each) for each in about["contenders"]]
     take = "group" if sample["per_group"] else sample["how"]
     loaded = load(
         sample["dataset"],
@@ -281,9 +324,30 @@ def reopened(folder: Path, path: Path) -> Bench:
         take=take,
         half=sample["half"],
         seed=sample["seed"],
-        **{name: _value(value.lower() if value in ("True", "False") else value) for name, value in sample["options"]},
+        options=dict(sample["options"]),
     )
-    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+    arguments = about.get("arguments", ())
+    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), arguments=arguments)
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """What a bench folder says it holds: ``sample``, ``claims``, ``contenders`` and ``arguments``.
+
+    Raises:
+        UsageError: no bench folder, or its description is damaged.
+    """
+    path = folder / BENCH
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        for each in about["contenders"]:
+            Contender.model_validate(each)
+        if not about["sample"].keys() >= {"dataset", "options", "taken"}:
+            raise ValueError("no sample")
+    except FileNotFoundError:
+        raise UsageError(f"{str(folder)!r} is no bench folder", hint="it has a bench.json") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{str(path)!r} is damaged", hint="restore it, or run again in another folder") from error
+    return dict(about)
 
 
 def _lists(method: str) -> set[str]:

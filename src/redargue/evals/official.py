@@ -54,7 +54,9 @@ official: Registry[Official] = Registry("metric")
 ONLY_DOCUMENTS = (
     "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
 )
-OTHER_NAMES = "no quotation comes from a document that gold evidence names: the corpus names them otherwise"
+OTHER_NAMES = (
+    "no quotation comes from a document that gold evidence names: the corpus lacks them, or names them otherwise"
+)
 ONLY_PAGES = "gold evidence names documents, not their parts"
 
 
@@ -104,11 +106,16 @@ def _named(figures: Sequence[Figure], whole: str, rows: Rows) -> tuple[Figure, .
     rest = [figure for figure in figures if figure.name != "label-accuracy"]
     blank = [undefined(figure.name, whole, n=figure.n) for figure in rest]
     renamed = [figure.model_copy(update={"name": f"{figure.name}-by-document"}) for figure in rest]
-    gold = {each.document for example in rows.examples for group in example.evidence for each in group}
-    quoted = {name for predicted in rows.predicted for name, _ in predicted}
-    if gold and quoted and not gold & quoted:  # the corpus has other names for its documents: 0 would be no result
+    if _strange(rows):
         renamed = [undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in renamed]
     return (*blank, *of_labels, *renamed)
+
+
+def _strange(rows: Rows) -> bool:
+    """Whether no quoted document is a gold one: the corpus is another, and 0 would be no result."""
+    gold = {each.document for example in rows.examples for group in example.evidence for each in group}
+    quoted = {name for predicted in rows.predicted for name, _ in predicted}
+    return bool(gold and quoted and not gold & quoted)
 
 
 @official.register("accuracy")
@@ -171,6 +178,8 @@ def _scifact(rows: Rows) -> tuple[Figure, ...]:
         for label, places in zip(rows.said, predicted, strict=True)
     ]
     figures = scifact(gold, said).figures
+    if _strange(rows):
+        return tuple(undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in figures)
     if not whole:
         return figures
     return (figures[0], *(undefined(figure.name, whole, n=figure.n) for figure in figures[1:]))

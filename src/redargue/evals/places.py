@@ -23,6 +23,20 @@ READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
 }
 
 
+QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {"fever": fever.qrels, "scifact": scifact.qrels}
+
+
+def relevant(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:
+    """The documents to be retrieved, by claim id.
+
+    Raises:
+        UsageError: the data set lists none, or the file is not such a list.
+    """
+    if dataset not in QRELS:
+        raise UsageError(f"{dataset!r} lists no documents", where="--qrels", hint=did_you_mean(dataset, list(QRELS)))
+    return QRELS[dataset](path)
+
+
 def by_document(quote: Quote) -> tuple[GoldEvidence, ...]:
     """The document that a quotation's source names, and no part of it."""
     return (GoldEvidence(document=quote.source.document),) if quote.source and quote.source.document else ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
@@ -30,6 +31,48 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 Paid = CallFinished | EvidenceFound | EvidenceMissing
 Mode = Literal["record", "replay"]
 NEEDED = {"method", "profile", "settings", "backend", "identity", "stability", "tools", "seed", "claims"}
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Keeps other processes from writing into a folder.
+
+    Raises:
+        RecordError: another one does.
+    """
+    held = _lock(folder)
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def _lock(folder: Path) -> int:
+    held = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    if fcntl is not None:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(held)
+            raise RecordError(
+                f"another process is writing to {str(folder)!r}", hint="wait for it, or take another folder"
+            ) from None
+    return held
+
+
+def _apart(old: Any, new: Any) -> tuple[str, str]:
+    """Two values, cut down to where they differ."""
+    if isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            return f"{len(old)} of them", str(len(new))
+        place = next(at for at, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
+        return _apart(old[place], new[place])
+    if isinstance(old, dict) and isinstance(new, dict):
+        name = next(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
+        told = _apart(old.get(name), new.get(name))
+        return f"{name} {told[0]}", told[1]
+    first, second = (json.dumps(each, ensure_ascii=False)[:80] for each in (old, new))
+    return first, second
 
 
 class Record:
@@ -63,7 +106,7 @@ class Record:
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock()
+            self._held = _lock(self.folder)
         except OSError as error:
             raise RecordError(
                 f"{str(folder)!r} cannot be a run folder: {error.strerror}",
@@ -150,18 +193,6 @@ class Record:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        self._held = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._held)
-            raise RecordError(
-                f"another process is writing to {str(self.folder)!r}", hint="wait for it, or give --run another folder"
-            ) from None
-
     def _read_about(self) -> Mapping[str, Any]:
         path = self.folder / "run.json"
         try:
@@ -177,10 +208,10 @@ class Record:
     def _compare(self, wanted: Mapping[str, Any]) -> None:
         for name in sorted({*wanted, *self.about} - {"run"}):
             if wanted.get(name) != self.about.get(name):
-                old, new = (json.dumps(each.get(name), ensure_ascii=False)[:80] for each in (self.about, wanted))
+                old, new = _apart(self.about.get(name), wanted.get(name))
                 raise RecordError(
                     f"{str(self.folder)!r} holds a run with another {name}: {old}, not {new}",
-                    hint="resume with the same arguments, or give --run another folder",
+                    hint="resume with the same arguments, or take another folder",
                 )
 
     def _load(self) -> None:

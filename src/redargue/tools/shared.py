@@ -59,7 +59,7 @@ class SharedTool:
                     f"line {number} of {str(path)!r} is no search", hint="restore the file, or remove it"
                 ) from error
             if (row.tool, row.revision) == (inner.name, inner.revision):
-                self._known[row.query, row.k, row.as_of] = row.passages
+                self._known.setdefault((row.query, row.k, row.as_of), row.passages)  # what the first was told
 
     @property
     def revision(self) -> str:

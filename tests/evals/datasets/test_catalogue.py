@@ -59,11 +59,24 @@ def test_a_wrong_way_to_sample_is_named_with_the_right_ones(samples: Path) -> No
 
 
 def test_options_reach_the_reader_and_the_record(samples: Path) -> None:
-    examples, sample = load("pubmedqa", samples / "pubmedqa.json", with_evidence=True)
+    examples, sample = load("pubmedqa", samples / "pubmedqa.json", options={"with_evidence": True})
     assert examples[0].passages
     assert sample.options == (("with_evidence", "True"),)
-    _, sample = load("table", samples / "table.csv", mapping="claim=statement")
+    _, sample = load("table", samples / "table.csv", options={"mapping": "claim=statement"})
     assert sample.options == (("mapping", "claim=statement"),)
+
+
+@pytest.mark.parametrize("value", ["no", "nope", 3, "1"])
+def test_an_option_of_the_wrong_kind_is_refused(value: object) -> None:
+    with pytest.raises(UsageError, match=r"cannot be meant.*\(pubmedqa, with_evidence\)"):
+        make("pubmedqa", with_evidence=value)
+    with pytest.raises(UsageError, match="cannot be meant"):
+        make("averitec", sentences=5)
+
+
+def test_true_and_false_are_read_in_any_case(samples: Path) -> None:
+    examples, _ = load("pubmedqa", samples / "pubmedqa.json", options={"with_evidence": "False"})
+    assert not examples[0].passages
 
 
 def test_an_unknown_data_set_or_option_is_named_with_the_known_ones(samples: Path) -> None:

@@ -55,7 +55,7 @@ def indexed(data: Path) -> dict[str, tuple[int, Counter[str]]]:
 
 @pytest.mark.parametrize(("name", "file", "options"), LABELLED)
 def test_class_counts_equal_the_index(data: Path, name: str, file: str, options: dict[str, Any]) -> None:
-    examples, sample = load(name, data / file, **options)
+    examples, sample = load(name, data / file, options=options)
     number, counts = indexed(data)[file]
     assert len(examples) == sample.rows == number
     assert Counter(each.gold for each in examples) == counts
@@ -115,7 +115,7 @@ def test_scifact_claims_and_corpus_belong_together(data: Path) -> None:
 
 def test_averitec_dev_has_sentences_for_each_claim(data: Path) -> None:
     folder = data / "benchmarks" / "averitec"
-    examples, _ = load("averitec", folder / "dev.json.gz", sentences=folder / "dev_sentences.jsonl.gz")
+    examples, _ = load("averitec", folder / "dev.json.gz", options={"sentences": folder / "dev_sentences.jsonl.gz"})
     assert min(len(each.passages) for each in examples) >= 10
     assert all(each.claim.as_of for each in examples)
     assert all(each.answers for each in examples)
@@ -171,7 +171,7 @@ def test_snapshots_have_passages_for_each_claim(data: Path, name: str, number: i
 def test_pairs_of_claims_and_evidence_load_as_a_table(data: Path) -> None:
     for file, (number, counts) in indexed(data).items():
         if file.startswith("dev/"):
-            examples, _ = load("table", data / file, mapping="claim=claim,label=label,evidence=evidence")
+            examples, _ = load("table", data / file, options={"mapping": "claim=claim,label=label,evidence=evidence"})
             named = Counter({("NOT ENOUGH INFO" if label == "NEI" else label): n for label, n in counts.items()})
             assert sum(len(each.passages) for each in examples) == len(examples) == number
             assert Counter(each.gold for each in examples) == named

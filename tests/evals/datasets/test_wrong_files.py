@@ -10,7 +10,7 @@ import pytest
 
 from redargue.errors import UsageError
 from redargue.evals.datasets.base import datasets
-from redargue.evals.datasets.catalogue import make
+from redargue.evals.datasets.catalogue import load, make
 
 ABSENT = object()
 CHECKING = "fact-checking"
@@ -180,3 +180,22 @@ def test_averitec_refuses_sentences_of_other_claims(samples: Path, tmp_path: Pat
     file = spoilt(samples / "averitec_sentences.jsonl", tmp_path, (0, "claim"), "Another claim.")
     with pytest.raises(UsageError, match=r"no sentences for 'The mayor of Lune"):
         list(make("averitec", sentences=file).read(samples / "averitec.json"))
+
+
+def test_a_key_that_stands_twice_would_lose_a_row(tmp_path: Path) -> None:
+    row = '{"QUESTION": "Q?", "CONTEXTS": ["c"], "final_decision": "yes", "LONG_ANSWER": "a"}'
+    (tmp_path / "twice.json").write_text(f'{{"1": {row}, "1": {row}}}')
+    with pytest.raises(UsageError, match="the key '1' stands there 2 times"):
+        load("pubmedqa", tmp_path / "twice.json")
+
+
+def test_a_file_of_another_set_that_has_claim_and_label_too_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "hover.json").write_text('[{"claim": "c", "label": "NOT_SUPPORTED", "uid": "1", "num_hops": 2}]')
+    with pytest.raises(UsageError, match="nothing else: not num_hops, uid"):
+        load("bingcheck", tmp_path / "hover.json")
+
+
+def test_one_class_cannot_be_balanced(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("claim,label\nOne claim.,REFUTES\nAnother claim.,REFUTES\n")
+    with pytest.raises(UsageError, match="nothing to balance"):
+        load("table", tmp_path / "one.csv", take="balanced")

@@ -13,7 +13,7 @@ from lxml import html  # type: ignore[import-untyped]
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.evals.comparison import Comparison, read
-from redargue.evals.report import facts, gathered, page
+from redargue.evals.report import gathered, page, rounds
 from redargue.evals.report.adjudication import neutral
 from redargue.evals.report.gathered import BenchRun, gather
 from redargue.evals.report.markup import el
@@ -70,9 +70,9 @@ def test_figures_of_a_page_are_those_of_the_comparison(bench: Path, comparison: 
         assert line[-1] == str(row.errors)
     (pair,) = comparison.pairs
     line = shown["Every two contenders on the same claims"][1]
-    assert line[3:5] == [str(pair.test.first_only), str(pair.test.second_only)]
-    assert line[7:9] == [f"{pair.test.p_value:.3g}", f"{pair.holm:.3g}"]
-    assert line[9] == (pair.sight.warning or "yes")
+    assert line[4:6] == [str(pair.test.first_only), str(pair.test.second_only)]
+    assert line[8:10] == [f"{pair.test.p_value:.3g}", f"{pair.holm:.3g}"]
+    assert line[10] == (pair.sight.warning or "yes")
 
 
 def test_each_flip_leads_to_both_debates(bench: Path, comparison: Comparison) -> None:
@@ -113,13 +113,13 @@ def test_accuracy_by_round_takes_majorities_and_keeps_ended_debates(comparison: 
         each.model_copy(update={"labels": labels})
         for each, labels in zip(row.said, [((S, S),), ((R, S), (R, R)), *([((N, S), (N, R))] * 10)], strict=True)
     ]
-    rounds = facts.by_round(comparison, row.model_copy(update={"said": tuple(said)}))
-    assert [(each.round, each.debating) for each in rounds] == [(1, 12), (2, 11)]
-    assert [each.agreed for each in rounds] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
-    assert [each.right for each in rounds] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
-    assert facts.majority([(S, S, R)]) == S
-    assert facts.majority([(S, R)]) is None
-    assert facts.majority([(None, None)]) is None
+    found = rounds.by_round(comparison, row.model_copy(update={"said": tuple(said)}))
+    assert [(each.round, each.debating) for each in found] == [(1, 12), (2, 11)]
+    assert [each.agreed for each in found] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
+    assert [each.right for each in found] == [pytest.approx(1 / 12), pytest.approx(2 / 12)]
+    assert rounds.majority([(S, S, R)]) == S
+    assert rounds.majority([(S, R)]) is None
+    assert rounds.majority([(None, None)]) is None
 
 
 def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(

@@ -63,6 +63,8 @@ class BingCheck:
     def _list(self, path: Path) -> Iterator[Example]:
         labels = None
         for row in rows(path):
+            if others := row.fields.keys() - {"claim", "label"}:
+                raise row.error(f"claim and label were expected, and nothing else: not {', '.join(sorted(others))}")
             labels = labels or (TRUE_FALSE if row.as_label(row.fields.get("label"), TRUE_FALSE) else BINGCHECK)
             gold = row.label("label", labels)
             if self.binary and labels is BINGCHECK and gold not in _BINARY:

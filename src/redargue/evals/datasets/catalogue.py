@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from redargue.errors import UsageError
 from redargue.evals.datasets import averitec as averitec
@@ -46,8 +49,7 @@ def load(
     take: str = "first",
     half: str = "all",
     seed: int = 0,
-    mapping: str = "",
-    **options: Any,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Loaded:
     """Reads a data set whole and draws a sample.
 
@@ -58,15 +60,13 @@ def load(
         take: ``first``, ``random``, ``balanced`` by label, or ``group``: random in each group.
         half: ``even``, ``odd`` or ``all``, by the claim's hash.
         seed: of a random choice.
-        mapping: of a table's columns; empty for what the data set has as default.
-        **options: the data set's own (``with_evidence=True``).
+        options: the data set's own (``{"with_evidence": True}``).
 
     Raises:
         UsageError: no such data set, option or way to sample; not its format; two rows with one id.
     """
     path = Path(path)
     sampling = _sampling(limit, take, half, seed)
-    options |= {"mapping": mapping} if mapping else {}
     examples = tuple(make(name, **options).read(path))
     seen: dict[str, int] = {}
     for each in examples:
@@ -96,9 +96,23 @@ def make(name: str, **options: Any) -> Dataset:
         UsageError: no such data set or option.
     """
     kind: Any = datasets[name]
-    known = [] if kind.__init__ is object.__init__ else list(inspect.signature(kind).parameters)
-    for option in options:
+    known = {} if kind.__init__ is object.__init__ else get_type_hints(kind.__init__)
+    known = {option: type_ for option, type_ in known.items() if option != "return"}
+    for option, value in options.items():
         if option not in known:
-            raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, known))
+            raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, list(known)))
+        options[option] = _checked(f"{name}, {option}", value, known[option])
     reader: Dataset = kind(**options)
     return reader
+
+
+def _checked(where: str, value: Any, type_: Any) -> Any:
+    """An option's value as its reader takes it; of a command line, ``true`` and ``false`` in any case."""
+    if isinstance(value, str) and value.lower() in ("true", "false") and type_ is bool:
+        value = value.lower() == "true"
+    try:
+        return TypeAdapter(type_, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(
+            value, strict=type_ is bool
+        )
+    except ValidationError as error:
+        raise UsageError(f"{value!r} cannot be meant: {error.errors()[0]['msg']}", where=where) from None

@@ -174,7 +174,7 @@ class Row:
             known = ", ".join(list(self.fields)[:12]) or "none"
             raise self.error(
                 f"no field {self.inside}{field}; its fields: {known}",
-                hint="is it the data set's own file, as it is published?",
+                hint="is it the data set's own file, as it is published? of a table, --map claim=COLUMN",
             )
         return self.fields[field]
 
@@ -210,7 +210,7 @@ def keyed(path: Path) -> Iterator[Row]:
     """
     lines = _lines(path)
     _, first = _first(path, lines)
-    whole = _parse(first + "".join(text for _, text in lines), path)
+    whole = _parse(first + "".join(text for _, text in lines), path, once=True)
     if not isinstance(whole, dict):
         raise UsageError("a JSON object with a row under each key was expected, not a list", where=str(path))
     if not whole:
@@ -298,10 +298,17 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UsageError(f"cannot be opened: {error.strerror or error}", where=str(path)) from None
 
 
-def _parse(text: str, path: Path, number: int = 0) -> Any:
+def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any:
     where = f"{path}, row {number}" if number else str(path)
+
+    def held(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for name, count in Counter(name for name, _ in pairs).items():
+            if count > 1:
+                raise UsageError(f"the key {name!r} stands there {count} times", where=where)
+        return dict(pairs)
+
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=held if once else None)
     except json.JSONDecodeError as error:
         at = f"character {error.pos + 1}" if number else f"line {error.lineno}, character {error.colno}"
         raise UsageError(

@@ -103,6 +103,8 @@ def _balanced(ranked: list[Example], limit: int | None) -> list[Example]:
     for each in ranked:
         by_label[each.gold or ""].append(each)
     names = [name for name in ranked[0].claim.labels.names if name in by_label] or sorted(by_label)
+    if len(names) < 2:
+        raise UsageError(f"all rows are {names[0]!r}: nothing to balance", hint="--take random")
     if limit is None:
         limit = len(names) * min(len(found) for found in by_label.values())
     chosen = []

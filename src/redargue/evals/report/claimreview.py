@@ -31,7 +31,7 @@ def claim_review(verdict: Verdict) -> dict[str, Any]:
         review["reviewRating"] = {"@type": "Rating", "alternateName": printable(verdict.label, lines=False)}
         words = WORDS.get(str(verdict.meaning), "")
     else:
-        words = "No verdict was reached." if verdict.error else "No answer could be read."
+        words = "No verdict was reached."
     if words:
         review["reviewBody"] = words
     cited = {(q.source.url or q.source.document): q.source for q in verdict.quotes if q.found and q.source}

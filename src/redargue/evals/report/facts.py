@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from redargue.evals.comparison import Comparison, Pair, Row, Said
 from redargue.evals.metrics.base import Figure
+from redargue.evals.statistics.bootstrap import Difference
 
 KEY = "Key"
 SIDES = ("1st", "2nd")  # columns of a pair: letters, too
@@ -97,7 +97,7 @@ def sample_words(sample: Mapping[str, Any]) -> str:
 
 def results(comparison: Comparison) -> tuple[Table, ...]:
     """The tables of contenders that apply."""
-    more = (official(comparison), rules(comparison), groups(comparison), repeats(comparison))
+    more = (official(comparison), retrieval(comparison), rules(comparison), groups(comparison), repeats(comparison))
     return (outcomes(comparison), costs(comparison), *(each for each in more if each))
 
 
@@ -135,6 +135,20 @@ def official(comparison: Comparison) -> Table | None:
     return Table(f"The data set’s own metric ({rows[0].scores.metric})", head, lines, undefined)
 
 
+def retrieval(comparison: Comparison) -> Table | None:
+    """How well each contender finds the documents that gold evidence names."""
+    if not any(row.retrieval for row in comparison.rows):
+        return None
+    names = [each.name for each in comparison.rows[0].retrieval]
+    lines = tuple(
+        (letter(at), row.spec, *(figure(each) for each in row.retrieval)) for at, row in enumerate(comparison.rows)
+    )
+    note = (
+        "Documents in the order in which they were found, over all rounds and tools; claims without gold are left out."
+    )
+    return Table("How well each contender finds the gold documents", (KEY, "Contender", *names), lines, note)
+
+
 def _undefined(rows: Sequence[Row]) -> str:
     why: dict[str, list[str]] = {}
     for each in (each for row in rows for each in row.scores.official if each.value is None):
@@ -154,13 +168,14 @@ def costs(comparison: Comparison) -> Table:
         price = "–" if per["usd"] is None else f"${per['usd']:.4f}"
         tokens = "–" if per["tokens"] is None else f"{per['tokens']:,.0f}"
         numbers = (number(per["calls"], 1), tokens, number(per["searches"], 1), number(per["seconds"], 2))
-        lines.append((letter(at), row.spec, *numbers, price, number(right, 1)))
+        memory = "–" if cost.peak_bytes is None else f"{cost.peak_bytes / 2**20:,.0f}"
+        lines.append((letter(at), row.spec, *numbers, price, number(right, 1), memory))
     return Table(
         "What each contender costs a claim",
-        (KEY, "Contender", "Calls", "Tokens", "Searches", "Seconds", "Price", "Calls a right verdict"),
+        (KEY, "Contender", "Calls", "Tokens", "Searches", "Seconds", "Price", "Calls a right verdict", "Peak MiB"),
         tuple(lines),
         "A dash: not known. Seconds are wall time with claims in work side by side and caches as they were: later "
-        "contenders find more in them.",
+        "contenders find more in them. Peak: resident memory of the process while the contender ran.",
     )
 
 
@@ -174,6 +189,7 @@ def pairs(comparison: Comparison) -> Table | None:
         (
             *SIDES,
             "Difference in accuracy",
+            "In macro-F1",
             "Only 1st right",
             "Only 2nd right",
             "Both",
@@ -191,17 +207,22 @@ def pairs(comparison: Comparison) -> Table | None:
 def _pair(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
     at = {row.spec: place for place, row in enumerate(comparison.rows)}
     test, gap = pair.test, pair.difference
-    span = "" if gap.low is None or gap.high is None else f" ({gap.low:+.3f} to {gap.high:+.3f})"
     counts = (test.first_only, test.second_only, test.both, test.neither)
     return (
         letter(at[pair.first]),
         letter(at[pair.second]),
-        f"{gap.value or 0:+.3f}{span}",
+        _gap(gap),
+        _gap(pair.macro_f1),
         *map(str, counts),
-        f"{test.p_value:.3g}",
-        f"{pair.holm:.3g}",
-        pair.sight.warning or "yes",
+        f"{test.p_value:.3g}" if test.n else "–",
+        f"{pair.holm:.3g}" if test.n else "–",
+        pair.sight.warning or pair.sight.undefined or "yes",
     )
+
+
+def _gap(gap: Difference) -> str:
+    span = "" if gap.low is None or gap.high is None else f" ({gap.low:+.3f} to {gap.high:+.3f})"
+    return "–" if gap.value is None else f"{gap.value:+.3f}{span}"
 
 
 def confusion(at: int, row: Row) -> Table | None:
@@ -317,66 +338,3 @@ def _claims(count: int) -> str:
 def shortened(claim: str) -> str:
     """A claim as tables show it."""
     return claim if len(claim) <= CLAIM_SHOWN else f"{claim[:CLAIM_SHOWN]} …"
-
-
-class RoundScores(NamedTuple):
-    """What a debate would have come to had it ended with a round.
-
-    Attributes:
-        round: from 1.
-        debating: claims that held this round.
-        agreed: share of all claims on which more than half of the debaters gave one label.
-        right: share of all claims on which that label is the gold label.
-    """
-
-    round: int
-    debating: int
-    agreed: float
-    right: float
-
-
-def by_round(comparison: Comparison, row: Row) -> tuple[RoundScores, ...]:
-    """Majorities after each round; a claim whose debate ended earlier keeps its last round's."""
-    known = [(ask, each) for ask, each in zip(comparison.claims, row.said, strict=True) if ask.gold is not None]
-    if not any(each.labels for _, each in known):
-        return ()
-    found = []
-    for at in range(1, max(len(each.labels) for _, each in known) + 1):
-        votes = [(ask.gold, majority(each.labels[min(at, len(each.labels)) - 1 :][:1])) for ask, each in known]
-        agreed, right = sum(label is not None for _, label in votes), sum(gold == label for gold, label in votes)
-        held = sum(len(each.labels) >= at for _, each in known)
-        found.append(RoundScores(at, held, agreed / len(known), right / len(known)))
-    return tuple(found)
-
-
-def majority(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
-    """The label that more than half of the debaters of the round gave; None without one."""
-    if not rounds or not rounds[0]:
-        return None
-    label, count = Counter(rounds[0]).most_common(1)[0]
-    return label if 2 * count > len(rounds[0]) else None
-
-
-BY_ROUND = (
-    "Had each debate ended with round r and the label that more than half of its debaters gave been taken: the share "
-    "of all claims that would be right. Without such a majority (two debaters who disagree) a claim counts as wrong; a "
-    "debate that had ended before keeps its last round. “Verdict” is what really came out, judge included."
-)
-
-
-def rounds(comparison: Comparison) -> Table | None:
-    """The figures behind accuracy by round."""
-    lines: list[tuple[Cell, ...]] = []
-    for at, row in enumerate(comparison.rows):
-        for each in by_round(comparison, row):
-            shares = (number(each.agreed), number(each.right))
-            lines.append((letter(at), row.spec, str(each.round), str(each.debating), *shares))
-        if by_round(comparison, row):
-            final = number(_value(_of(row.scores.figures, "accuracy")))
-            lines.append((letter(at), row.spec, "Verdict", str(row.scores.n), "–", final))
-    head = (KEY, "Contender", "Round", "Claims still debated", "Majority", "Right")
-    return Table("Accuracy by round", head, tuple(lines), BY_ROUND) if lines else None
-
-
-def _value(given: Figure | None) -> float | None:
-    return given.value if given else None

@@ -33,7 +33,7 @@ def command(comparison: Comparison, out: str = "DIR") -> str:
     parts += ["--seed", str(sample["seed"])]
     parts += comparison.arguments
     for name, value in sample.get("options") or ():
-        parts += ["--option", f"{name}={value}"]
+        parts += ["--map", value] if name == "mapping" else ["--option", f"{name}={value}"]
     for row in comparison.rows:
         parts += ["--method", row.spec]
     return shlex.join([*map(str, parts), "--out", out])
@@ -73,11 +73,9 @@ def sample_facts(bench: BenchRun) -> tuple[str, ...]:
     """What the commands do not say."""
     sample = bench.comparison.sample
     labels = ", ".join(f"{count} {name}" for name, count in sample.get("labels") or ())
-    peak = bench.comparison.peak_bytes
     return (
         f"Data file {sample['file']}, sha256 {sample['sha256']}.",
         f"Gold labels in the sample: {labels or 'none'}.",
-        *((f"Greatest memory of the process: {peak / 2**20:,.0f} MiB.",) if peak else ()),
         "The corpus that tools search is given with --store: the right one gives the same revisions as above.",
         f"This report was made with Python {platform.python_version()}; making it again asks no model.",
     )

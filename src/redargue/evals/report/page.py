@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from redargue.evals.report import charts, facts, notes
+from redargue.evals.report import charts, facts, notes, rounds
 from redargue.evals.report.case import case, labels_counted
 from redargue.evals.report.facts import KEY, Cell, Link, Table, letter
 from redargue.evals.report.gathered import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
@@ -131,11 +131,11 @@ def _pictures(bench: BenchRun) -> Html:
                 _figure(charts.scatter(points, f"Accuracy against {unit}", unit=unit, dollars=dollars), note)
             )
     lines = [
-        (at, [r.right for r in facts.by_round(bench.comparison, row)], each.value or 0.0) for at, row, each in scored
+        (at, [r.right for r in rounds.by_round(bench.comparison, row)], each.value or 0.0) for at, row, each in scored
     ]
     lines = [line for line in lines if line[1]]
     if lines:
-        figures.append(_figure(charts.curves(lines, "Accuracy by round"), facts.BY_ROUND))
+        figures.append(_figure(charts.curves(lines, "Accuracy by round"), rounds.BY_ROUND))
     figures += [
         _figure(
             charts.reliability(row.scores.reliability, f"Calibration of {row.spec}", at),
@@ -147,7 +147,7 @@ def _pictures(bench: BenchRun) -> Html:
     ]
     without = [letter(at) for at, row in enumerate(rows) if not row.scores.reliability]
     none = f"No verdict of {', '.join(without)} has a confidence: there is no calibration to show." if without else None
-    by_round = facts.rounds(bench.comparison)
+    by_round = rounds.rounds(bench.comparison)
     unpriced = all(row.scores.cost.usage.usd is None for row in rows)
     return join(
         _legend(bench),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from redargue.evals.report import facts, notes
+from redargue.evals.report import facts, notes, rounds
 from redargue.evals.report.case import labels_counted
 from redargue.evals.report.facts import Link, Table
 from redargue.evals.report.gathered import BenchRun, SingleRun
@@ -73,7 +73,7 @@ def bench_text(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     sections: list[tuple[str, list[str]]] = [
         ("Results", [table(each) for each in first]),
         ("Paired tests", [table(pairs)] if pairs else ["One contender: nothing to compare."]),
-        ("Accuracy by round", [table(each) for each in (facts.rounds(comparison),) if each]),
+        ("Accuracy by round", [table(each) for each in (rounds.rounds(comparison),) if each]),
         ("Labels", [table(each) for each in (*matrices, facts.classes(comparison)) if each]),
         ("Adjudicated", [table(each) for each in adjudication]),
         ("Flips", [table(each) for each in flips]),

@@ -144,11 +144,15 @@ def sight(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> Sight
     reason = warning = ""
     if smallest is None:
         reason = f"only {test.discordant} of {test.n} claims tell the two apart"
+    if critical(test.discordant, alpha=alpha) < 0:
         warning = f"O{reason[1:]}: however they fell, no difference could be told from chance. Take more claims."
-    elif abs(observed) < smallest:
+    elif test.p_value > alpha:
+        found = f"the smallest found with {power:.0%} power is {smallest:.1%}" if smallest else "none would be found"
+        warning = f"No difference was found, which says little: with {test.n} claims {found}. Take more claims."
+        warning = warning if smallest is None or abs(observed) < smallest else ""
+    elif smallest is None or abs(observed) < smallest:
         warning = (
-            f"A difference of {abs(observed):.1%} cannot be told from chance with {test.n} claims: "
-            f"the smallest that is found with {power:.0%} power is {smallest:.1%}."
+            f"Found, with luck: fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
         )
     return Sight(
         n=test.n,
