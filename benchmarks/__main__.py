@@ -12,6 +12,7 @@ EVERY = (
     "entailment",
     "interrupted",
     "reading",
+    "reader",
     "fever",
     "thresholds",
     "speed",

@@ -73,7 +73,7 @@ def _one(name: str, limit: int, half: str) -> None:
     chosen, data = SETS[name], pool.data()
     options: Any = {key: str(data / each) if key == "sentences" else each for key, each in chosen.options.items()}
     loaded = load(chosen.dataset, data / chosen.path, half=half, limit=limit, options=options)
-    store = _store(chosen.corpus) if chosen.corpus else None
+    store = corpus_of(chosen.corpus) if chosen.corpus else None
     contenders = [Contender.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
     # The sample that is written down names the file of sentences, not where it lies.
     sample = loaded.sample.model_dump(mode="json") | {"options": [[key, str(chosen.options[key])] for key in options]}
@@ -90,7 +90,7 @@ def _one(name: str, limit: int, half: str) -> None:
         print(json.dumps(_retrieval(chosen, store, loaded.examples)), flush=True)
 
 
-def _store(name: str) -> Path:
+def corpus_of(name: str) -> Path:
     """The index of a corpus, made once."""
     if name == "fever":
         return pool.store()[0]

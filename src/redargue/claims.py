@@ -106,6 +106,13 @@ class LabelSet(Frozen):
         found = self._occurrences(text)
         return found[-1] if found else None
 
+    def first_inside(self, text: str) -> str | None:
+        """The first label of the set whose name stands anywhere in a text, as the authors of Tool-MAD read answers.
+
+        An answer that weighs "SUPPORTS" before it concludes otherwise is misread; None where no name stands there.
+        """
+        return next((label.name for label in self.labels if label.name in text), None)
+
     def single(self, text: str) -> str | None:
         """The one label that a text of nothing but a label names; None where it names none or several."""
         if self.free_text:

@@ -6,7 +6,7 @@ import pytest
 
 from redargue.backends.base import Call, Sampling
 from redargue.backends.embedded import EmbeddedBackend, quoted, words
-from redargue.backends.reading import Reading, Weights, Window, sentences
+from redargue.backends.reading import Cited, Reading, Window, sentences
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage
@@ -144,21 +144,66 @@ def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() ->
     assert backend.entailment.read([("a", "b"), (CLAIM.text, TEXT), (CLAIM.text, TEXT * 3)])[1] == alone
 
 
-def test_a_reading_is_weighed_by_nearness_and_decided_by_its_thresholds() -> None:
-    def reading(*rows: tuple[float, float, float]) -> Reading:
-        return Reading(
-            tuple(Window(f"q{i}", PASSAGE, near, Entailment(s, r, 1 - s - r)) for i, (near, s, r) in enumerate(rows))
+def reading(*rows: tuple[float, float, float], passages: tuple[Passage, ...] = ()) -> Reading:
+    """Of windows (nearness, supports, refutes), each of another passage, or of those given."""
+    held = passages or tuple(Passage(text=f"text {at}", document=f"d{at}") for at in range(len(rows)))
+    return Reading(
+        tuple(
+            Window((Cited(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r))
+            for at, ((near, s, r), passage) in enumerate(zip(rows, held, strict=True))
         )
+    )
 
-    weights = Weights(far=0.2, near=0.6, support=0.5, refute=0.5)
-    assert reading((0.6, 0.9, 0.0)).label(FEVER, weights) == "SUPPORTS"
-    assert reading((0.2, 0.0, 0.99)).label(FEVER, weights) == "NOT ENOUGH INFO"  # certain, and about something else
-    assert reading((0.9, 0.6, 0.0), (0.9, 0.0, 0.8)).label(FEVER, weights) == "REFUTES"
-    assert reading((0.9, 0.6, 0.0), (0.9, 0.0, 0.8)).label(AVERITEC, weights) == "Conflicting Evidence/Cherrypicking"
-    assert reading((0.9, 0.6, 0.1)).label(TWO, weights) == "SUPPORTS"
-    assert reading((0.9, 0.2, 0.1)).label(TWO, weights) is None  # two labels, and nothing that speaks for either
-    assert reading().label(FEVER, weights) == "NOT ENOUGH INFO"
-    assert reading((0.9, 0.6, 0.0), (0.4, 0.9, 0.0)).strongest(Meaning.SUPPORTED, weights) == pytest.approx(0.6)
+
+def test_a_reading_is_weighed_by_nearness_and_the_likeliest_label_is_given() -> None:
+    assert reading((0.8, 0.95, 0.01)).label(FEVER) == "SUPPORTS"
+    assert reading((0.8, 0.01, 0.97)).label(FEVER) == "REFUTES"
+    assert reading((0.2, 0.0, 0.99)).label(FEVER) == "NOT ENOUGH INFO"  # certain, and about something else
+    assert reading((0.8, 0.05, 0.05)).label(FEVER) == "NOT ENOUGH INFO"
+    assert reading().label(FEVER) == "NOT ENOUGH INFO"
+    assert reading((0.9, 0.6, 0.1)).label(TWO) == "SUPPORTS"
+    assert reading((0.9, 0.05, 0.02)).label(TWO) is None  # two labels, and nothing that speaks for either
+    assert reading((0.9, 0.6, 0.0), (0.4, 0.9, 0.0)).strongest(Meaning.SUPPORTED) == pytest.approx(0.6)
+
+
+def test_sources_that_contradict_each_other_are_a_conflict_and_one_source_is_none() -> None:
+    rows = ((0.9, 0.9, 0.0), (0.9, 0.0, 0.9))
+    assert reading(*rows).label(AVERITEC) == "Conflicting Evidence/Cherrypicking"
+    assert reading(*rows, passages=(PASSAGE, PASSAGE)).label(AVERITEC) != "Conflicting Evidence/Cherrypicking"
+
+
+def test_one_publisher_is_one_voice_however_often_it_speaks() -> None:
+    copies = tuple(Passage(text=f"copy {at}", url=f"https://www.same.example/{at}") for at in range(5))
+    rows = ((0.9, 0.9, 0.0),) * 5
+    assert len(reading(*rows, passages=copies).voices) == 1
+    assert reading(*rows, passages=copies).features == reading(rows[0], passages=copies[:1]).features
+    others = tuple(Passage(text="x", url=f"https://{at}.example/") for at in range(5))
+    assert len(reading(*rows, passages=others).voices) == 5
+    named = tuple(Passage(text=f"{at}", publisher="The Post", url=f"https://{at}.example/") for at in range(2))
+    assert len(reading(*rows[:2], passages=named).voices) == 1
+
+
+def test_confidence_is_the_probability_of_the_label_among_those_of_the_set() -> None:
+    found = reading((0.8, 0.95, 0.01))
+    shares = found.probabilities()
+    assert found.confidence(FEVER, "SUPPORTS") == pytest.approx(shares.supports, abs=1e-6)
+    assert found.confidence(TWO, "SUPPORTS") == pytest.approx(
+        shares.supports / (shares.supports + shares.refutes), abs=1e-6
+    )
+    assert found.confidence(AVERITEC, "Supported") is None  # nothing was calibrated with a label for conflict
+    assert found.confidence(FEVER, None) is None
+
+
+def test_sentences_of_two_passages_are_read_as_one_text_and_quoted_apart() -> None:
+    first = Passage(text="The film Low Tide was directed by Ida Brandt.", document="a", title="Low Tide")
+    second = Passage(text="Ida Brandt was born in Orvell in 1931.", document="b", title="Ida Brandt")
+    found = EmbeddedBackend().reader.read("The director of Low Tide was born in Orvell.", (first, second))
+    (joined,) = (window for window in found.windows if len(window.cited) > 1)
+    assert {each.passage.document for each in joined.cited} == {"a", "b"}
+    assert all(each.quote in each.passage.text for each in joined.cited)
+    assert found.together == joined.voice
+    assert len(found.voices) == 2
+    assert not EmbeddedBackend().reader.read("A claim.", (first,)).together.supports
 
 
 def test_sentences_are_verbatim_spans_and_headings_are_none() -> None:

@@ -14,14 +14,14 @@ from functools import cache, cached_property, singledispatch
 from typing import cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
-from redargue.backends.reading import Reader, Reading, Window, sentences
+from redargue.backends.reading import Cited, Reader, Reading, sentences
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder
 from redargue.models.entailment import CrossEncoder
 from redargue.models.session import WEIGHTS, tally
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
@@ -155,8 +155,10 @@ def _answer(task: AnswerClaim, mind: EmbeddedBackend) -> Answer:
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
         heard = tuple(Passage(text=text) for text in quoted(task.others))
-        return _say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(update={"quotes": ()})
-    return answer
+        answer = _say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(
+            update={"quotes": ()}
+        )
+    return _read_again(task, answer)
 
 
 @play.register
@@ -168,7 +170,13 @@ def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
         for turn in task.history
         for text in quoted((OtherAnswer(agent=turn.agent, text=turn.answer.text),))
     )
-    return _say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind)
+    return _read_again(task, _say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind))
+
+
+def _read_again(task: LabelledTask, answer: Answer) -> Answer:
+    """The answer with the label that its own text gives, where labels are read in another way."""
+    plain = task.label_reading == "last_line"
+    return answer if plain else answer.model_copy(update={"label": task.label_of(answer.text)})
 
 
 CORRECT, INCORRECT, OPEN = (
@@ -191,13 +199,14 @@ def _say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: Em
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     last = (f"**{label}**",) if label else ()
     text = "\n".join([*map(_cite, best), opening + " ".join(claim.text.split()), *last])
-    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
+    confidence = reading.confidence(labels, label)
+    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best), confidence=confidence)
 
 
-def _cite(window: Window) -> str:
+def _cite(cited: Cited) -> str:
     """A quotation and its source on one line, which nothing in either can break out of."""
-    title = " ".join(window.passage.title.replace('"', "'").split())
-    return f'"{" ".join(window.quote.split())}"' + (f" ({title})" if title else "")
+    title = " ".join(cited.passage.title.replace('"', "'").split())
+    return f'"{" ".join(cited.quote.split())}"' + (f" ({title})" if title else "")
 
 
 def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:

@@ -1,8 +1,8 @@
 """How the embedded backend reads: from passages and a claim to sentences that speak for it or against it.
 
 A passage is cut into sentences; the sentences nearest to the claim, alone and with their neighbour, are read by the
-cross-encoder with the passage's title in front. The strongest sentence on each side decides, and a sentence counts the
-less the further it is from the claim.
+cross-encoder with the passage's title in front, and the nearest sentences of two passages as one text: what only both
+together say. A sentence counts the less the further it is from the claim (:mod:`redargue.backends.weighing`).
 """
 
 from __future__ import annotations
@@ -10,60 +10,64 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from typing import NamedTuple
 
 from syntok import segmenter
 
+from redargue.backends.weighing import (
+    HEARD,
+    SILENT,
+    WEIGHTS,
+    Voice,
+    Weights,
+    conflict,
+    features,
+    louder,
+    probabilities,
+    source_of,
+    strength,
+)
 from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder
 from redargue.models.entailment import CrossEncoder, Entailment
 
 SENTENCES = 4  # of a passage that are read; the rest is further from the claim
+DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 
 
-class Weights(NamedTuple):
-    """How a reading turns into a label; chosen on even rows by ``python -m benchmarks reading``.
+@dataclass(frozen=True)
+class Cited:
+    """A sentence, verbatim, and the passage in which it stands."""
 
-    Attributes:
-        far: a sentence whose cosine to the claim is this or less does not count.
-        near: one whose cosine is this or more counts fully; between the two, in proportion.
-        support: what the strongest sentence for the claim has to reach, in [0, 1].
-        refute: likewise against it.
-    """
-
-    far: float = 0.2
-    near: float = 0.5
-    support: float = 0.45
-    refute: float = 0.6
-
-
-WEIGHTS = Weights()
+    quote: str
+    passage: Passage
 
 
 @dataclass(frozen=True)
 class Window:
-    """A sentence of a passage, as it was read.
+    """A text that was read.
 
     Attributes:
-        quote: the sentence, verbatim.
-        passage: where it stands.
-        nearness: cosine of the text that was read to the claim, in [-1, 1].
-        judgement: what that text says of the claim.
+        cited: what a reader would quote of it: one sentence, or one of each of two passages.
+        nearness: cosine of the text to the claim, in [-1, 1].
+        judgement: what the text says of the claim.
     """
 
-    quote: str
-    passage: Passage
+    cited: tuple[Cited, ...]
     nearness: float
     judgement: Entailment
 
-    def strength(self, meaning: Meaning, weights: Weights = WEIGHTS) -> float:
-        """How strongly it says so, in [0, 1]: what is about something else refutes nothing."""
-        share = (self.nearness - weights.far) / (weights.near - weights.far)
+    def strength(self, meaning: Meaning) -> float:
+        """How strongly it says so, in [0, 1]."""
         said = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
-        return said * min(1.0, max(0.0, share))
+        return strength(said, self.nearness)
+
+    @property
+    def voice(self) -> Voice:
+        """What it says on both sides."""
+        return Voice(*map(self.strength, DECIDED))
 
 
 @dataclass(frozen=True)
@@ -72,34 +76,67 @@ class Reading:
 
     windows: tuple[Window, ...]
 
-    def strongest(self, meaning: Meaning, weights: Weights = WEIGHTS) -> float:
-        """The strongest window's strength, in [0, 1]; 0 where nothing was read."""
-        return max((each.strength(meaning, weights) for each in self.windows), default=0.0)
+    @cached_property
+    def voices(self) -> tuple[Voice, ...]:
+        """What each independent source says at its strongest."""
+        found: dict[str, Voice] = {}
+        for window in self.windows:
+            if len(window.cited) == 1:
+                source = source_of(window.cited[0].passage)
+                found[source] = louder(found.get(source, SILENT), window.voice)
+        return tuple(found.values())
 
-    def best(self, meaning: Meaning, count: int) -> tuple[Window, ...]:
-        """The windows that say so most strongly, each sentence once; for any other meaning the nearest."""
-        if meaning in (Meaning.SUPPORTED, Meaning.REFUTED):
+    @cached_property
+    def together(self) -> Voice:
+        """What sentences of two passages say, read as one text; nothing where there was one passage."""
+        joined = (window.voice for window in self.windows if len(window.cited) > 1)
+        return reduce(louder, joined, SILENT)
+
+    def strongest(self, meaning: Meaning) -> float:
+        """The strongest window's strength, in [0, 1]; 0 where nothing was read."""
+        return max((window.strength(meaning) for window in self.windows), default=0.0)
+
+    @property
+    def features(self) -> tuple[float, float, float]:
+        """What the answer is weighed from."""
+        return features(self.voices, self.together)
+
+    def probabilities(self, weights: Weights = WEIGHTS) -> Entailment:
+        """Of the three answers, given everything that was read."""
+        return probabilities(self.features, weights)
+
+    def best(self, meaning: Meaning, count: int) -> tuple[Cited, ...]:
+        """What says so most strongly, each sentence once; for any other meaning what is nearest to the claim."""
+        if meaning in DECIDED:
             order = sorted(self.windows, key=lambda window: -window.strength(meaning))
-            least = WEIGHTS.support if meaning is Meaning.SUPPORTED else WEIGHTS.refute
-            order = order[:1] + [each for each in order[1:] if each.strength(meaning) > least]
+            order = order[:1] + [each for each in order[1:] if each.strength(meaning) > 0.5]
         else:
             order = sorted(self.windows, key=lambda window: -window.nearness)
-        return tuple({each.quote: each for each in reversed(order)}.values())[::-1][:count]
+        every = (cited for window in order for cited in window.cited)
+        return tuple({each.quote: each for each in reversed(list(every))}.values())[::-1][:count]
 
-    def label(self, labels: LabelSet, weights: Weights = WEIGHTS) -> str | None:
-        """The stronger side's label where it is above its threshold, else not enough.
+    def label(self, labels: LabelSet) -> str | None:
+        """The likeliest of the set's labels; of conflicting sources the label for that, where the set has one.
 
-        None where neither is and the set has no label for that: nothing is guessed. Where both are above and the set
-        has a label for conflict, that one.
+        A set without a label for "not enough" gets the likelier side, or None where no source says anything.
         """
-        support = self.strongest(Meaning.SUPPORTED, weights) / weights.support
-        refute = self.strongest(Meaning.REFUTED, weights) / weights.refute
-        conflict, undecided = labels.named(Meaning.CONFLICTING), labels.named(Meaning.NOT_ENOUGH)
-        if conflict and min(support, refute) > 1:
-            return conflict
-        if max(support, refute) <= 1:
+        undecided, conflicting = labels.named(Meaning.NOT_ENOUGH), labels.named(Meaning.CONFLICTING)
+        supports, refutes, neither = self.probabilities()
+        if conflicting and conflict(self.voices):
+            return conflicting
+        if undecided and neither >= max(supports, refutes):
             return undecided
-        return labels.named(Meaning.SUPPORTED if support >= refute else Meaning.REFUTED)
+        if not undecided and max(map(self.strongest, DECIDED)) < HEARD:
+            return None
+        return labels.named(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED)
+
+    def confidence(self, labels: LabelSet, label: str | None) -> float | None:
+        """The probability of a label among those of the set; None where nothing was calibrated for such a set."""
+        if label is None or {each.meaning for each in labels.labels} - {*DECIDED, Meaning.NOT_ENOUGH}:
+            return None
+        by_meaning = dict(zip((*DECIDED, Meaning.NOT_ENOUGH), self.probabilities(), strict=True))
+        offered = {each.meaning for each in labels.labels}
+        return round(by_meaning[labels.meaning(label)] / sum(by_meaning[meaning] for meaning in offered), 6)
 
 
 class Reader:
@@ -114,30 +151,48 @@ class Reader:
         self._embedder, self._entailment = embedder, entailment
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
-        """Reads the sentences nearest to the claim in every distinct passage, alone and after the one before it."""
-        shown: list[tuple[str, Passage, str]] = []
+        """Reads the nearest sentences of every distinct passage: alone, after the one before, those of two joined."""
+        shown: list[tuple[tuple[Cited, ...], str]] = []
         for passage in {each.sha256: each for each in passages}.values():
-            shown += [(quote, passage, text) for quote, text in self._windows(claim, passage)]
-        texts = [text for _, _, text in shown]
-        judged = self._entailment.read([(claim, text) for text in texts])
-        vectors = self._embedder.encode([claim, *texts])
-        return Reading(
-            tuple(
-                Window(quote, passage, float(vectors[0] @ vector), judgement)
-                for (quote, passage, _), judgement, vector in zip(shown, judged, vectors[1:], strict=True)
-            )
-        )
+            shown += self._windows(claim, passage)
+        if not shown:
+            return Reading(())
+        nearness = self._nearness(claim, [text for _, text in shown])
+        if joined := _joined(shown, nearness):
+            shown.append(joined)
+            nearness += self._nearness(claim, [joined[1]])
+        judged = self._entailment.read([(claim, text) for _, text in shown])
+        every = zip(shown, nearness, judged, strict=True)
+        return Reading(tuple(Window(cited, near, judgement) for (cited, _), near, judgement in every))
 
-    def _windows(self, claim: str, passage: Passage) -> list[tuple[str, str]]:
-        """(sentence, text to read) of the sentences nearest to the claim."""
+    def _nearness(self, claim: str, texts: Sequence[str]) -> list[float]:
+        vectors = self._embedder.encode([claim, *texts])
+        return [float(vectors[0] @ vector) for vector in vectors[1:]]
+
+    def _windows(self, claim: str, passage: Passage) -> list[tuple[tuple[Cited, ...], str]]:
+        """What to cite and the text to read, of the sentences nearest to the claim."""
         found = sentences(passage.text)
         near: Sequence[int] = range(len(found))
         if len(found) > SENTENCES:
-            vectors = self._embedder.encode([claim, *found])
-            near = sorted(range(len(found)), key=lambda i: -float(vectors[0] @ vectors[i + 1]))[:SENTENCES]
+            nearness = self._nearness(claim, found)
+            near = sorted(range(len(found)), key=lambda i: -nearness[i])[:SENTENCES]
         title = f"{passage.title}. " if passage.title else ""
-        alone = [(found[i], title + found[i]) for i in sorted(near)]
-        return alone + [(found[i], f"{title}{found[i - 1]} {found[i]}") for i in sorted(near) if i]
+        alone = [(i, title + found[i]) for i in sorted(near)]
+        alone += [(i, f"{title}{found[i - 1]} {found[i]}") for i in sorted(near) if i]
+        return [((Cited(found[i], passage),), text) for i, text in alone]
+
+
+def _joined(
+    shown: Sequence[tuple[tuple[Cited, ...], str]], nearness: Sequence[float]
+) -> tuple[tuple[Cited, ...], str] | None:
+    """The nearest texts of two passages as one text; None where there is one passage."""
+    order = sorted(range(len(shown)), key=lambda i: -nearness[i])
+    first = order[0]
+    own = shown[first][0][0].passage.sha256
+    second = next((i for i in order if shown[i][0][0].passage.sha256 != own), None)
+    if second is None:
+        return None
+    return (*shown[first][0], *shown[second][0]), f"{shown[first][1]} {shown[second][1]}"
 
 
 @lru_cache(maxsize=4096)

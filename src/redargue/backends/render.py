@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from redargue.backends.endpoint import Form, Message
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim, Frozen, LabelSet
-from redargue.tasks.answering import Answer
+from redargue.tasks.answering import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 
@@ -336,8 +336,9 @@ def _answer(reply: AnswerReply, labels: LabelSet) -> Answer:
 
 def _plain_answer(text: str, task: AnyTask) -> Answer:
     labels = _labels(task)
-    label = labels.parse(text)
-    if label is None:
+    label = task.label_of(text) if isinstance(task, LabelledTask) else labels.parse(text)
+    lenient = isinstance(task, LabelledTask) and task.label_reading != "last_line"
+    if label is None and not lenient:
         raise ValueError(f"its last line is none of the labels {', '.join(labels.names)}")
     quoted = re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text)
     quotes = (first or second for first, second in quoted)

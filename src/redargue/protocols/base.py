@@ -89,13 +89,14 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Method:
     if profile not in method.profiles:
         raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, list(method.profiles)))
     fields = method.options.model_fields
-    if "profile" in overrides and overrides["profile"] != profile:
+    words = method.profiles[profile].get("profile", profile)  # whose words the profile uses
+    if "profile" in overrides and overrides["profile"] != words:
         raise UsageError("the profile is no setting", hint=f"choose it as such: --profile {overrides['profile']}")
     for option in overrides:
         if option not in fields:
             raise UsageError(f"{name!r} has no setting {option!r}", hint=did_you_mean(option, list(fields)))
     try:
-        settings = method.options(**{"profile": profile, **method.profiles[profile], **overrides})
+        settings = method.options(**{"profile": words, **method.profiles[profile], **overrides})
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from redargue.agents.agent import Agent
 from redargue.backends.base import require
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import first_error
 from redargue.events import Answered, EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
 from redargue.evidence import Passage, Quote, Side, find_quote
@@ -43,6 +43,20 @@ class ToolMad:
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "paper": {"faithfulness_threshold": 0.7, "relevance_threshold": 0.8},
         "hardened": {},
+        # The authors' program where it differs from their paper; its words are the paper's.
+        "authors": {
+            "profile": "paper",
+            "faithfulness_threshold": 0.7,
+            "relevance_threshold": 0.8,
+            "order": "sequential",
+            "label_reading": "first_inside",
+            "empty_equals_empty": True,
+            "undefined_passes": True,
+            "judge_sees_last_round": False,
+            "judge_divisor": "three",
+            "low_score_alert": "first",
+            "unread_is_conflicting": True,
+        },
     }
 
     def __init__(self, settings: ToolMadSettings) -> None:
@@ -107,6 +121,7 @@ class _Debate:
         self.history: list[tuple[Turn, ...]] = []
         self.quotes: list[Quote] = []
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
+        self.alerts: dict[str, tuple[Metric, ...]] = {}
 
     async def hold(self) -> Verdict:
         """Rounds 1 to T, then the judge."""
@@ -114,30 +129,33 @@ class _Debate:
             turns = await self._round(round_)
             self.history.append(turns)
             labels = tuple(turn.answer.label for turn in turns)
-            shared = await self._shared(turns, round_)
-            why = await self._objections(turns) if shared is not None else ("the debaters disagree",)
-            accepted = shared is not None and not why
-            self.run.emit(
-                RoundEnded(round=round_, labels=labels, agreed=shared is not None, accepted=accepted, why=why)
-            )
+            agreed, shared = await self._shared(turns, round_)
+            self.alerts = {}
+            why = await self._objections(turns) if agreed else ("the debaters disagree",)
+            accepted = agreed and not why
+            self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=accepted, why=why))
             if accepted:
-                return await self._verdict("consensus", shared, turns[0].answer.text)
+                sure = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
+                mean = sum(sure) / len(sure) if len(sure) == len(turns) else None
+                return await self._verdict("consensus", shared, turns[0].answer.text, mean)
         return await self._judge()
 
-    async def _shared(self, turns: tuple[Turn, ...], round_: int) -> str | None:
-        """The answer that all debaters gave, or None; an unread label equals nothing (``T12``).
+    async def _shared(self, turns: tuple[Turn, ...], round_: int) -> tuple[bool, str | None]:
+        """Whether all debaters gave one answer, and which; an unread label equals nothing (``T12``).
 
         Free text has no labels that could be equal: whether it says the same is a task of its own (``T29``).
         """
         labels = {turn.answer.label for turn in turns}
+        if labels == {None} and self.settings.empty_equals_empty:
+            return True, None
         if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
-            return None
+            return False, None
         if len(labels) == 1:
-            return turns[0].answer.label
+            return True, turns[0].answer.label
         answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in turns)
         task = CheckConsensus(claim=self.claim, answers=answers, profile=self.settings.profile)
         agreement = await Agent(MODERATOR, self.run).perform(task, round_=round_)
-        return (agreement.answer or turns[0].answer.label) if agreement.agree else None
+        return bool(agreement.agree), (agreement.answer or turns[0].answer.label) if agreement.agree else None
 
     async def _round(self, round_: int) -> tuple[Turn, ...]:
         """All debaters' turns, at once; each starts from what was said in the last round."""
@@ -170,6 +188,8 @@ class _Debate:
                 passages=evidence.passages,
                 has_tool=debater.tool is not None,
                 others=_without(said, debater.name),
+                alert=self.alerts.get(debater.name, ()),
+                label_reading=self.settings.label_reading,
                 profile=self.settings.profile,
             ),
             round_=round_,
@@ -209,7 +229,8 @@ class _Debate:
         first = WriteQuery(claim=self.claim, tool=tool.name, about=tool.about, profile=self.settings.profile)
         if own is None:
             return (await debater.perform(first, round_=round_)).text or self.claim.text, False
-        task = RewriteQuery(**dict(first), others=others, used=own.query)
+        must_revise = debater.tool in self.settings.must_revise
+        task = RewriteQuery(**dict(first), others=others, used=own.query, must_revise=must_revise)
         query = await debater.perform(task, round_=round_)
         kept = query.kept or query.text == own.query
         return (own.query if kept else query.text), kept
@@ -264,13 +285,23 @@ class _Debate:
         why = []
         if self.settings.scoring == "on":
             for scores in await asyncio.gather(*(self._start_scores(turn) for turn in turns)):
-                why += [self._objection(score) for score in scores]
+                objections = [(score, self._objection(score)) for score in scores]
+                why += [objection for _, objection in objections]
+                self._alert(tuple(score for score, objection in objections if objection))
         if self.settings.profile == "hardened":
             why += [self._unquoted(turn) for turn in turns]
         return tuple(each for each in why if each)
 
+    def _alert(self, low: tuple[Score, ...]) -> None:
+        """Notes who is told in the next round that a score was too low (``T15``)."""
+        told = self.settings.low_score_alert
+        if low and (told == "all" or (told == "first" and not self.alerts)):
+            self.alerts[low[0].agent] = tuple(score.metric for score in low)
+
     def _objection(self, score: Score) -> str:
         limit = self.settings.limits(self.run.backend.stability)[score.metric]
+        if score.value is None and self.settings.undefined_passes:
+            return ""
         if score.value is None:  # undefined fails the gate (T13)
             return f"{score.agent}: no {score.metric} ({score.undefined})"
         return "" if score.value > limit else f"{score.agent}: {score.metric} {score.value:.3f} is not above {limit:g}"
@@ -284,14 +315,24 @@ class _Debate:
     async def _judge(self) -> Verdict:
         """The judge reads the whole debate (``T4``) and each debater's mean scores (``T2``)."""
         means = await self._means() if self.settings.judge_scores else ()
-        history = tuple(turn for turns in self.history for turn in turns)
-        task = JudgeDebate(claim=self.claim, history=history, scores=means, profile=self.settings.profile)
+        seen = self.history if self.settings.judge_sees_last_round else self.history[:-1]
+        history = tuple(turn for turns in seen for turn in turns)
+        task = JudgeDebate(
+            claim=self.claim,
+            history=history,
+            scores=means,
+            label_reading=self.settings.label_reading,
+            profile=self.settings.profile,
+        )
         judgement = await Agent(JUDGE, self.run).perform(task)
+        conflicting = self.claim.labels.named(Meaning.CONFLICTING)
+        if judgement.label is None and self.settings.unread_is_conflicting and conflicting:
+            judgement = judgement.model_copy(update={"label": conflicting, "confidence": None})
         passages = tuple(passage for turn in history for passage in turn.passages)
         side = side_of(self.claim.labels, judgement.label)
         self.quotes += [find_quote(text, passages, side=side, agent=JUDGE) for text in judgement.quotes]
         self.run.emit(Judged(text=judgement.text, label=judgement.label))
-        return await self._verdict("judge", judgement.label, judgement.text)
+        return await self._verdict("judge", judgement.label, judgement.text, judgement.confidence)
 
     async def _means(self) -> tuple[MeanScore, ...]:
         """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``)."""
@@ -306,16 +347,20 @@ class _Debate:
                     for each in flat
                     if each.agent == debater.name and each.metric is metric and each.value is not None
                 ]
-                means.append(
-                    MeanScore(agent=debater.name, metric=metric, value=sum(values) / len(values) if values else None)
-                )
+                scored = len(values) if self.settings.judge_divisor == "rounds" else 3
+                poisoned = self.settings.undefined_passes and len(values) < len(self.history)
+                value = sum(values) / scored if values and not poisoned else None
+                means.append(MeanScore(agent=debater.name, metric=metric, value=value))
         return tuple(means)
 
-    async def _verdict(self, decided_by: Literal["consensus", "judge"], label: str | None, reason: str) -> Verdict:
+    async def _verdict(
+        self, decided_by: Literal["consensus", "judge"], label: str | None, reason: str, confidence: float | None
+    ) -> Verdict:
         scores = await asyncio.gather(*(self.scores[key] for key in sorted(self.scores)))
         return Verdict(
             claim=self.claim,
             label=label,
+            confidence=confidence,
             decided_by=decided_by,
             rounds=len(self.history),
             round_labels=tuple(tuple(turn.answer.label for turn in turns) for turns in self.history),

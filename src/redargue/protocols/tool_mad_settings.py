@@ -11,6 +11,7 @@ from redargue.backends.base import Stability
 from redargue.claims import Frozen
 from redargue.protocols.base import Plan
 from redargue.scoring.relevance import QUESTIONS, Noncommittal
+from redargue.tasks.answering import LabelReading
 from redargue.tasks.base import Profile
 from redargue.verdicts import Metric
 
@@ -36,6 +37,16 @@ class ToolMadSettings(Frozen):
             (``T5``).
         noncommittal: how many of three questions make an answer noncommittal (see ``scoring.relevance``).
         one_request: three questions from one request, or from three.
+        label_reading: a label on the last line, or the first of the set that stands anywhere in an answer (``T11``);
+            then an answer may have none.
+        empty_equals_empty: whether answers without a label agree (``T12``).
+        undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
+        judge_sees_last_round: off: the judge reads all rounds but the last (``T4``).
+        judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).
+        low_score_alert: who is told that its score kept an agreement from being accepted: nobody, all whose score was
+            too low, or the first of them (``T15``).
+        must_revise: the debaters, by their tools, that are told when a query has to change (``T34``).
+        unread_is_conflicting: an unread judgement gets the set's label for conflicting evidence, if it has one (T22).
     """
 
     profile: Profile = "hardened"
@@ -50,6 +61,14 @@ class ToolMadSettings(Frozen):
     order: Literal["simultaneous", "sequential"] = "simultaneous"
     noncommittal: Noncommittal = "any"
     one_request: bool = True
+    label_reading: LabelReading = "last_line"
+    empty_equals_empty: bool = False
+    undefined_passes: bool = False
+    judge_sees_last_round: bool = True
+    judge_divisor: Literal["rounds", "three"] = "rounds"
+    low_score_alert: Literal["off", "all", "first"] = "off"
+    must_revise: tuple[str, ...] = ()
+    unread_is_conflicting: bool = False
 
     def limits(self, stability: Stability) -> dict[Metric, float]:
         """What each metric has to exceed, with a backend's own thresholds where none are set."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
 from redargue.tasks.querying import OtherAnswer, others
+from redargue.verdicts import Metric
+
+METRIC_NAMES = {Metric.FAITHFULNESS: "faithfulness", Metric.RELEVANCE: "answer relevance"}
 
 
 class Answer(Frozen):
@@ -17,11 +20,13 @@ class Answer(Frozen):
         text: the whole answer, the label on its last line.
         label: of the claim's label set; None where none could be read.
         quotes: what the agent says its documents say, word for word; checked by code, never believed.
+        confidence: calibrated probability of the label, in [0, 1]; None where nothing was calibrated.
     """
 
     text: str
     label: str | None
     quotes: tuple[str, ...] = ()
+    confidence: float | None = None
 
 
 def label_rules(labels: LabelSet) -> str:
@@ -57,25 +62,49 @@ def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
     return "\n".join(f"[{number}]\n{text}" for number, text in enumerate(shown, 1))
 
 
-class AnswerClaim(Task[Answer]):
-    """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
+LabelReading = Literal["last_line", "first_inside"]
+
+
+class LabelledTask(Task[Answer]):
+    """A task whose answer ends in a label of the claim.
 
     Attributes:
         claim: what is checked.
+        label_reading: the label on the last line (``T11``), or the first label of the set that stands anywhere.
+    """
+
+    claim: Claim
+    label_reading: LabelReading = "last_line"
+
+    def label_of(self, text: str) -> str | None:
+        """The label that an answer's text gives."""
+        labels = self.claim.labels
+        return labels.parse(text) if self.label_reading == "last_line" else labels.first_inside(text)
+
+
+class AnswerClaim(LabelledTask):
+    """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
+
+    Attributes:
         passages: the agent's documents of this round.
         has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
         others: the other debaters' answers of the last round; empty in the first.
+        alert: which scores of the agent's own last answer were too low for the consensus that it was part of (``T15``).
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
 
-    claim: Claim
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True
     others: tuple[OtherAnswer, ...] = ()
+    alert: tuple[Metric, ...] = ()
 
     def role(self) -> str:
-        """Hardened only: what counts as evidence."""
+        """The alert, if there is one; hardened only: what counts as evidence."""
+        low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
+        return lines(f"My last answer's {low} was too low. I will revise it." if low else None, self._rules())
+
+    def _rules(self) -> str:
         if self.profile == "paper" or not (self.has_tool or self.others):
             return ""
         return lines(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import Answer, claim_lines, documents
+from redargue.tasks.answering import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents
 from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
 from redargue.tasks.querying import OtherAnswer, others
 from redargue.verdicts import Metric
@@ -42,21 +42,16 @@ class MeanScore(Frozen):
     value: float | None
 
 
-_METRICS = {Metric.FAITHFULNESS: "faithfulness", Metric.RELEVANCE: "answer relevance"}
-
-
-class JudgeDebate(Task[Answer]):
+class JudgeDebate(LabelledTask):
     """The final answer, from the whole debate and its mean scores (Eq. 7).
 
     Attributes:
-        claim: what was checked.
         history: every turn, in order of rounds; within a round in the order of the debaters.
         scores: mean scores; empty where the judge is not shown them (``T17``).
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
 
-    claim: Claim
     history: tuple[Turn, ...]
     scores: tuple[MeanScore, ...] = ()
 
@@ -108,7 +103,7 @@ class JudgeDebate(Task[Answer]):
     def _means(self) -> str:
         return lines(
             *(
-                f"{score.agent}'s {_METRICS[score.metric]} score: "
+                f"{score.agent}'s {METRIC_NAMES[score.metric]} score: "
                 + ("not available" if score.value is None else f"{score.value:.3f}")
                 for score in self.scores
             )

@@ -9,6 +9,9 @@ from redargue.claims import Claim, Frozen
 from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
 
 LONGEST_QUERY = 300
+MUST_REVISE = (
+    "Where the answer to your query was contradicted, or left a part of the claim open, you have to change it."
+)
 
 
 class Query(Frozen):
@@ -84,14 +87,19 @@ class RewriteQuery(WriteQuery):
     Attributes:
         others: the other debaters' answers of the last round.
         used: the agent's own last query, not all of them (``T6``).
+        must_revise: whether it is told that a query that was contradicted, or left something open, has to change (T34).
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
 
     others: tuple[OtherAnswer, ...]
     used: str
+    must_revise: bool = False
 
     def _wanted(self) -> str:
+        return lines(self._choice(), MUST_REVISE if self.must_revise else None)
+
+    def _choice(self) -> str:
         return (
             "You are choosing your query for the next round: change it, or stay with the one you used where nothing"
             " better could be asked."

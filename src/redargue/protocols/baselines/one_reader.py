@@ -85,6 +85,7 @@ class OneReader:
         return Verdict(
             claim=claim,
             label=answer.label,
+            confidence=answer.confidence,
             decided_by="reader",
             rounds=1,
             reason=answer.text,

@@ -1,0 +1,90 @@
+"""From what single windows say to what all of them say: probabilities of the three answers.
+
+Each side is as strong as its strongest independent voices: passages of one publisher (or site, or document) are one
+voice, however often they say it. Two numbers a claim, two rows of weights, a softmax: chosen, and thereby calibrated,
+on even rows by ``python -m benchmarks reading``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from redargue.evidence import Passage
+from redargue.models.entailment import Entailment
+
+FAR, NEAR = 0.2, 0.5  # cosine to the claim: a window at FAR or below does not count, one at NEAR or above counts fully
+STRONG = 0.5  # of a voice that contradicts another: evidence on both sides
+BESIDE = 0.3  # of a voice beside a stronger one: sources copy each other, and the reader errs alike on both
+HEARD = 0.1  # a side weaker than this says nothing
+
+
+class Voice(NamedTuple):
+    """What one independent source says at its strongest, in [0, 1] on each side."""
+
+    supports: float
+    refutes: float
+
+
+SILENT = Voice(0.0, 0.0)
+
+
+def louder(one: Voice, other: Voice) -> Voice:
+    """The stronger of two on each side."""
+    return Voice(max(one.supports, other.supports), max(one.refutes, other.refutes))
+
+
+class Weights(NamedTuple):
+    """Of :func:`features`, for the two decided answers; "not enough" is what they are weighed against."""
+
+    supports: tuple[float, ...] = (-0.13, 0.73, 0.26)
+    refutes: tuple[float, ...] = (-0.68, -0.01, 0.73)
+
+
+WEIGHTS = Weights()
+
+
+def strength(said: float, nearness: float) -> float:
+    """A window's probability, weighed by its nearness: what is about something else refutes nothing."""
+    return said * min(1.0, max(0.0, (nearness - FAR) / (NEAR - FAR)))
+
+
+def source_of(passage: Passage) -> str:
+    """Who speaks: the publisher, else the site, else the document, else the text itself."""
+    site = (urlsplit(passage.url).hostname or "").removeprefix("www.") if "://" in passage.url else ""
+    return passage.publisher.casefold() or site or passage.document or passage.sha256
+
+
+def features(voices: Sequence[Voice], together: Voice) -> tuple[float, float, float]:
+    """One, and the log odds of either side: its strongest voice, and what a second one and both together add to it.
+
+    Args:
+        voices: one a source.
+        together: what the nearest sentences of two passages say, read as one text.
+    """
+    sides = zip(zip(SILENT, SILENT, *voices, strict=True), together, strict=True)
+    supports, refutes = (_loudness(sorted(side, reverse=True), joined) for side, joined in sides)
+    return (1.0, supports, refutes)
+
+
+def _loudness(voices: Sequence[float], together: float) -> float:
+    """Log odds of a side: it is silent only if all its voices are."""
+    said = 1 - (1 - voices[0]) * (1 - BESIDE * voices[1]) * (1 - BESIDE * together)
+    return log((said + 0.02) / (1.02 - said))
+
+
+def probabilities(found: Sequence[float], weights: Weights = WEIGHTS) -> Entailment:
+    """The softmax of the weighed features."""
+    scores = [sum(map(float.__mul__, map(float, row), map(float, found))) for row in weights]
+    supports, refutes, neither = (exp(score - max(*scores, 0.0)) for score in (*scores, 0.0))
+    whole = supports + refutes + neither
+    return Entailment(supports / whole, refutes / whole, neither / whole)
+
+
+def conflict(voices: Sequence[Voice]) -> bool:
+    """Whether one source speaks strongly for the claim and another strongly against it."""
+    return any(
+        one.supports > STRONG and other.refutes > STRONG for one in voices for other in voices if one is not other
+    )
