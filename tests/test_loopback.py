@@ -308,6 +308,36 @@ def test_custom_search(server: Loopback) -> None:
     assert (error.status_code, error.json()["error"]["status"]) == (400, "INVALID_ARGUMENT")
 
 
+def test_pubmed(server: Loopback) -> None:
+    asked = {"db": "pubmed", "term": "electric ferry", "retmode": "json", "retmax": 5}
+    said = get(server, "/entrez/eutils/esearch.fcgi", **asked).json()["esearchresult"]
+    assert (said["count"], said["idlist"]) == ("2", ["30000004", "30000005"])
+    until = {"mindate": "1000/01/01", "maxdate": "2021/12/31", "datetype": "pdat"}
+    said = get(server, "/entrez/eutils/esearch.fcgi", **asked, **until).json()["esearchresult"]
+    assert said["idlist"] == ["30000004"]
+    said = get(server, "/entrez/eutils/esearch.fcgi", **asked | {"term": " "}).json()["esearchresult"]
+    assert said == {"ERROR": "Empty term and query_key - nothing todo"}
+    answer = get(server, "/entrez/eutils/efetch.fcgi", db="pubmed", id="30000005,30000001,7", retmode="xml")
+    assert answer.headers["content-type"] == "text/xml; charset=UTF-8"
+    assert answer.text.count("<PubmedArticle>") == 2
+    assert '<AbstractText Label="HISTORY" NlmCategory="UNASSIGNED">' in answer.text
+    server.behaviour = Behaviour(statuses={"pubmed": 429})
+    error = get(server, "/entrez/eutils/esearch.fcgi", **asked, api_key="k-123")
+    assert error.json() == {"error": "API rate limit exceeded", "api-key": "k-123", "count": "4", "limit": "10"}
+
+
+def test_openalex(server: Loopback) -> None:
+    asked = {"search": "electric ferry", "per-page": 1}
+    said = get(server, "/works", **asked).json()
+    assert (said["meta"]["count"], len(said["results"])) == (2, 1)
+    assert said["results"][0]["abstract_inverted_index"]["ferry"] == [5]
+    early = get(server, "/works", **asked, filter="has_abstract:true,to_publication_date:2020-01-01").json()
+    assert early["results"] == []
+    for wrong in ({"per-page": 201}, {"filter": "abstract:true"}, {"search": "why?"}):
+        answer = get(server, "/works", **asked | wrong)
+        assert (answer.status_code, answer.json()["error"]) == (400, "Invalid query parameters error.")
+
+
 def test_mediawiki_search_and_extracts(server: Loopback) -> None:
     said = wiki(server, list="search", srsearch="seven arches bridge", srlimit=1)
     assert said["query"]["search"][0]["title"] == "Skarrow Bridge"

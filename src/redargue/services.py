@@ -21,6 +21,7 @@ class _Known(NamedTuple):
     timeout: float
     rate: Rate
     extra: dict[str, str] = {}  # noqa: RUF012  (never changed)
+    keyed: Rate | None = None  # with a key, where that makes a difference
 
 
 SERVICES = {
@@ -60,6 +61,23 @@ SERVICES = {
         20,
         Rate(in_flight=3),  # what Wikimedia asks of a client
         {"contact": "REDARGUE_CONTACT", "language": "REDARGUE_WIKIPEDIA_LANGUAGE"},
+    ),
+    "pubmed": _Known(
+        "https://eutils.ncbi.nlm.nih.gov/entrez/eutils",
+        ("REDARGUE_PUBMED_URL",),
+        ("NCBI_API_KEY",),
+        30,
+        Rate(in_flight=3, requests_per_minute=175, burst=0),  # NCBI counts by the second: 3, with a key 10
+        {"mailto": "REDARGUE_MAILTO"},
+        Rate(in_flight=10, requests_per_minute=590, burst=0),
+    ),
+    "openalex": _Known(
+        "https://api.openalex.org",
+        ("REDARGUE_OPENALEX_URL",),
+        ("OPENALEX_API_KEY",),
+        30,
+        Rate(in_flight=8, requests_per_minute=600),  # a tenth of what it takes: what is short is the day's allowance
+        {"mailto": "REDARGUE_MAILTO"},
     ),
 }
 RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
@@ -103,7 +121,8 @@ def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
     for name, known in SERVICES.items():
         changes = {rate: _number(given, f"{_prefix(name)}_{rate.upper()}", 0) for rate in RATES}
         wanted = {rate: int(value) if rate == "in_flight" else value for rate, value in changes.items() if value}
-        rates[name] = known.rate.model_copy(update=wanted)
+        has_key = any(given.get(each, "").strip() for each in known.key_names)
+        rates[name] = (known.keyed if known.keyed and has_key else known.rate).model_copy(update=wanted)
     return Limiter(rates)
 
 

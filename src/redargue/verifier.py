@@ -32,7 +32,7 @@ from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
-from redargue.tools import corpus, google, keywords, tavily, wikipedia  # noqa: F401  (each registers its tool)
+from redargue.tools import corpus, google, keywords, openalex, pubmed, tavily, wikipedia  # noqa: F401  (each registers)
 from redargue.tools.base import PerClaim, Sources, Tool, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict

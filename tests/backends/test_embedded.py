@@ -14,6 +14,7 @@ from redargue.models.entailment import Entailment
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Out, Task
 from redargue.tasks.judging import JudgeDebate, Turn
+from redargue.tasks.literature import SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
 from support.debates import CLAIM, QUOTE, TEXT
@@ -123,6 +124,29 @@ async def test_questions_come_from_the_response_alone_and_evasion_is_noncommitta
     (open_,) = await ask(AnswerClaim(claim=CLAIM, passages=(OTHER,)))
     assert (await ask(WriteQuestion(response=open_.text)))[0].noncommittal == 1
     assert (await ask(WriteQuestion(response="")))[0].question == ""
+
+
+async def test_keywords_are_the_querys_words_that_carry_content() -> None:
+    query = "Does the use of statins before bypass grafting reduce atrial fibrillation, and are statins safe?"
+    (written,) = await ask(WriteKeywords(query=query, most=6))
+    assert written.query == "use statins before bypass grafting reduce"
+    assert (await ask(WriteKeywords(query="Is it?")))[0].keywords == ()
+
+
+async def test_a_summary_is_the_nearest_sentences_of_the_abstract_word_for_word() -> None:
+    near = ("The lighthouse at Cape Ansel was built of granite.", "Its lamp was lit for the first time in 1871.")
+    far = (
+        "Bread is made of flour, water and salt.",
+        "The oven is heated with wood.",
+        "Cats sleep for most of the day.",
+    )
+    abstract = f"{far[0]} {near[0]} {far[1]}\nRESULTS: {near[1]} {far[2]}"
+    (short,) = await ask(SummariseAbstract(query="When was the lighthouse lit?", abstract=abstract, sentences=2))
+    assert short.summary == f"{near[0]} RESULTS: {near[1]}"
+    (whole,) = await ask(SummariseAbstract(query="lighthouse", abstract=f"{near[0]} {near[1]}"))
+    assert whole.summary == f"{near[0]} {near[1]}"
+    (empty,) = await ask(SummariseAbstract(query="lighthouse", abstract=" "))
+    assert empty.summary == ""
 
 
 async def test_cosines_and_tokens_are_counted_once_a_call() -> None:

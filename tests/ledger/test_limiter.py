@@ -198,6 +198,18 @@ async def test_no_minute_holds_more_than_its_share(per_minute: int, clock: Clock
     assert most <= per_minute
 
 
+@pytest.mark.parametrize(("key", "most"), [("", 3), ("ncbi0a1b2c3d4e5f60718293a4b5c6d7e8f9", 10)])
+async def test_a_service_that_counts_by_the_second_is_never_asked_more_often(key: str, most: int, clock: Clock) -> None:
+    lane = limiter({"NCBI_API_KEY": key}).lane("pubmed")
+    found = await times(lane, clock, 60)
+    clock.now += 100.0  # after a quiet time, too
+    found += await times(lane, clock, 60)
+    held = [sum(start <= each < start + 1 for each in found) for start in found]
+    assert max(held) == most
+    assert found[59] < 60 / most * 1.05
+    assert lane.rate.in_flight == most
+
+
 async def test_real_requests_are_paced_without_a_clock_of_ours() -> None:
     lane = Lane(Rate(requests_per_minute=6000))
     began = time.monotonic()

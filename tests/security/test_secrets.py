@@ -60,15 +60,20 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         monkeypatch.setenv("REDARGUE_BASE_URL", f"{address}/v1?api-version=1&code={IN_THE_QUERY}")
         monkeypatch.setenv("REDARGUE_TAVILY_URL", f"{running.url}/tavily")
         monkeypatch.setenv("REDARGUE_SERPER_URL", f"{running.url}/serper")
+        monkeypatch.setenv("REDARGUE_PUBMED_URL", f"{running.url}/entrez/eutils")
+        monkeypatch.setenv("REDARGUE_PUBMED_REQUESTS_PER_MINUTE", "60000")
+        monkeypatch.setenv("REDARGUE_OPENALEX_URL", running.url)
         yield running
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+WEB, PAPERS = ("tavily", "google"), ("pubmed", "openalex")
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str, tools: tuple[str, str] = WEB) -> tuple[int, str]:
     """The exit code, and everything that came out."""
+    chosen = [part for tool in tools for part in ("--tool", tool)]
     try:
-        code = app.run(
-            ["--debug", "check", CLAIM, "--model", "gpt-4o-mini", "--tool", "tavily", "--tool", "google", *arguments]
-        )
+        code = app.run(["--debug", "check", CLAIM, "--model", "gpt-4o-mini", *chosen, *arguments])
         raised = ""
     except RedargueError as error:
         code, raised = error.exit_code, "".join(traceback.format_exception(error))
@@ -98,6 +103,8 @@ ERRORS: list[dict[str, Any]] = [
     {"statuses": {"chat": 404}},
     {"statuses": {"tavily": 401, "serper": 403}},
     {"statuses": {"tavily": 432, "serper": 400}},
+    {"statuses": {"pubmed": 429, "openalex": 403}, "retry_after": "9999"},
+    {"statuses": {"pubmed": 400, "openalex": 429}},
     {"quota": True},
     {"malformed": 1.0, "malformed_kinds": ("not_json", "html", "wrong_label", "truncated")},
 ]
@@ -107,9 +114,18 @@ def test_twenty_keys_are_planted() -> None:
     assert len(set(ALL)) == 20
 
 
-@pytest.mark.parametrize("wrong", ERRORS)
+CHECKS = [
+    (wrong, tools)
+    for wrong in ERRORS
+    for tools in (WEB, PAPERS)
+    if not wrong or (tools == PAPERS) == ("pubmed" in wrong.get("statuses", {}))
+]
+
+
+@pytest.mark.parametrize(("wrong", "tools"), CHECKS)
 def test_no_key_comes_out_of_a_check(
     wrong: dict[str, Any],
+    tools: tuple[str, str],
     server: Loopback,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
@@ -120,8 +136,9 @@ def test_no_key_comes_out_of_a_check(
     monkeypatch.setenv("REDARGUE_HOME", str(home))
     server.behaviour = Behaviour(echo_key=True, **wrong)
     caplog.set_level(logging.DEBUG)
-    code, shown = run(capfd, "--run", str(tmp_path / "run"), "--json")
+    code, shown = run(capfd, "--run", str(tmp_path / "run"), "--json", tools=tools)
     assert server.counts.requests["chat"] > 0
+    assert tools == WEB or (server.counts.requests["pubmed"] > 0 < server.counts.requests["openalex"])
     assert code in (0, 2, 3, 5)
     assert hits(shown) == []
     assert hits(caplog.text + "\n".join(record.getMessage() for record in caplog.records)) == []

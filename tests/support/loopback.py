@@ -5,9 +5,10 @@ interpreter with it: ``with LoopbackProcess("package.module:function") as server
 ``PYTHONPATH=tests:. python -m support.loopback --behaviour '{"chat_ms": 300}'``, which serves until stdin ends.
 
 Base addresses: OpenAI ``{url}/v1``, Tavily ``{url}/tavily``, Serper ``{url}/serper``, Custom Search
-``{url}/customsearch/v1``, MediaWiki ``{url}/w/api.php``. Routes are named chat, embeddings, models, tavily, serper, cse
-and mediawiki. Every request ends in ``counts`` as answered or as one fault; which requests get a fault depends on the
-seed and on how many requests their route has had, so the same order of requests meets the same faults.
+``{url}/customsearch/v1``, MediaWiki ``{url}/w/api.php``, E-utilities ``{url}/entrez/eutils``, OpenAlex ``{url}/works``.
+Routes are named chat, embeddings, models, tavily, serper, cse, mediawiki, pubmed and openalex. Every request ends in
+``counts`` as answered or as one fault; which requests get a fault depends on the seed and on how many requests their
+route has had, so the same order of requests meets the same faults.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from zlib import crc32
 
 import uvicorn
 
+from support.loopback_papers import PAPERS
 from support.loopback_services import DOCUMENTS, SEARCHES, Doc, Headers, Raw, Request, failure, reply
 
 __all__ = ["DOCUMENTS", "HEALTHY", "Ask", "Behaviour", "Counts", "Doc", "Loopback", "LoopbackProcess", "Raw", "Request"]
@@ -48,7 +50,7 @@ __all__ = ["DOCUMENTS", "HEALTHY", "Ask", "Behaviour", "Counts", "Doc", "Loopbac
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 KINDS = ("truncated", "prose", "wrong_label", "empty", "huge", "html", "choices_null", "not_json", "fenced")
-ROUTES = ("chat", "embeddings", "tavily", "serper", "mediawiki", "cse")
+ROUTES = ("chat", "embeddings", "tavily", "serper", "mediawiki", "cse", "pubmed", "openalex")
 DIMENSIONS = 32
 
 
@@ -591,8 +593,8 @@ class Loopback:
         return await _send(made, send, cut=cut)
 
     def _reply(self, request: Request, behaviour: Behaviour, kind: str) -> Reply:
-        if request.route in SEARCHES:
-            return Reply(SEARCHES[request.route](request, self.documents))
+        if search := SEARCHES.get(request.route) or PAPERS.get(request.route):
+            return Reply(search(request, self.documents))
         if request.route == "unknown":
             return Reply(failure(request, 404, f"Invalid URL ({request.path})"))
         if behaviour.api_key and request.bearer != behaviour.api_key:
@@ -623,7 +625,8 @@ def _route(method: str, path: str) -> str:
         return "tavily"
     if method == "POST" and path in ("/serper/search", "/serper/scholar", "/serper/news"):
         return "serper"
-    gets = {"/customsearch/v1": "cse", "/w/api.php": "mediawiki", "/v1/models": "models"}
+    gets = {"/customsearch/v1": "cse", "/w/api.php": "mediawiki", "/v1/models": "models", "/works": "openalex"}
+    gets |= dict.fromkeys(("/entrez/eutils/esearch.fcgi", "/entrez/eutils/efetch.fcgi"), "pubmed")
     return gets.get(path, "unknown") if method == "GET" else "unknown"
 
 

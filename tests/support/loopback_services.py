@@ -48,7 +48,8 @@ class Request:
     def key(self) -> str:
         """The key that was sent, wherever the service expects it."""
         found = (self.headers.get(name) for name in ("x-api-key", "x-goog-api-key"))
-        return self.bearer or next((key for key in found if key), "") or str(self.fields.get("key", ""))
+        given = (self.fields.get(name) for name in ("key", "api_key"))
+        return self.bearer or next((str(key) for key in (*found, *given) if key), "")
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -167,6 +168,14 @@ _TAVILY = {
     500: "Internal Server Error",
 }
 _SERPER = {400: "Not enough credits", 403: "Unauthorized.", 429: "Too many requests", 500: "Internal server error"}
+_NCBI = {400: "API key invalid", 429: "API rate limit exceeded", 500: "Internal Server Error"}
+_OPENALEX = {  # by status: error, message
+    400: ("Invalid query parameters error.", "The filter is not valid."),
+    401: ("Invalid API key", "The API key is not known."),
+    403: ("Rate limit exceeded", "Slow down."),
+    429: ("Rate limit exceeded", "Daily budget exceeded. Resets at midnight UTC."),
+    500: ("Internal Server Error", "Something went wrong."),
+}
 _WIKI = {403: "Please set a user-agent and respect our robot policy.", 429: "You are making too many requests."}
 
 
@@ -192,6 +201,12 @@ def failure(
         text, reason = (message or text) + tail, code or reason
         errors = [{"message": text, "domain": "global", "reason": reason}]
         said = {"error": {"code": status, "message": text, "errors": errors, "status": name}}
+    elif request.route == "pubmed":  # NCBI's front repeats the key by itself
+        said = {"error": (message or _NCBI.get(status, f"Status {status}.")) + tail}
+        said |= {"api-key": request.key or "127.0.0.1", "count": "4", "limit": "10" if request.key else "3"}
+    elif request.route == "openalex":
+        name, text = _OPENALEX.get(status, ("Error", f"Status {status}."))
+        said = {"error": name + tail, "message": (message or text) + tail}
     else:  # Wikimedia's front answers in plain text
         text = (message or _WIKI.get(status, "Our servers are currently under maintenance.")) + tail
         return Raw(status, text.encode(), "text/plain; charset=utf-8", headers, fault="error")

@@ -18,6 +18,7 @@ from redargue.evidence import Passage
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
+from redargue.tasks.literature import SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
 from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
@@ -42,6 +43,10 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
         "CheckConsensus": CheckConsensus(claim=CLAIM, answers=(OTHER, OTHER), profile=profile),
+        "WriteKeywords": WriteKeywords(query="When was the lighthouse at Cape Ansel lit?", profile=profile),
+        "SummariseAbstract": SummariseAbstract(
+            query="Cape Ansel lit", title=PASSAGE.title, abstract=PASSAGE.text, profile=profile
+        ),
         "JudgeDebate": JudgeDebate(
             claim=CLAIM,
             history=(TURN, TURN.model_copy(update={"agent": "keywords", "round": 1})),

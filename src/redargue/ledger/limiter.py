@@ -12,7 +12,7 @@ from pydantic import Field
 
 from redargue.claims import Frozen
 
-BURST = 1.0  # seconds' worth of requests or tokens that may go out together after a quiet time
+BURST = 1.0  # seconds, of most services
 
 
 class Rate(Frozen):
@@ -22,11 +22,14 @@ class Rate(Frozen):
         in_flight: requests under way at a time.
         requests_per_minute: None for no limit.
         tokens_per_minute: None for no limit.
+        burst: seconds' worth of requests or tokens that may go out together after a quiet time; 0 for a service that
+            counts by the second.
     """
 
     in_flight: int = Field(default=32, ge=1)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
+    burst: float = Field(default=BURST, ge=0)
 
 
 class _Pace:
@@ -36,14 +39,15 @@ class _Pace:
     a little wider for it.
     """
 
-    def __init__(self, per_minute: float | None, *, one_by_one: bool = False) -> None:
+    def __init__(self, per_minute: float | None, *, burst: float = BURST, one_by_one: bool = False) -> None:
         whole = per_minute - 1 if per_minute and one_by_one and per_minute > 1 else per_minute
-        self._each = (60 + BURST) / whole if whole else 0.0
+        self._burst = burst
+        self._each = (60 + burst) / whole if whole else 0.0
         self._due = 0.0
 
     def book(self, amount: float, now: float) -> float:
         """Books ``amount`` and returns how many seconds to wait for it."""
-        self._due = max(self._due, now - BURST)
+        self._due = max(self._due, now - self._burst)
         wait = self._due - now
         self._due += amount * self._each
         return wait
@@ -60,8 +64,8 @@ class Lane:
         self.rate = rate
         self.in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._requests = _Pace(rate.requests_per_minute, one_by_one=True)
-        self._tokens = _Pace(rate.tokens_per_minute)
+        self._requests = _Pace(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
+        self._tokens = _Pace(rate.tokens_per_minute, burst=rate.burst)
         self._paused_until = 0.0
 
     def pause(self, seconds: float) -> None:

@@ -9,13 +9,13 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from redargue.errors import ProviderError, ToolFailed
-from redargue.evidence import Passage
+from redargue.errors import ProviderError, ToolFailed, UsageError
+from redargue.evidence import Passage, timing
 from redargue.keys import Secrets
 from redargue.tools.base import Search
 from redargue.transport import Answer, Service, Transport
@@ -72,6 +72,33 @@ class OnlineTool:
             ToolFailed: no answer, a refusal, or an answer that is no JSON object.
             BudgetReached: nothing was sent.
         """
+        found = parsed(
+            await self.ask_text(
+                method, path, search=search, headers=headers, json=json, params=params, units=units, final=final
+            )
+        )
+        if not isinstance(found, dict):
+            raise self.unreadable("no JSON object")
+        return found
+
+    async def ask_text(
+        self,
+        method: str,
+        path: str,
+        *,
+        search: Search,
+        headers: Mapping[str, str],
+        json: Any = None,
+        params: Mapping[str, Any] | None = None,
+        units: int = 1,
+        final: Callable[[Answer], bool] = lambda answer: False,
+    ) -> str:
+        """What the service answers, keys hidden; arguments as of :meth:`ask`.
+
+        Raises:
+            ToolFailed: no answer, or a refusal.
+            BudgetReached: nothing was sent.
+        """
         usd = self.price * units
         try:
             answer = await self._transport.send(
@@ -91,10 +118,7 @@ class OnlineTool:
         text = self._secrets.hide(answer.text)
         if answer.status != 200:
             raise self.refused(answer.status, said(text))
-        found = parsed(text)
-        if not isinstance(found, dict):
-            raise self.unreadable("no JSON object")
-        return found
+        return text
 
     def refused(self, status: int, words: str) -> ToolFailed:
         """The error for a status other than 200."""
@@ -197,6 +221,23 @@ def address(value: Any) -> str:
     """A web address, or empty: what else looks like one (``javascript:``) is not shown."""
     url = storable(value).strip() if isinstance(value, str) else ""
     return url if re.match(r"https?://[^\s/]", url, re.I) else ""
+
+
+def mail_address(service: Service) -> str:
+    """The user's address as services for researchers want to be told it, from ``extra["mailto"]``; may be empty.
+
+    Raises:
+        UsageError: it is none.
+    """
+    mail = service.extra.get("mailto", "").strip()
+    if mail and not re.fullmatch(r"[^\s@]+@[^\s@]+", mail, re.A):
+        raise UsageError(f"{mail!r} is no mail address", where="REDARGUE_MAILTO", hint="give one like you@example.org")
+    return mail
+
+
+def not_later(passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
+    """Those that are not known to have been published after the day; undated ones stay, and say so."""
+    return (each for each in passages if as_of is None or timing(each.published, as_of) != "later")
 
 
 def publisher(url: str) -> str:
