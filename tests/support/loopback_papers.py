@@ -19,7 +19,7 @@ UNKNOWN = "2010-01-01"
 
 
 class Eutils:
-    """NCBI's esearch (JSON) and efetch (XML) of PubMed (specification 5.5)."""
+    """NCBI's esearch (JSON) and efetch (XML) of PubMed."""
 
     def __init__(self, request: Request, docs: Sequence[Doc]) -> None:
         self.request, self.asked, self.docs = request, request.fields, docs
@@ -99,7 +99,7 @@ def article(number: str, doc: Doc) -> str:
 
 
 class OpenAlex:
-    """OpenAlex' search of works (specification 5.4)."""
+    """OpenAlex' search of works."""
 
     def __init__(self, request: Request, docs: Sequence[Doc]) -> None:
         self.request, self.asked, self.docs = request, request.fields, docs

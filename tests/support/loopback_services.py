@@ -231,7 +231,7 @@ def ranked(docs: Sequence[Doc], query: str, since: str = "", until: str = "") ->
 
 
 def tavily(request: Request, docs: Sequence[Doc]) -> Raw:
-    """Tavily's search (specification 5.1)."""
+    """Tavily's search."""
     asked, query = request.fields, request.fields.get("query")
     if not request.bearer.startswith("tvly-"):
         return failure(request, 401)
@@ -271,7 +271,7 @@ def tavily(request: Request, docs: Sequence[Doc]) -> Raw:
 
 
 def serper(request: Request, docs: Sequence[Doc]) -> Raw:
-    """Serper's search, scholar and news (specification 5.2)."""
+    """Serper's search, scholar and news."""
     asked, query, kind = request.fields, request.fields.get("q"), request.path.rsplit("/", 1)[-1]
     if not request.headers.get("x-api-key"):
         return failure(request, 403)
@@ -308,7 +308,7 @@ def _short_date(iso: str) -> str:
 
 
 def custom_search(request: Request, docs: Sequence[Doc]) -> Raw:
-    """Google's Custom Search (specification 5.3); ``items`` is absent where nothing is found."""
+    """Google's Custom Search; ``items`` is absent where nothing is found."""
     asked, query = request.fields, request.fields.get("q", "")
     if not request.key:
         return failure(request, 403, "Method doesn't allow unregistered callers.", code="forbidden")
@@ -334,7 +334,7 @@ def custom_search(request: Request, docs: Sequence[Doc]) -> Raw:
 
 
 def mediawiki(request: Request, docs: Sequence[Doc]) -> Raw:
-    """MediaWiki's Action API (specification 5.7); its own errors come with HTTP 200."""
+    """MediaWiki's Action API; its own errors come with HTTP 200."""
     agent = request.headers.get("user-agent", "")
     if not agent or agent.lower().startswith("python-"):
         return failure(request, 403)

@@ -1,6 +1,6 @@
 """Searching scholarly literature: keywords out of a query, and a summary of an abstract that was found.
 
-Source: Tool-MAD's PubMedQA set-up (specification 1.1.d): keywords are taken from each query, three abstracts are
+Source: Tool-MAD's PubMedQA set-up (T26 in docs/tool-mad.md): keywords are taken from each query, three abstracts are
 retrieved, each is summarised, and the summaries stand in for the documents. The paper prints no words for either and
 has the summaries written by a small summariser (``T26``); here both are tasks, which any backend may perform.
 """

@@ -1,6 +1,6 @@
-"""Scholarly abstracts from OpenAlex: the search side of Tool-MAD's PubMedQA set-up (specification 1.1.d, T27).
+"""Scholarly abstracts from OpenAlex: the search side of Tool-MAD's PubMedQA set-up (T27 in docs/tool-mad.md).
 
-Source: OpenAlex' documentation of ``GET /works`` (specification 5.4). Abstracts come as an inverted
+Source: OpenAlex' documentation of ``GET /works``. Abstracts come as an inverted
 index and are put together again.
 """
 

@@ -1,6 +1,6 @@
-"""Biomedical abstracts from PubMed, by NCBI's E-utilities: for Tool-MAD's medical set-ups (specification 1.1.d, T27).
+"""Biomedical abstracts from PubMed, by NCBI's E-utilities: for Tool-MAD's medical set-ups (T27 in docs/tool-mad.md).
 
-Source: NCBI's E-utilities help (specification 5.5). ``esearch`` finds the records' numbers (JSON), ``efetch``
+Source: NCBI's E-utilities help. ``esearch`` finds the records' numbers (JSON), ``efetch``
 brings the records (XML). The XML is read without loading its DTD, and one that declares entities is refused.
 """
 
