@@ -31,6 +31,8 @@ CLAIMS = [
     Claim(text="The mayor of a town nobody wrote about owns a red bicycle.", labels=AVERITEC),
     Claim(text="Is water wet?", labels=YES_NO_MAYBE),
 ]
+# Profiles that ask a live service, over the starter corpus instead.
+HERE: dict[str, dict[str, Any]] = {"pubmedqa": {"debaters": ("corpus", "keywords"), "summarised": ("keywords",)}}
 PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
 
 
@@ -63,6 +65,7 @@ async def test_a_method_reaches_a_verdict_and_replays(
     with Verifier(
         method=method,
         profile=profile,
+        settings=HERE.get(profile, {}),
         backend=made(backend, server),
         store="starter",
         folder=folder,

@@ -18,10 +18,11 @@ from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.judging import JudgeDebate
+from redargue.tasks.literature import SummariseAbstract
 from redargue.tasks.querying import Query, RewriteQuery
 from redargue.tasks.scoring import CheckStatements, Question, Similarities, Statements, WriteStatements
 from redargue.verdicts import Metric
-from support.debates import CLAIM, QUOTE, Script, ShelfTool, answer, checked, debate, script
+from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, debate, script
 
 pytestmark = pytest.mark.anyio
 
@@ -281,6 +282,25 @@ async def test_not_enough_info_answers_are_noncommittal_and_reach_the_judge() ->
     verdict, run = await debate(parts, rounds=1)
     assert (verdict.decided_by, verdict.label) == ("judge", "NOT ENOUGH INFO")
     assert run.usage.embeddings == 0
+
+
+async def test_a_debater_of_papers_searches_keywords_and_reads_summaries_and_its_quotations_are_of_the_papers() -> None:
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    settings: dict[str, Any] = {"summarised": ("keywords",), "rounds": 1}
+    verdict, run = await debate(script(), tools=tools, **settings)
+    assert tools["keywords"].queries == ["lighthouse Ansel"]
+    assert tools["corpus"].queries == ["first query"]
+    (asked,) = tasks(run, SummariseAbstract)
+    assert (asked.query, asked.title, asked.abstract) == ("first query", "Cape Ansel", TEXT)
+    (read,) = tasks(run, AnswerClaim, "keywords")
+    assert [passage.text for passage in read.passages] == ["In short: lit in 1871."]
+    assert [(quote.text, quote.status) for quote in verdict.quotes] == [(QUOTE, QuoteStatus.VERIFIED)]
+    assert verdict.decided_by == "consensus"
+    settled = {name: answer("SUPPORTS", "In short: lit in 1871.") for name in ("corpus", "keywords")}
+    parts: Script = {**script(), **{(AnswerClaim, name): said for name, said in settled.items()}}
+    verdict, _ = await debate(parts, tools=tools, **settings)
+    assert verdict.decided_by == "judge"  # a summary is nobody's words: what is quoted of it stands in no paper
+    assert not any(quote.found for quote in verdict.quotes if quote.agent != "judge")
 
 
 async def test_an_error_of_one_debater_is_the_error_of_the_debate() -> None:

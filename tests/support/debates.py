@@ -16,6 +16,7 @@ from redargue.protocols.tool_mad_settings import ToolMadSettings
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.judging import JudgeDebate
+from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
 from redargue.tasks.scoring import (
     CheckedStatement,
@@ -75,6 +76,8 @@ def script(**lines: Any) -> Script:
         WriteQuestion: Question(question="When was it lit?", noncommittal=0),
         CompareTexts: Similarities(values=(0.9, 0.9, 0.9)),
         JudgeDebate: answer("REFUTES"),
+        WriteKeywords: Keywords(keywords=("lighthouse", "Ansel")),
+        SummariseAbstract: Summary(summary="In short: lit in 1871."),
     }
     named = {part.__name__: part for part in parts}
     return {**parts, **{named[name]: line for name, line in lines.items()}}

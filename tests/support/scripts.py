@@ -47,6 +47,10 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             return {"statements": [{"statement": STATEMENT, "reason": "it says so", "verdict": verdict}]}
         case "WriteQuestion":
             return {"question": STATEMENT, "noncommittal": 0}
+        case "WriteKeywords":
+            return {"keywords": ["bridge", "Orvell"]}
+        case "SummariseAbstract":
+            return {"summary": STATEMENT}
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
     return None
@@ -54,6 +58,8 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
 
 SIGNS = {  # of prompts in the papers' own form, which name no task
     "stay with the query": "RewriteQuery",
+    "Take the keywords": "WriteKeywords",
+    "Summarise a paper": "SummariseAbstract",
     "Write the query": "WriteQuery",
     "You judge a debate": "JudgeDebate",
     "must stand on the last line": "AnswerClaim",

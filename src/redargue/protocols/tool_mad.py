@@ -14,18 +14,19 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from redargue.agents.agent import Agent
 from redargue.backends.base import require
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.concurrency import first_error
+from redargue.concurrency import first_error, together
 from redargue.events import Answered, EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
 from redargue.evidence import Passage, Quote, Side, find_quote
 from redargue.protocols.base import Plan, methods
 from redargue.protocols.quoting import distinct, gaps, side_of
-from redargue.protocols.tool_mad_settings import JUDGE, MODERATOR, NO_TOOL, ToolMadSettings, debater_names
+from redargue.protocols.tool_mad_settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
 from redargue.run import Run
 from redargue.scoring.faithfulness import faithfulness
 from redargue.scoring.relevance import relevance
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
+from redargue.tasks.literature import SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric, Score, Verdict
@@ -40,24 +41,7 @@ class ToolMad:
         "debaters with different evidence tools, scored for faithfulness and relevance; consensus or judge (2601.04742)"
     )
     options: ClassVar[type[Frozen]] = ToolMadSettings
-    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "paper": {"faithfulness_threshold": 0.7, "relevance_threshold": 0.8},
-        "hardened": {},
-        # The authors' program where it differs from their paper; its words are the paper's.
-        "authors": {
-            "profile": "paper",
-            "faithfulness_threshold": 0.7,
-            "relevance_threshold": 0.8,
-            "order": "sequential",
-            "label_reading": "first_inside",
-            "empty_equals_empty": True,
-            "undefined_passes": True,
-            "judge_sees_last_round": False,
-            "judge_divisor": "three",
-            "low_score_alert": "first",
-            "unread_is_conflicting": True,
-        },
-    }
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = PROFILES
 
     def __init__(self, settings: ToolMadSettings) -> None:
         self.settings = settings
@@ -84,7 +68,8 @@ class ToolMad:
         """What these settings ask of a backend."""
         queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if self.settings.query_formulation else ()
         scores = (WriteStatements, CheckStatements, WriteQuestion, CompareTexts) if self.settings.scored else ()
-        return (*queries, AnswerClaim, *scores, JudgeDebate)
+        papers: tuple[type[AnyTask], ...] = (WriteKeywords, SummariseAbstract) if self.settings.summarised else ()
+        return (*queries, *papers, AnswerClaim, *scores, JudgeDebate)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
         """Debates until consensus or the last round, then judges.
@@ -102,7 +87,7 @@ class ToolMad:
 
 
 class _Evidence(NamedTuple):
-    """What a debater asked in a round, whether that was its last query, and the documents it has."""
+    """What a debater asked in a round, whether that was its last query, and the documents it reads."""
 
     query: str
     kept: bool
@@ -122,6 +107,7 @@ class _Debate:
         self.quotes: list[Quote] = []
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
+        self.found: dict[tuple[int, str], tuple[Passage, ...]] = {}  # what quotations are looked for in
 
     async def hold(self) -> Verdict:
         """Rounds 1 to T, then the judge."""
@@ -196,7 +182,8 @@ class _Debate:
         )
         turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
         side = side_of(self.claim.labels, answer.label)
-        quotes = tuple(find_quote(text, turn.passages, side=side, agent=debater.name) for text in answer.quotes)
+        found = self.found.get((round_, debater.name), ())
+        quotes = tuple(find_quote(text, found, side=side, agent=debater.name) for text in answer.quotes)
         self.quotes += quotes
         self.run.emit(Answered(agent=debater.name, round=round_, text=answer.text, label=answer.label, quotes=quotes))
         if self.settings.scoring == "on" and self.settings.judge_scores:
@@ -213,10 +200,26 @@ class _Debate:
         self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
         if kept and own:  # a kept query keeps its documents; the tool is not asked (T7)
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
-            passages = own.passages
+            found, passages = self.found[own.round, debater.name], own.passages
         else:
-            passages = await debater.search(query, self.settings.top_k, round_=round_, as_of=self.claim.as_of)
+            found, passages = await self._search(round_, debater, query)
+        self.found[round_, debater.name] = found
         return _Evidence(query, kept, passages)
+
+    async def _search(self, round_: int, debater: Agent, query: str) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+        """What the tool finds, and what the debater reads of it: summaries where the settings say so (``T26``)."""
+        k, as_of, profile = self.settings.top_k, self.claim.as_of, self.settings.profile
+        if debater.tool not in self.settings.summarised:
+            found = await debater.search(query, k, round_=round_, as_of=as_of)
+            return found, found
+        keywords = await debater.perform(WriteKeywords(query=query, profile=profile), round_=round_)
+        found = await debater.search(keywords.query or query, k, round_=round_, as_of=as_of)
+        tasks = [
+            SummariseAbstract(query=query, title=each.title, abstract=each.text, profile=profile) for each in found
+        ]
+        written = await together(debater.perform(task, round_=round_) for task in tasks)
+        pairs = zip(found, written, strict=True)
+        return found, tuple(each.model_copy(update={"text": said.summary}) for each, said in pairs if said.summary)
 
     async def _query(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
@@ -308,7 +311,8 @@ class _Debate:
 
     def _unquoted(self, turn: Turn) -> str:
         decides = side_of(self.claim.labels, turn.answer.label) is not Side.CONTEXT
-        if not turn.query or not decides or any(find_quote(text, turn.passages).found for text in turn.answer.quotes):
+        found = self.found.get((turn.round, turn.agent), ())
+        if not turn.query or not decides or any(find_quote(text, found).found for text in turn.answer.quotes):
             return ""
         return f"{turn.agent}: no quotation was found in its documents"
 
@@ -328,7 +332,7 @@ class _Debate:
         conflicting = self.claim.labels.named(Meaning.CONFLICTING)
         if judgement.label is None and self.settings.unread_is_conflicting and conflicting:
             judgement = judgement.model_copy(update={"label": conflicting, "confidence": None})
-        passages = tuple(passage for turn in history for passage in turn.passages)
+        passages = tuple(passage for turn in history for passage in self.found.get((turn.round, turn.agent), ()))
         side = side_of(self.claim.labels, judgement.label)
         self.quotes += [find_quote(text, passages, side=side, agent=JUDGE) for text in judgement.quotes]
         self.run.emit(Judged(text=judgement.text, label=judgement.label))

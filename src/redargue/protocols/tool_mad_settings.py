@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,23 @@ from redargue.tasks.answering import LabelReading
 from redargue.tasks.base import Profile
 from redargue.verdicts import Metric
 
+PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
+PROFILES: dict[str, dict[str, Any]] = {
+    "paper": PAPER,
+    "hardened": {},
+    "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
+    "authors": PAPER  # the authors' program where it differs from their paper; its words are the paper's
+    | {
+        "order": "sequential",
+        "label_reading": "first_inside",
+        "empty_equals_empty": True,
+        "undefined_passes": True,
+        "judge_sees_last_round": False,
+        "judge_divisor": "three",
+        "low_score_alert": "first",
+        "unread_is_conflicting": True,
+    },
+}
 NO_TOOL = "none"
 JUDGE, MODERATOR = "judge", "moderator"
 
@@ -29,6 +46,8 @@ class ToolMadSettings(Frozen):
         top_k: documents a query returns.
         faithfulness_threshold: what faithfulness has to exceed; None for the backend's own (the paper's is 0.7).
         relevance_threshold: what answer relevance has to exceed; None for the backend's own (the paper's is 0.8).
+        summarised: the debaters, by their tools, whose queries are turned into keywords and whose documents are read as
+            summaries (PubMedQA, ``T26``); what they quote is looked for in the documents themselves.
         query_formulation: off: the claim itself is the query in every round (Fig. 9).
         scoring: off (Fig. 10, which can be read in two ways, ``T16``): ``label_only_stop`` ends on agreement whatever
             the scores; ``run_all_rounds`` never ends before the last round.
@@ -68,6 +87,7 @@ class ToolMadSettings(Frozen):
     judge_divisor: Literal["rounds", "three"] = "rounds"
     low_score_alert: Literal["off", "all", "first"] = "off"
     must_revise: tuple[str, ...] = ()
+    summarised: tuple[str, ...] = ()
     unread_is_conflicting: bool = False
 
     def limits(self, stability: Stability) -> dict[Metric, float]:
@@ -90,9 +110,12 @@ class ToolMadSettings(Frozen):
         scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
         asked = int(self.query_formulation)
         searched = rounds if asked else 1  # the claim itself, asked again, keeps its documents
+        papers = sum(tool in self.summarised for tool in self.debaters) * searched
         calls = {
             "WriteQuery": armed * asked,
             "RewriteQuery": armed * asked * (rounds - 1),
+            "WriteKeywords": papers,
+            "SummariseAbstract": papers * self.top_k,
             "AnswerClaim": debaters * rounds,
             "WriteStatements": armed * scored,
             "CheckStatements": armed * scored,
@@ -108,7 +131,7 @@ class ToolMadSettings(Frozen):
             asked_by={"JudgeDebate": (JUDGE,)}
             | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
             samples={"WriteQuestion": QUESTIONS} if self.one_request and scored else {},
-            call_depth=(asked + 1) * rounds + waited + int(judged),
+            call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + waited + int(judged),
             search_depth=searched if armed else 0,
         )
 
