@@ -45,6 +45,7 @@ class Metric(StrEnum):
 
     FAITHFULNESS = "faithfulness"
     RELEVANCE = "answer_relevance"
+    CONSISTENCY = "consistency"
 
 
 class Score(Frozen):

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from redargue.backends.base import Call, Sampling
 from redargue.backends.embedded import EmbeddedBackend, quoted, words
 from redargue.backends.reading import Cited, Reading, Window, sentences
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
-from redargue.errors import CannotPlay
+from redargue.errors import CannotPlay, UsageError
 from redargue.evidence import Passage
 from redargue.models.entailment import Entailment
+from redargue.models.session import WEIGHTS
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Out, Task
 from redargue.tasks.judging import JudgeDebate, Turn
 from redargue.tasks.literature import SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
+from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from support.debates import CLAIM, QUOTE, TEXT
 
 pytestmark = pytest.mark.anyio
@@ -159,6 +163,29 @@ async def test_cosines_and_tokens_are_counted_once_a_call() -> None:
         await EmbeddedBackend().perform(task, call)
     first, again = (call.account for call in calls)
     assert first.prompt_tokens == again.prompt_tokens > 0  # what is remembered counts like what is read
+
+
+async def test_an_answer_is_rated_by_how_far_each_document_decides_it() -> None:
+    (rated,) = await ask(RateTexts(reference=CLAIM.text, texts=(TEXT, OTHER.text)))
+    assert rated.values[0] > 0.8 > 0.3 > rated.values[1]
+
+
+def test_a_cross_encoder_of_the_users_own_is_named_by_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDARGUE_CROSS_ENCODER", str(tmp_path))
+    with pytest.raises(UsageError, match=r"no file 'model\.onnx'"):
+        _ = EmbeddedBackend().rater
+    for name, file in (("entailment.onnx", "model.onnx"), ("tokenizer.json", "tokenizer.json")):
+        (tmp_path / file).symlink_to(WEIGHTS / name)
+    rater = EmbeddedBackend().rater
+    assert rater is not None
+    assert EmbeddedBackend().identity.endswith(rater.sha256[:12])
+    with pytest.raises(UsageError, match="3 numbers a pair"):  # ours gives three labels: no reranker
+        rater.rate("a", ["b"])
+    logits = {("a", "b"): np.array([2.0], np.float32), ("a", "c"): np.array([-40.0], np.float32)}
+    rater.__dict__["_session"] = type("Fake", (), {"run": lambda self, pairs: [logits[pair] for pair in pairs]})()
+    assert rater.rate("a", ["b", "c"]) == pytest.approx([0.880797, 0.0], abs=1e-6)
 
 
 def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() -> None:

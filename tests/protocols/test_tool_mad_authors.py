@@ -8,6 +8,7 @@ import pytest
 
 from redargue.backends.render import Renderer
 from redargue.claims import AVERITEC, FEVER, Claim
+from redargue.errors import UsageError
 from redargue.protocols.base import configure
 from redargue.protocols.tool_mad import ToolMad
 from redargue.protocols.tool_mad_settings import ToolMadSettings
@@ -15,7 +16,7 @@ from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.querying import MUST_REVISE, Query, RewriteQuery
-from redargue.tasks.scoring import Statements
+from redargue.tasks.scoring import Similarities, Statements
 from redargue.verdicts import Metric
 from support.debates import CLAIM, Script, ShelfTool, answer, checked, debate, script
 
@@ -129,3 +130,29 @@ async def test_an_unread_judgement_is_conflicting_where_a_set_has_that() -> None
     assert verdict.label == "Conflicting Evidence/Cherrypicking"
     verdict, _ = await debate({**script(JudgeDebate=answer(None)), **DISAGREE}, rounds=1, unread_is_conflicting=True)
     assert verdict.label is None
+
+
+async def test_the_acl_version_shows_the_judge_one_score_against_documents_and_gates_nothing() -> None:
+    settings = configure("tool-mad", "acl", {"rounds": 2, "debaters": ("corpus", "keywords", "none")}).settings
+    parts: Script = {**script(RateTexts=[Similarities(values=(each,)) for each in (0.9, 0.4, 0.5, 0.2)]), **DISAGREE}
+    parts[AnswerClaim, "vanilla"] = answer("SUPPORTS")
+    verdict, run = await debate(parts, **settings.model_dump())
+    assert verdict.decided_by == "judge"
+    (task,) = tasks(run, JudgeDebate)
+    assert {score.metric for score in task.scores} == {Metric.CONSISTENCY}
+    assert {score.agent for score in task.scores} == {"corpus", "keywords"}  # vanilla has no documents
+    assert sum(score.value for score in task.scores) == pytest.approx(1.0)  # means over two rounds
+    assert "consistency score measures" in task.instruction()
+    assert "faithfulness" not in task.instruction()
+    verdict, run = await debate(script(RateTexts=Similarities(values=(0.0,))), **settings.model_dump())
+    assert (verdict.decided_by, verdict.rounds) == ("consensus", 1)  # agreement is enough, whatever the score
+
+
+async def test_no_document_is_no_score_and_a_gate_without_threshold_is_refused() -> None:
+    settings = configure("tool-mad", "acl", {"rounds": 1}).settings
+    tools = {"corpus": ShelfTool("corpus", failing=True), "keywords": ShelfTool("keywords")}
+    rated = script(RateTexts=Similarities(values=(0.5,)))
+    verdict, _ = await debate({**rated, **DISAGREE}, tools=tools, **settings.model_dump())
+    assert {score.agent: score.value for score in verdict.scores} == {"corpus": None, "keywords": 0.5}
+    with pytest.raises(UsageError, match="consistency has no threshold"):
+        configure("tool-mad", "acl", {"scoring": "on"})

@@ -20,7 +20,7 @@ from redargue.tasks.base import Profile, Task
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.literature import SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
-from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
+from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -42,6 +42,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "CheckStatements": CheckStatements(context=PASSAGE.text, statements=("It was lit in 1871.",), profile=profile),
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
+        "RateTexts": RateTexts(reference="It was lit in 1871.", texts=("It was first lit in 1871.",), profile=profile),
         "CheckConsensus": CheckConsensus(claim=CLAIM, answers=(OTHER, OTHER), profile=profile),
         "WriteKeywords": WriteKeywords(query="When was the lighthouse at Cape Ansel lit?", profile=profile),
         "SummariseAbstract": SummariseAbstract(

@@ -18,7 +18,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.ledger.prices import Prices
 from redargue.registry import did_you_mean
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import CompareTexts, Similarities
+from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
 from redargue.transport import Service, Transport
 
 ASKED = ("auto", "schema", "json", "text", "plain")
@@ -95,7 +95,7 @@ class ChatBackend:
         What the endpoint turns out to take does not belong to the question: a run is resumed and replayed whatever was
         found out since.
         """
-        if isinstance(task, CompareTexts):
+        if isinstance(task, CompareTexts | RateTexts):
             return ""
         prompt = self._renderer.prompt(task)
         return f"{prompt.system}\0{prompt.user}"
@@ -108,6 +108,8 @@ class ChatBackend:
             UsageError: the endpoint refuses the request.
             ProviderError, BudgetReached: nothing answered; nothing was sent.
         """
+        if isinstance(task, RateTexts):
+            return cast("Reply[Out]", await self._embedded.perform(task, call))
         if isinstance(task, CompareTexts):
             return cast("Reply[Out]", await self._compare(task, call))
         endpoint, prompt = self.endpoint(call.model), self._renderer.prompt(task)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import os
 import re
 from functools import cache, cached_property, singledispatch
+from pathlib import Path
 from typing import cast
 
 from redargue.backends.base import Call, Output, Reply, Stability, backends
@@ -20,6 +22,7 @@ from redargue.errors import CannotPlay
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder
 from redargue.models.entailment import CrossEncoder
+from redargue.models.rater import Rater
 from redargue.models.session import WEIGHTS, tally
 from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
@@ -32,6 +35,7 @@ from redargue.tasks.scoring import (
     CheckStatements,
     CompareTexts,
     Question,
+    RateTexts,
     Similarities,
     Statements,
     WriteQuestion,
@@ -60,7 +64,8 @@ class EmbeddedBackend:
     def identity(self) -> str:
         """The backend and the hashes of its weights."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
-        return "embedded:" + ",".join(str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"]))
+        parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
+        return "embedded:" + ",".join([*parts, *([self.rater.sha256[:12]] if self.rater else [])])
 
     def can(self, task: type[AnyTask]) -> bool:
         """Whether some role is played for that type or one of its bases."""
@@ -97,6 +102,12 @@ class EmbeddedBackend:
     def reader(self) -> Reader:
         """Reads passages with both models."""
         return Reader(self.embedder, self.entailment)
+
+    @cached_property
+    def rater(self) -> Rater | None:
+        """A cross-encoder of the user's own, from the folder that ``REDARGUE_CROSS_ENCODER`` names."""
+        folder = os.environ.get("REDARGUE_CROSS_ENCODER")
+        return Rater(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
     def entailment(self) -> CrossEncoder:
@@ -314,6 +325,15 @@ def _summarise(task: SummariseAbstract, mind: EmbeddedBackend) -> Summary:
         near = [round(float(vectors[0] @ each), 6) for each in vectors[1:]]
         kept = sorted(sorted(kept, key=lambda place: -near[place])[: task.sentences])  # of equals, the first
     return Summary(summary=" ".join(found[place] for place in kept))
+
+
+@play.register
+def _rate(task: RateTexts, mind: EmbeddedBackend) -> Similarities:
+    """By the cross-encoder that ``REDARGUE_CROSS_ENCODER`` names, else how likely each text decides the reference."""
+    if mind.rater is not None:
+        return Similarities(values=tuple(round(each, 6) for each in mind.rater.rate(task.reference, task.texts)))
+    judged = mind.entailment.read([(task.reference, text) for text in task.texts])
+    return Similarities(values=tuple(round(1 - each.neither, 6) for each in judged))
 
 
 def _quotations(line: str) -> list[str]:

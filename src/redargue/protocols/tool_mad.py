@@ -21,14 +21,13 @@ from redargue.protocols.base import Plan, methods
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.protocols.tool_mad_settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
 from redargue.run import Run
-from redargue.scoring.faithfulness import faithfulness
-from redargue.scoring.relevance import relevance
+from redargue.scoring.consistency import consistency
+from redargue.scoring.stability import stability
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.literature import SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric, Score, Verdict
 
 
@@ -67,7 +66,7 @@ class ToolMad:
     def tasks(self) -> tuple[type[AnyTask], ...]:
         """What these settings ask of a backend."""
         queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if self.settings.query_formulation else ()
-        scores = (WriteStatements, CheckStatements, WriteQuestion, CompareTexts) if self.settings.scored else ()
+        scores = self.settings.scoring_tasks
         papers: tuple[type[AnyTask], ...] = (WriteKeywords, SummariseAbstract) if self.settings.summarised else ()
         return (*queries, *papers, AnswerClaim, *scores, JudgeDebate)
 
@@ -251,32 +250,22 @@ class _Debate:
         return self.scores[key]
 
     async def _score(self, turn: Turn) -> tuple[Score, ...]:
-        """Both metrics of one answer, at once; no faithfulness without documents to be faithful to (``T18``)."""
+        """The scores of one answer."""
         debater = next(each for each in self.debaters if each.name == turn.agent)
-        profile, text = self.settings.profile, turn.answer.text
-        async with asyncio.TaskGroup() as group:
-            wanted = [
-                group.create_task(
-                    relevance(
-                        debater,
-                        self.claim.text,
-                        text,
-                        round_=turn.round,
-                        profile=profile,
-                        noncommittal=self.settings.noncommittal,
-                        one_request=self.settings.one_request,
-                    )
-                )
-            ]
-            if debater.tool is not None:
-                contexts = tuple(passage.text for passage in turn.passages)
-                wanted.insert(
-                    0,
-                    group.create_task(
-                        faithfulness(debater, self.claim.text, text, contexts, round_=turn.round, profile=profile)
-                    ),
-                )
-        scores = tuple(each.result() for each in wanted)
+        contexts = tuple(passage.text for passage in turn.passages)
+        if self.settings.judge_metric == "consistency":
+            scores = await consistency(debater, turn.answer.text, contexts, round_=turn.round)
+        else:
+            scores = await stability(
+                debater,
+                self.claim.text,
+                turn.answer.text,
+                contexts,
+                round_=turn.round,
+                noncommittal=self.settings.noncommittal,
+                one_request=self.settings.one_request,
+                profile=self.settings.profile,
+            )
         for score in scores:
             self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
         return scores
@@ -344,8 +333,7 @@ class _Debate:
         flat = [score for scores in every for score in scores]
         means = []
         for debater in self.debaters:
-            metrics = (Metric.FAITHFULNESS, Metric.RELEVANCE) if debater.tool else (Metric.RELEVANCE,)
-            for metric in metrics:
+            for metric in self.settings.metrics(armed=debater.tool is not None):
                 values = [
                     each.value
                     for each in flat

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from redargue.backends.base import Stability
 from redargue.claims import Frozen
 from redargue.protocols.base import Plan
 from redargue.scoring.relevance import QUESTIONS, Noncommittal
 from redargue.tasks.answering import LabelReading
-from redargue.tasks.base import Profile
+from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
@@ -20,6 +21,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "paper": PAPER,
     "hardened": {},
     "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
+    "acl": {"profile": "paper", "scoring": "label_only_stop", "judge_metric": "consistency"},
     "authors": PAPER  # the authors' program where it differs from their paper; its words are the paper's
     | {
         "order": "sequential",
@@ -52,6 +54,8 @@ class ToolMadSettings(Frozen):
         scoring: off (Fig. 10, which can be read in two ways, ``T16``): ``label_only_stop`` ends on agreement whatever
             the scores; ``run_all_rounds`` never ends before the last round.
         judge_scores: whether the judge is shown the scores (``T17``).
+        judge_metric: what the judge is shown: the stability score, or the ACL version's consistency score, which gates
+            nothing (``T24``).
         order: whether debaters answer at once from the last round (Eq. 6) or each hears those before it in this round
             (``T5``).
         noncommittal: how many of three questions make an answer noncommittal (see ``scoring.relevance``).
@@ -77,6 +81,7 @@ class ToolMadSettings(Frozen):
     query_formulation: bool = True
     scoring: Literal["on", "label_only_stop", "run_all_rounds"] = "on"
     judge_scores: bool = True
+    judge_metric: Literal["stability", "consistency"] = "stability"
     order: Literal["simultaneous", "sequential"] = "simultaneous"
     noncommittal: Noncommittal = "any"
     one_request: bool = True
@@ -98,16 +103,39 @@ class ToolMadSettings(Frozen):
             Metric.RELEVANCE: stability.relevance if relevant is None else relevant,
         }
 
+    def metrics(self, *, armed: bool) -> tuple[Metric, ...]:
+        """The scores of an answer, of a debater with documents or without (``T18``)."""
+        if self.judge_metric == "consistency":
+            return (Metric.CONSISTENCY,) if armed else ()
+        return (Metric.FAITHFULNESS, Metric.RELEVANCE) if armed else (Metric.RELEVANCE,)
+
     @property
     def scored(self) -> bool:
         """Whether answers are scored at all."""
         return self.scoring == "on" or self.judge_scores
+
+    @property
+    def scoring_tasks(self) -> tuple[type[AnyTask], ...]:
+        """What scoring asks of a backend."""
+        if not self.scored:
+            return ()
+        if self.judge_metric == "consistency":
+            return (RateTexts,)
+        return (WriteStatements, CheckStatements, WriteQuestion, CompareTexts)
+
+    @model_validator(mode="after")
+    def _gate_has_thresholds(self) -> Self:
+        if self.scoring == "on" and self.judge_metric == "consistency":
+            raise ValueError("consistency has no threshold: it needs scoring=label_only_stop or run_all_rounds")
+        return self
 
     def plan(self, rounds: int, *, judged: bool) -> Plan:
         """What a debate of that many rounds asks for, with the judge or without."""
         debaters = len(self.debaters)
         armed = sum(tool != NO_TOOL for tool in self.debaters)
         scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
+        rated = scored if self.judge_metric == "consistency" else 0
+        scored -= rated
         asked = int(self.query_formulation)
         searched = rounds if asked else 1  # the claim itself, asked again, keeps its documents
         papers = sum(tool in self.summarised for tool in self.debaters) * searched
@@ -121,10 +149,11 @@ class ToolMadSettings(Frozen):
             "CheckStatements": armed * scored,
             "WriteQuestion": debaters * scored * (1 if self.one_request else QUESTIONS),
             "CompareTexts": debaters * scored,
+            "RateTexts": armed * rated,
             "JudgeDebate": int(judged),
         }
         searches = Counter(tool for tool in self.debaters if tool != NO_TOOL)
-        waited = 2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0)
+        waited = 2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0) + int(judged and rated > 0)
         return Plan(
             calls={name: count for name, count in calls.items() if count},
             searches={tool: count * searched for tool, count in sorted(searches.items())},

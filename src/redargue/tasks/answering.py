@@ -10,7 +10,11 @@ from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
 from redargue.tasks.querying import OtherAnswer, others
 from redargue.verdicts import Metric
 
-METRIC_NAMES = {Metric.FAITHFULNESS: "faithfulness", Metric.RELEVANCE: "answer relevance"}
+METRIC_NAMES = {
+    Metric.FAITHFULNESS: "faithfulness",
+    Metric.RELEVANCE: "answer relevance",
+    Metric.CONSISTENCY: "consistency",
+}
 
 
 class Answer(Frozen):
@@ -72,6 +76,8 @@ class LabelledTask(Task[Answer]):
         claim: what is checked.
         label_reading: the label on the last line (``T11``), or the first label of the set that stands anywhere.
     """
+
+    slot_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
 
     claim: Claim
     label_reading: LabelReading = "last_line"

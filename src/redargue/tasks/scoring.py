@@ -220,3 +220,17 @@ class CompareTexts(Task[Similarities]):
     def material(self) -> str:
         """The texts: an embedding model is given no words besides."""
         return lines(self.reference, *self.texts)
+
+
+class RateTexts(Task[Similarities]):
+    """How near texts are to a reference, each pair read together by a cross-encoder: in [0, 1] (ACL version, Eq. 7)."""
+
+    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    slot_names: ClassVar[tuple[str, ...]] = ()
+
+    reference: str
+    texts: tuple[str, ...]
+
+    def material(self) -> str:
+        """The texts: a cross-encoder is given no words besides."""
+        return lines(self.reference, *self.texts)

@@ -1,0 +1,69 @@
+"""A cross-encoder of the user's own: a folder with ``model.onnx`` and ``tokenizer.json``, one score a pair of texts.
+
+Exported from cross-encoder/ms-marco-MiniLM-L-6-v2, say, which Tool-MAD's authors load (``T24``). Its score is one logit
+without bounds, and is taken through a sigmoid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from math import exp
+from pathlib import Path
+
+from redargue.errors import UsageError
+from redargue.models.session import Session
+
+LONGEST = 512  # tokens of a pair
+KEPT = 10_000
+MODEL = "model.onnx"
+
+
+class Rater:
+    """Scores pairs of texts.
+
+    Args:
+        folder: where the model is.
+        threads: pairs at once; 0 for one a core.
+
+    Raises:
+        UsageError: the folder lacks a file.
+    """
+
+    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+        self._folder, self._threads = folder, threads
+        for name in (MODEL, "tokenizer.json"):
+            if not (folder / name).is_file():
+                raise UsageError(
+                    f"no file {name!r} in {str(folder)!r}",
+                    where="REDARGUE_CROSS_ENCODER",
+                    hint="name a folder with a cross-encoder exported to ONNX and its tokenizer",
+                )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the model's file."""
+        with (self._folder / MODEL).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    @cached_property
+    def _session(self) -> Session:
+        return Session(MODEL, longest=LONGEST, kept=KEPT, folder=self._folder, threads=self._threads)
+
+    def rate(self, reference: str, texts: Sequence[str]) -> list[float]:
+        """A score a text, in [0, 1], each read alone with the reference.
+
+        Raises:
+            UsageError: the model gives several numbers a pair.
+        """
+        scores = []
+        for logits in self._session.run([(reference, text) for text in texts]):
+            if logits.size != 1:
+                raise UsageError(
+                    f"the model gives {logits.size} numbers a pair, and one was expected",
+                    where="REDARGUE_CROSS_ENCODER",
+                    hint="name a cross-encoder with one output, a reranker say",
+                )
+            scores.append(1 / (1 + exp(-float(logits.reshape(-1)[0]))))
+        return scores
