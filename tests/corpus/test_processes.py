@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from corpus.words import Opener
+from redargue.corpus.batches import BATCH
 from redargue.corpus.documents import Document
-from redargue.corpus.sqlite import BATCH
 
 COUNT = 5 * BATCH
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpus.words import Opener, WordEncoder
-from redargue.corpus import database, sqlite
+from redargue.corpus import batches, database
 from redargue.corpus.base import Added
 from redargue.corpus.documents import Document
 from redargue.corpus.index import default_store, open_corpus
@@ -208,7 +208,7 @@ def database_of(corpus: SqliteCorpus) -> sqlite3.Connection:
 
 
 def test_a_batch_is_stored_whole_or_not_at_all(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "BATCH", 10)
+    monkeypatch.setattr(batches, "BATCH", 10)
 
     def interrupted() -> Iterator[Document]:
         yield from many(25)
@@ -223,7 +223,7 @@ def test_a_batch_is_stored_whole_or_not_at_all(opened: Opener, monkeypatch: pyte
 
 
 def test_a_full_disk_loses_the_batch_in_hand_only(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "BATCH", 10)
+    monkeypatch.setattr(batches, "BATCH", 10)
     corpus = opened()
     corpus.add(many(20))
     before, held = corpus.revision, corpus.documents()
