@@ -71,6 +71,12 @@ def step(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
+@pytest.fixture
+def store() -> str:
+    """The store that several processes may open."""
+    return "sqlite"
+
+
 @pytest.mark.parametrize("batches", [1, 3])
 def test_a_killed_writer_loses_a_batch_at_most(opened: Opener, tmp_path: Path, batches: int) -> None:
     path = tmp_path / "corpus.db"

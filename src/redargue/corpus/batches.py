@@ -55,17 +55,20 @@ def prepare(documents: Sequence[Document], encode: Callable[[Sequence[str]], Flo
     return list(map(Prepared, cut, np.split(vectors, ends[:-1]))) if cut else []
 
 
-def counted(content: str, document: str, sha256: str, sign: int) -> str:
+def digest(document: str, sha256: str) -> str:
+    """Names a document with its content, hexadecimal: its id, and the sum of what it holds."""
+    return hashlib.sha256(f"{document}\0{sha256}".encode()).hexdigest()
+
+
+def counted(content: str, digest: str, sign: int) -> str:
     """The sum that names a store's content, with a document added (1) or taken out (-1): their order does not matter.
 
     Args:
         content: the sum so far, hexadecimal; "0" for nothing.
-        document: its id.
-        sha256: of its content.
+        digest: of the document.
         sign: 1 or -1.
     """
-    digest = hashlib.sha256(f"{document}\0{sha256}".encode()).digest()
-    return f"{(int(content, 16) + sign * int.from_bytes(digest, 'big')) % 2**256:x}"
+    return f"{(int(content, 16) + sign * int(digest, 16)) % 2**256:x}"
 
 
 def is_from(path: str, place: str) -> bool:

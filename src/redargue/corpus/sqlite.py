@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from redargue.corpus.base import Added, Encoder, Entry, K, stores
-from redargue.corpus.batches import asked, batches, counted, no_such_document, prepare
+from redargue.corpus.batches import asked, batches, counted, digest, no_such_document, prepare
 from redargue.corpus.chunk import SIZE, Chunk
 from redargue.corpus.database import SCHEMA, Database
 from redargue.corpus.documents import Document
@@ -225,7 +225,7 @@ def _next_generation(db: sqlite3.Connection) -> None:
 
 def _count_in(db: sqlite3.Connection, document: str, sha256: str, sign: int) -> None:
     """Adds a document to the sum that names the content, or takes it out."""
-    _set_meta(db, "content", counted(_meta(db, "content"), document, sha256, sign))
+    _set_meta(db, "content", counted(_meta(db, "content"), digest(document, sha256), sign))
     _next_generation(db)
 
 
