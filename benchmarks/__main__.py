@@ -22,6 +22,7 @@ EVERY = (
     "tables",
     "scale",
     "ragas",
+    "milvus",
 )
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -147,7 +147,7 @@ class Stopping:
             patch.setattr(Connection, name, self._counted(getattr(Connection, name)))
         return self
 
-    def _counted(self, act):  # type: ignore[no-untyped-def]
+    def _counted(self, act: Callable[[Connection, str, list[object]], None]) -> Callable[..., None]:
         def counted(link: Connection, name: str, items: list[object]) -> None:
             if not items:
                 return
