@@ -2,6 +2,7 @@
 
 ``REDARGUE_TEST_MILVUS_SERVER=1 pytest tests/corpus/test_milvus_server.py -s`` takes the server (2.3.5, of early 2024)
 from the package ``milvus`` of the package registry. It listens on all interfaces while the test runs.
+One such server can run on a machine: the ports of its etcd are fixed.
 """
 
 from __future__ import annotations
@@ -68,6 +69,9 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def running(package: Path, data: Path, port: int) -> Iterator[Server]:
     """The server on a data folder; killed as by a power cut when the block ends."""
+    with socket.socket() as etcd:
+        etcd.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        etcd.bind(("127.0.0.1", 2380))  # raises where another one runs
     began = time.perf_counter()
     command = [sys.executable, "-c", LAUNCH, str(data), str(port)]
     environment = {**os.environ, "PYTHONPATH": str(package)}

@@ -212,6 +212,6 @@ def test_another_embedder_is_refused(opened: Opener, encoder: WordEncoder) -> No
 
 
 def test_nothing_to_read_is_refused_and_nothing_is_made(opened: Opener, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no corpus at .*none\.db"):
+    with pytest.raises(UsageError, match="no corpus at"):
         opened(tmp_path / "none.db", write=False)
     assert list(tmp_path.iterdir()) == []

@@ -79,7 +79,7 @@ class MilvusCorpus:
         self._encoder, self._loading = embedder, Lock()
         self._embedder = (embedder or Embedder).name
         where = Address.parse(address)
-        self._name, self._write = f"milvus:{address if where.lite else where.uri}", write
+        self._name, self._write = f"milvus:{address}", write
         self._texts, self._chunks = f"{where.collection}_texts", f"{where.collection}_chunks"
         self._unflushed = 0
         self._link = Connection(where, write=write)
