@@ -23,6 +23,7 @@ EVERY = (
     "tables",
     "scale",
     "ragas",
+    "milvus",
 )
 
 

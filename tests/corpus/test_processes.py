@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from corpus.words import Opener
+from redargue.corpus.batches import BATCH
 from redargue.corpus.documents import Document
-from redargue.corpus.sqlite import BATCH
 
 COUNT = 5 * BATCH
 
@@ -69,6 +69,12 @@ def step(process: subprocess.Popen[str]) -> None:
     assert process.stdin
     process.stdin.write("\n")
     process.stdin.flush()
+
+
+@pytest.fixture
+def store() -> str:
+    """The store that several processes may open."""
+    return "sqlite"
 
 
 @pytest.mark.parametrize("batches", [1, 3])

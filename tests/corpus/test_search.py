@@ -6,14 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpus.words import Opener, WordEncoder
+from corpus.words import Opener, address
+from redargue.corpus.base import Corpus
 from redargue.corpus.documents import Document
-from redargue.corpus.sqlite import SqliteCorpus
+from redargue.corpus.index import open_corpus
 from redargue.errors import UsageError
 
 ANIMALS = "fox dog cat owl bee ant elk cow pig hen".split()
@@ -28,13 +28,13 @@ def essay(name: str, sentences: int) -> Document:
 
 
 @pytest.fixture
-def essays(opened: Opener) -> SqliteCorpus:
+def essays(opened: Opener) -> Corpus:
     corpus = opened()
     corpus.add(essay(name, 10 + 12 * n) for n, name in enumerate(("alpha", "beta", "gamma", "delta")))
     return corpus
 
 
-def test_passages_stand_where_they_say(essays: SqliteCorpus) -> None:
+def test_passages_stand_where_they_say(essays: Corpus) -> None:
     whole = {name: essay(name, 10 + 12 * n) for n, name in enumerate(("alpha", "beta", "gamma", "delta"))}
     for found in (essays.search("the owl of gamma", 8), essays.search_keywords("the owl of gamma", 8)):
         assert found
@@ -49,24 +49,12 @@ def test_passages_stand_where_they_say(essays: SqliteCorpus) -> None:
         assert all(score > 0 for score in scores)
 
 
-def test_no_text_is_shown_twice(essays: SqliteCorpus) -> None:
+def test_no_text_is_shown_twice(essays: Corpus) -> None:
     found = essays.search("fox", 50)
     assert len(found) > 10
     for name in ("alpha", "beta", "gamma", "delta"):
         spans = sorted((each.start, each.start + len(each.text)) for each in found if each.document == name)
         assert all(one[1] <= two[0] for one, two in pairwise(spans))
-
-
-def test_the_nearest_vectors_are_those_of_a_full_search(opened: Opener, encoder: WordEncoder) -> None:
-    corpus = opened()
-    texts = [f"{a} {b} {a}" for a in ANIMALS for b in ANIMALS]
-    corpus.add(Document(id=str(n), text=text) for n, text in enumerate(texts))
-    vectors = encoder.encode(texts).astype(np.float16).astype(np.float32)
-    with corpus._db.read() as db:
-        numbers, matrix = corpus._all_vectors(db)
-    assert numbers == list(range(1, 101))
-    assert np.array_equal(matrix, vectors)
-    assert corpus.search("fox owl fox")[0].text == "fox owl fox"
 
 
 def test_results_do_not_depend_on_the_process_or_the_batches(
@@ -75,7 +63,7 @@ def test_results_do_not_depend_on_the_process_or_the_batches(
     documents = [essay(f"e{n}", 5 + n % 9) for n in range(60)]
     one = opened()
     one.add(documents)
-    monkeypatch.setattr("redargue.corpus.sqlite.BATCH", 7)
+    monkeypatch.setattr("redargue.corpus.batches.BATCH", 7)
     other = opened(tmp_path / "other.db")
     other.add(documents)
     for query in ("owl", "the bee and the elk", "essay e7", "sentence"):
@@ -110,12 +98,12 @@ def test_unicode_is_found_with_and_without_accents(opened: Opener) -> None:
 
 @given(query=st.text() | st.text(alphabet="\"*():^-+ANDORNEAT{}\\'_\x00\ud800 fox"), k=st.integers(1, 5))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80, deadline=None)
-def test_any_query_is_only_words(essays: SqliteCorpus, query: str, k: int) -> None:
+def test_any_query_is_only_words(essays: Corpus, query: str, k: int) -> None:
     assert len(essays.search(query, k)) <= k
     assert len(essays.search_keywords(query, k)) <= k
 
 
-def test_queries_without_words_find_nothing_by_words(essays: SqliteCorpus, opened: Opener, tmp_path: Path) -> None:
+def test_queries_without_words_find_nothing_by_words(essays: Corpus, opened: Opener, tmp_path: Path) -> None:
     assert essays.search("  ") == essays.search_keywords("?!") == ()
     empty = opened(tmp_path / "empty.db")
     assert empty.search("fox") == empty.search_keywords("fox") == ()
@@ -123,15 +111,15 @@ def test_queries_without_words_find_nothing_by_words(essays: SqliteCorpus, opene
         essays.search("fox", 0)
 
 
-def test_threads_share_a_corpus(essays: SqliteCorpus) -> None:
+def test_threads_share_a_corpus(essays: Corpus) -> None:
     expected = [essays.search(word, 5) for word in ANIMALS]
     with ThreadPoolExecutor(8) as pool:
         for _ in range(5):
             assert list(pool.map(lambda word: essays.search(word, 5), ANIMALS)) == expected
 
 
-def test_the_real_embedder_finds_by_meaning(tmp_path: Path) -> None:
-    with SqliteCorpus(tmp_path / "real.db", write=True) as corpus:
+def test_the_real_embedder_finds_by_meaning(store: str, tmp_path: Path) -> None:
+    with open_corpus(address(store, tmp_path / "real.db"), write=True) as corpus:
         corpus.add(
             [
                 Document(id="heart", text="A physician treats diseases of the heart."),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from redargue.corpus.sqlite import SqliteCorpus
+from redargue.corpus.base import Corpus
 from redargue.models.cache import Floats
 from redargue.models.embedder import DIMENSIONS
 
-Opener = Callable[..., SqliteCorpus]
+Opener = Callable[..., Corpus]
 
 
 class WordEncoder:
@@ -31,3 +34,11 @@ class WordEncoder:
                 vectors[row, zlib.crc32(word.encode()) % DIMENSIONS] += 1
         unit: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return unit
+
+
+def address(store: str, path: Path) -> str:
+    """Where a store of that kind is: at the path, or on a server in a collection that the path names."""
+    if store == "milvus-server":
+        name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
+        return f"milvus:{os.environ['MILVUS_URI']}?collection=test_{name}"
+    return f"{store}:{path}"

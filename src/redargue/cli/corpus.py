@@ -24,7 +24,10 @@ if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
 app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
 Store = Annotated[
-    str, typer.Option("--store", envvar="REDARGUE_STORE", help="Path or address of the corpus; yours by default.")
+    str,
+    typer.Option(
+        "--store", envvar="REDARGUE_STORE", help="Path or address (milvus:PATH.db, milvus:http://…); yours by default."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NoReturn
 
-from redargue.corpus import sqlite  # noqa: F401  (registers its store)
+from redargue.corpus import milvus, sqlite  # noqa: F401  (they register their stores)
 from redargue.corpus.base import Added, Corpus, Encoder, Entry, stores
-from redargue.errors import MissingExtra
 from redargue.home import home
 
 __all__ = ["Added", "Corpus", "Encoder", "Entry", "default_store", "open_corpus"]
@@ -36,11 +34,3 @@ def open_corpus(uri: str | Path, *, write: bool = False, embedder: Encoder | Non
 def default_store() -> Path:
     """Where the user's corpus is."""
     return home() / "corpus.db"
-
-
-@stores.register("milvus")
-def _milvus(address: str, *, write: bool, embedder: Encoder | None) -> NoReturn:
-    raise MissingExtra(
-        f"the store 'milvus:{address}' is not available in this version",
-        hint="use a SQLite corpus: --store PATH",
-    )

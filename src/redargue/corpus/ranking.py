@@ -21,15 +21,18 @@ _STOP = frozenset(
 )
 
 
-def match_words(query: str) -> str:
-    """An FTS5 expression that finds any of the query's words; empty where it has none.
-
-    Every word is quoted, so that no character of the user's is an operator. Stop words count only where nothing else
-    is left ("The Who").
-    """
+def telling_words(query: str) -> list[str]:
+    """A query's distinct words, lower case, at most 100; stop words only where nothing else is left ("The Who")."""
     words = dict.fromkeys(re.findall(r"\w+", query.lower()))
-    telling = [word for word in words if word not in _STOP] or list(words)
-    return " OR ".join(f'"{word}"' for word in telling[:MOST_WORDS])
+    return ([word for word in words if word not in _STOP] or list(words))[:MOST_WORDS]
+
+
+def match_words(query: str) -> str:
+    """An FTS5 expression that finds any of the query's telling words; empty where it has none.
+
+    Every word is quoted, so that no character of the user's is an operator.
+    """
+    return " OR ".join(f'"{word}"' for word in telling_words(query))
 
 
 def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:

@@ -5,11 +5,10 @@ Exact search over 20,000 chunks takes a few milliseconds and 32 MB; an index wou
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -19,21 +18,19 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from redargue.corpus.base import Added, Encoder, Entry, K, stores
-from redargue.corpus.chunk import SIZE, Chunk, chunks
+from redargue.corpus.batches import asked, batches, counted, digest, no_such_document, prepare
+from redargue.corpus.chunk import SIZE, Chunk
 from redargue.corpus.database import SCHEMA, Database
 from redargue.corpus.documents import Document
 from redargue.corpus.ranking import Span, best_excerpt, fuse, match_words, nearest, spread, uncovered
-from redargue.errors import StoreDamaged, UnknownName, UsageError
+from redargue.corpus.words import by_words
+from redargue.errors import StoreDamaged
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
 from redargue.models.embedder import DIMENSIONS, Embedder
-from redargue.registry import did_you_mean
 
-BATCH = 200  # documents a transaction: what an interruption can lose
-BATCH_CHARS = 1_000_000  # or as much text as this
 DEPTH = 50  # chunks of each ranking that are fused
 EXCERPT = 2 * SIZE  # characters that stand for a whole document
-TITLE = 3.0  # times that a word in a title counts
 MEANING, WORDS = 1.0, 1.0  # weights of the two rankings
 AGAIN = 0.5  # worth of a chunk whose document is shown already: other documents first
 
@@ -78,7 +75,7 @@ class SqliteCorpus:
         """Stores documents in batches; see :meth:`redargue.corpus.base.Corpus.add`."""
         self._db.require_writable()
         total = Added()
-        for batch in _batches(documents):
+        for batch in batches(documents):
             total += self._add(batch)
             if progress:
                 progress(total)
@@ -90,7 +87,7 @@ class SqliteCorpus:
             return Added(unchanged=len(batch))
         # Embedding takes long and needs no lock; what is stored is looked at again once the lock is held.
         changed = [document for document in batch if known.get(document.id, ("",))[0] != document.sha256]
-        prepared = dict(zip(map(id, changed), self._prepare(changed), strict=True))
+        prepared = dict(zip(map(id, changed), prepare(changed, self._encode), strict=True))
         done = Added()
         with self._db.write() as db:
             for document in batch:
@@ -101,7 +98,7 @@ class SqliteCorpus:
                     continue
                 if row:
                     _delete(db, row[0])
-                pieces, vectors = prepared.get(id(document)) or self._prepare([document])[0]
+                pieces, vectors = prepared.get(id(document)) or prepare([document], self._encode)[0]
                 _insert(db, document, pieces, vectors)
                 done += Added(added=not row, replaced=bool(row), chunks=len(pieces))
         return done
@@ -111,18 +108,6 @@ class SqliteCorpus:
             find = "SELECT sha256, path FROM documents WHERE id = ?"
             found = {document.id: db.execute(find, (document.id,)).fetchone() for document in batch}
         return {name: row for name, row in found.items() if row}
-
-    def _prepare(self, documents: Sequence[Document]) -> list[tuple[tuple[Chunk, ...], Floats]]:
-        """Each document's chunks and their vectors."""
-        cut = [chunks(document.text) for document in documents]
-        texts = [
-            f"{document.title}. {chunk.text}" if document.title else chunk.text
-            for document, pieces in zip(documents, cut, strict=True)
-            for chunk in pieces
-        ]
-        vectors = self._encode(texts) if texts else np.zeros((0, DIMENSIONS), np.float32)
-        ends = np.cumsum([len(pieces) for pieces in cut], dtype=int)
-        return list(zip(cut, np.split(vectors, ends[:-1]), strict=True)) if cut else []
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         with self._loading:
@@ -166,7 +151,7 @@ class SqliteCorpus:
         Raises:
             UsageError: ``k`` is less than 1.
         """
-        query = _asked(query, k)
+        query = asked(query, k)
         if not query.strip():
             return ()
         vector = self._encode([query])[0]
@@ -174,7 +159,7 @@ class SqliteCorpus:
         with self._db.read() as db:
             numbers, matrix = self._all_vectors(db)
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
-            words = [number for number, _ in _by_words(db, "chunk_words", query, depth)]
+            words = [number for number, _ in by_words(db, "chunk_words", query, depth)]
             ranked = fuse((meaning, MEANING), (words, WORDS))
             return _passages(db, spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN), query, k)
 
@@ -184,10 +169,10 @@ class SqliteCorpus:
         Raises:
             UsageError: ``k`` is less than 1.
         """
-        query = _asked(query, k)
+        query = asked(query, k)
         found: list[Passage] = []
         with self._db.read() as db:
-            for number, score in _by_words(db, "document_words", query, max(DEPTH, 4 * k)):
+            for number, score in by_words(db, "document_words", query, max(DEPTH, 4 * k)):
                 passage = _passage(db, number, _excerpt(db, number, query), query, len(found) + 1, score)
                 if all(passage.text != each.text for each in found):
                     found.append(passage)
@@ -225,19 +210,6 @@ def _open(address: str, *, write: bool, embedder: Encoder | None) -> SqliteCorpu
     return SqliteCorpus(Path(address).expanduser(), write=write, embedder=embedder)
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    chars = 0
-    for document in documents:
-        batch.append(document)
-        chars += len(document.text)
-        if len(batch) >= BATCH or chars >= BATCH_CHARS:
-            yield batch
-            batch, chars = [], 0
-    if batch:
-        yield batch
-
-
 def _meta(db: sqlite3.Connection, name: str) -> str:
     return str(db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0])
 
@@ -252,10 +224,8 @@ def _next_generation(db: sqlite3.Connection) -> None:
 
 
 def _count_in(db: sqlite3.Connection, document: str, sha256: str, sign: int) -> None:
-    """Adds a document to the sum that names the content, or takes it out: the order of documents does not matter."""
-    digest = hashlib.sha256(f"{document}\0{sha256}".encode()).digest()
-    content = int(_meta(db, "content"), 16) + sign * int.from_bytes(digest, "big")
-    _set_meta(db, "content", f"{content % 2**256:x}")
+    """Adds a document to the sum that names the content, or takes it out."""
+    _set_meta(db, "content", counted(_meta(db, "content"), digest(document, sha256), sign))
     _next_generation(db)
 
 
@@ -301,34 +271,8 @@ def _named(db: sqlite3.Connection, name: str) -> list[int]:
             "SELECT number FROM documents WHERE path = ? OR substr(path, 1, ?) = ?", (path, len(below), below)
         ).fetchall()
     if not found:
-        known = [row[0] for row in db.execute("SELECT id FROM documents ORDER BY number")]
-        if len(known) > 20:  # too many to list
-            known = difflib.get_close_matches(name, known, n=3)
-        hint = did_you_mean(name, known) if known else "redargue corpus ls lists them"
-        raise UnknownName(f"no document {name!r}", hint=hint)
+        raise no_such_document(name, [row[0] for row in db.execute("SELECT id FROM documents ORDER BY number")])
     return [row[0] for row in found]
-
-
-def _asked(query: str, k: int) -> str:
-    """The query as it can be stored and tokenized: half a surrogate pair becomes a question mark."""
-    if k < 1:
-        raise UsageError(f"{k} passages cannot be searched for", hint="1 or more")
-    return query.encode(errors="replace").decode()
-
-
-def _by_words(db: sqlite3.Connection, table: str, query: str, count: int) -> list[tuple[int, float]]:
-    """Row numbers and BM25 scores, positive and the best first."""
-    words = match_words(query)
-    if not words:
-        return []
-    return [
-        (number, -score)
-        for number, score in db.execute(
-            f"SELECT rowid, bm25({table}, {TITLE}, 1.0) AS score FROM {table} WHERE {table} MATCH ?"
-            " ORDER BY score, rowid LIMIT ?",
-            (words, count),
-        )
-    ]
 
 
 def _documents_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, int]:
