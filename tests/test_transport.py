@@ -266,9 +266,9 @@ async def test_a_silent_service_is_asked_twice_within_its_time(server: Loopback)
     server.behaviour = Behaviour(hang_routes=("chat",))
     budget = Budget(tokens=100)
     began = time.perf_counter()
-    with pytest.raises(ProviderError, match=r"model gave no answer in 0\.05 s"):
-        await send(server, transport(), Account(budget), seconds=0.05, tokens=10)
-    assert time.perf_counter() - began < 1
+    with pytest.raises(ProviderError, match=r"model gave no answer in 0\.25 s"):
+        await send(server, transport(), Account(budget), seconds=0.25, tokens=10)
+    assert time.perf_counter() - began < 2
     assert server.counts.requests["chat"] == 2
     assert budget.spent == Cost(2, 20, 0.0)  # it may have been billed
 
