@@ -208,6 +208,8 @@ class Claim(Frozen):
         options: the texts of options A, B, …, where the label set is ``options``.
         labels: the closed set of answers.
         as_of: the day on which the claim is to be judged; tools that can leave out what came later. None for today.
+        only_in_time: evidence that was published after that day, or says nowhere when, is left out and counted; else it
+            is marked.
     """
 
     text: str
@@ -215,6 +217,7 @@ class Claim(Frozen):
     options: tuple[str, ...] = ()
     labels: LabelSet = FEVER
     as_of: date | None = None
+    only_in_time: bool = False
 
     @field_validator("text")
     @classmethod
@@ -235,6 +238,8 @@ class Claim(Frozen):
 
     @model_validator(mode="after")
     def _answerable(self) -> Claim:
+        if self.only_in_time and self.as_of is None:
+            raise ValueError("evidence in time needs a day as of which the claim is judged (as_of)")
         if len(self.options) > len(self.labels.labels) and self.options:
             raise ValueError(
                 f"{len(self.options)} options, but {self.labels.name!r} has {len(self.labels.labels)} labels"

@@ -52,7 +52,7 @@ class QueryWritten(_Event):
 
 
 class EvidenceFound(_Event):
-    """A tool answered; ``key`` asks for the same answer again."""
+    """A tool answered; ``key`` asks for the same answer again; what was not in time is counted in ``left_out``."""
 
     kind: Literal["evidence_found"] = "evidence_found"
     agent: str
@@ -60,6 +60,7 @@ class EvidenceFound(_Event):
     tool: str
     query: str
     passages: tuple[Passage, ...]
+    left_out: dict[str, int] = Field(default_factory=dict)
     key: str
     requests: int = 1
     usd: float = 0.0

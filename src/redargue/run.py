@@ -12,10 +12,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling
+from redargue.claims import Claim
 from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage, timing
@@ -25,6 +25,8 @@ from redargue.ledger.record import Record
 from redargue.tasks.base import Out, Task
 from redargue.tools.base import Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
+
+ASKED_IN_TIME = 4  # times as many passages are asked for where those that are not in time are left out
 
 
 class Run:
@@ -148,17 +150,20 @@ class Run:
         self.emit(event)
 
     async def search(
-        self, tool: str, query: str, k: int, *, agent: str, round_: int = 0, as_of: date | None = None
+        self, tool: str, query: str, k: int, *, agent: str, round_: int = 0, claim: Claim | None = None
     ) -> tuple[Passage, ...]:
         """Asks a tool, or the record. A tool that fails gives no passages: its message is an event, never evidence.
 
-        With ``as_of`` each passage says whether it was published by that day, where it says when.
+        With a claim's ``as_of`` each passage says whether it was published by that day, where it says when; with its
+        ``only_in_time`` more is asked for, and what was not is left out and counted.
 
         Raises:
             ReplayMiss: in a replay, the record does not hold the search.
         """
         source = self.tools[tool]
-        parts = [as_of.isoformat()] if as_of else []
+        as_of = claim.as_of if claim else None
+        strict = claim is not None and claim.only_in_time
+        parts = [as_of.isoformat(), *(["only in time"] if strict else [])] if as_of else []
         key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
         known = self.record.recall(self.item, key) if self.record else None
         if isinstance(known, EvidenceFound | EvidenceMissing):
@@ -170,7 +175,8 @@ class Run:
         account = Account(self.budget, counted=False)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
         try:
-            found = await source.search(query, k, search=Search(as_of=as_of, account=account))
+            wanted = k * ASKED_IN_TIME if strict else k
+            found = await source.search(query, wanted, search=Search(as_of=as_of, account=account))
         except ToolFailed as error:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
             missing = EvidenceMissing(**facts, why=why, requests=max(1, account.requests), usd=account.usd)
@@ -189,10 +195,13 @@ class Run:
             )
             for each in found
         )
-        event = EvidenceFound(**facts, passages=passages, requests=max(1, account.requests), usd=account.usd)
+        kept, left_out = _in_time(passages, k) if strict else (passages, {})
+        event = EvidenceFound(
+            **facts, passages=kept, left_out=left_out, requests=max(1, account.requests), usd=account.usd
+        )
         self._spent.search(event)
         self.emit(event)
-        return passages
+        return kept
 
     def _key(self, *parts: Any) -> str:
         """The key of a question: its parts, and how often the same was asked before."""
@@ -208,6 +217,20 @@ class Run:
                 where=str(self.record.folder),
                 hint="code, weights, prompts or corpus have changed since; run the claim again",
             )
+
+
+def _in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[str, int]]:
+    """The first ``k`` that were published in time, and how many before the last of them were not, by why."""
+    kept: list[Passage] = []
+    left_out: Counter[str] = Counter()
+    for passage in passages:
+        if len(kept) == k:
+            break
+        if passage.timing == "in time":
+            kept.append(passage.model_copy(update={"rank": len(kept) + 1}))
+        else:
+            left_out[passage.timing] += 1
+    return tuple(kept), dict(sorted(left_out.items()))
 
 
 def cost_of(event: CallFinished | CallFailed) -> Cost:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
-
+from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.run import Run
 from redargue.tasks.base import Out, Task
@@ -30,8 +29,15 @@ class Agent:
         """``n`` answers to a task from one request."""
         return await self.run.perform(task, agent=self.name, round_=round_, n=n, temperature=temperature)
 
-    async def search(self, query: str, k: int, *, round_: int = 0, as_of: date | None = None) -> tuple[Passage, ...]:
-        """At most ``k`` passages from the agent's tool; none without a tool, and none where it failed."""
+    async def search(self, query: str, k: int, *, round_: int = 0, claim: Claim | None = None) -> tuple[Passage, ...]:
+        """At most ``k`` passages from the agent's tool; none without a tool, and none where it failed.
+
+        Args:
+            query: what to look for.
+            k: passages.
+            round_: of the protocol.
+            claim: says as of which day evidence is wanted.
+        """
         if self.tool is None:
             return ()
-        return await self.run.search(self.tool, query, k, agent=self.name, round_=round_, as_of=as_of)
+        return await self.run.search(self.tool, query, k, agent=self.name, round_=round_, claim=claim)

@@ -38,13 +38,14 @@ def batch(
     import asyncio
 
     from redargue.claims import label_sets
-    from redargue.cli.options import read_day, verifier_options
+    from redargue.cli.options import in_time, read_day, verifier_options
     from redargue.evals.batch import Tally, VerdictFiles, read_claims, read_mapping
     from redargue.verifier import Verifier
 
     gate = read_gate(given["fail_on"] or [], given["min_supported"])
     columns = read_mapping(mapping or [])
     claims = list(read_claims(file, columns, labels=label_sets[given["labels"]], as_of=read_day(given["as_of"])))
+    claims = in_time(claims) if given["only_in_time"] else claims
     options = verifier_options({**given, "run": out})
     tally = Tally()
     try:

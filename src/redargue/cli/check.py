@@ -67,6 +67,9 @@ def check(
     as_of: Annotated[
         str, typer.Option(envvar="REDARGUE_AS_OF", metavar="DATE", help="Judge as of that day, like 2024-03-31.")
     ] = "",
+    only_in_time: Annotated[
+        bool, typer.Option("--only-in-time", help="Leave out evidence later than --as-of, or without a date.")
+    ] = False,
     budget: Annotated[
         str | None, typer.Option(envvar="REDARGUE_BUDGET", help="The most to spend: 40calls, 200ktok, 0.50usd.")
     ] = None,

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ def assemble(given: Mapping[str, Any]) -> tuple[list[Claim], dict[str, Any]]:
         UsageError: what cannot be read, with the option it came from.
     """
     claims = read_claims(given["claim"], label_sets[given["labels"]], read_day(given["as_of"]))
+    claims = in_time(claims) if given["only_in_time"] else claims
     return claims, verifier_options(given)
 
 
@@ -133,6 +134,22 @@ def read_day(text: str) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         raise UsageError(f"{text!r} is no day", where="--as-of", hint="write it like 2024-03-31") from None
+
+
+def in_time(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims, with evidence wanted that was published by each one's day.
+
+    Raises:
+        UsageError: a claim has no day.
+    """
+    found = []
+    for claim in claims:
+        if claim.as_of is None:
+            raise UsageError(
+                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
+            )
+        found.append(claim.model_copy(update={"only_in_time": True}))
+    return found
 
 
 def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:

@@ -207,12 +207,12 @@ class _Debate:
 
     async def _search(self, round_: int, debater: Agent, query: str) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
         """What the tool finds, and what the debater reads of it: summaries where the settings say so (``T26``)."""
-        k, as_of, profile = self.settings.top_k, self.claim.as_of, self.settings.profile
+        k, profile = self.settings.top_k, self.settings.profile
         if debater.tool not in self.settings.summarised:
-            found = await debater.search(query, k, round_=round_, as_of=as_of)
+            found = await debater.search(query, k, round_=round_, claim=self.claim)
             return found, found
         keywords = await debater.perform(WriteKeywords(query=query, profile=profile), round_=round_)
-        found = await debater.search(keywords.query or query, k, round_=round_, as_of=as_of)
+        found = await debater.search(keywords.query or query, k, round_=round_, claim=self.claim)
         tasks = [
             SummariseAbstract(query=query, title=each.title, abstract=each.text, profile=profile) for each in found
         ]

@@ -74,7 +74,7 @@ class OneReader:
         """Searches with every tool at once, and answers."""
         searchers = [Agent(READER, run, tool=tool) for tool in self.settings.tools]
         found = await together(
-            each.search(claim.text, self.settings.top_k, round_=1, as_of=claim.as_of) for each in searchers
+            each.search(claim.text, self.settings.top_k, round_=1, claim=claim) for each in searchers
         )
         passages = tuple({passage.sha256: passage for each in found for passage in each}.values())
         task = AnswerClaim(claim=claim, passages=passages, profile=self.settings.profile)
