@@ -28,14 +28,15 @@ def distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
 
 def gaps(events: Iterable[Event]) -> tuple[str, ...]:
     """What was searched for and not found, what was left out as not in time, and tools that failed, each once."""
+    searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
     found: dict[str, None] = {}
-    for event in events:
+    for event in sorted(searches, key=lambda each: (each.round, each.agent)):  # agents search at once: in no order
         if isinstance(event, EvidenceMissing):
             found[f"{event.tool} failed for {event.query!r}: {event.why}"] = None
-        elif isinstance(event, EvidenceFound):
-            if event.left_out:
-                counts = ", ".join(f"{count} {why}" for why, count in event.left_out.items())
-                found[f"{event.tool}, {event.query!r}: left out as not in time: {counts}"] = None
-            if not event.passages:
-                found[f"{event.tool} found nothing for {event.query!r}"] = None
+            continue
+        if event.left_out:
+            counts = ", ".join(f"{count} {why}" for why, count in event.left_out.items())
+            found[f"{event.tool}, {event.query!r}: left out as not in time: {counts}"] = None
+        if not event.passages:
+            found[f"{event.tool} found nothing for {event.query!r}"] = None
     return tuple(found)
