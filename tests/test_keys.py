@@ -290,7 +290,7 @@ async def test_secrets_in_an_address_that_cannot_be_reached_do_not_come_out(url:
 async def test_a_header_that_cannot_be_sent_is_not_shown(server: Loopback) -> None:
     for key in ("sk-4711-abcd\nefgh-ijkl", "sk-4711-äöü-abcdefgh"):
         text = await failing(server, key=key)
-        assert "4711" not in text
+        assert not any(part in text for part in ("sk-", "abcd", "efgh"))  # digits alone may be those of a port
 
 
 # logs
