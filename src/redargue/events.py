@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, timeless
+from redargue.tasks.decomposing import Triplet
 from redargue.verdicts import ErrorInfo, Score, Verdict
 
 
@@ -157,6 +158,46 @@ class Scored(_Event):
     score: Score
 
 
+class Decomposed(_Event):
+    """A claim was taken apart.
+
+    Attributes:
+        triplets: its relations.
+        topics: what it is about.
+        entities: all subjects and objects, each once: the keys of the memory.
+    """
+
+    kind: Literal["decomposed"] = "decomposed"
+    agent: str
+    round: int = 0
+    triplets: tuple[Triplet, ...]
+    topics: tuple[str, ...]
+    entities: tuple[str, ...]
+
+
+class Stepped(_Event):
+    """An agent that acts in steps decided what to do; what came of a call is an event of its own.
+
+    Attributes:
+        thought: why.
+        tool: that it calls, as it wrote it; empty where it answers, or nothing could be read.
+        arguments: of the call.
+        reason: for this tool.
+        answer: the label that it gives.
+        problem: why the step could not be read, or why the tool was not asked.
+    """
+
+    kind: Literal["stepped"] = "stepped"
+    agent: str
+    round: int
+    thought: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    reason: str = ""
+    answer: str | None = None
+    problem: str = ""
+
+
 class RoundEnded(_Event):
     """All debaters of a round have answered and, where their labels agree, the gate has spoken.
 
@@ -200,6 +241,8 @@ Event = Annotated[
     | CallFailed
     | Answered
     | Scored
+    | Decomposed
+    | Stepped
     | RoundEnded
     | Judged
     | ClaimEnded,
