@@ -24,6 +24,7 @@ from redargue.events import (
     CallFinished,
     ClaimEnded,
     ClaimStarted,
+    Decomposed,
     Event,
     EvidenceFound,
     EvidenceKept,
@@ -32,6 +33,7 @@ from redargue.events import (
     QueryWritten,
     RoundEnded,
     Scored,
+    Stepped,
 )
 from redargue.evidence import QuoteStatus
 from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
@@ -80,6 +82,10 @@ class DebateView:
                 ] or [Text("  · nothing found", style="yellow")]
             case EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
+            case Decomposed():
+                return [Text(f"  · {printable(each.line)}") for each in event.triplets]
+            case Stepped():
+                return [Text(f"Step {event.round}", style="bold underline"), Text(stepped(event))]
             case Answered():
                 quotes = [
                     Text(
@@ -115,6 +121,10 @@ def describe(event: Event) -> str:
             return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
         case EvidenceMissing():
             return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
+        case Decomposed():
+            return f"{event.agent} finds: {'; '.join(printable(each.line) for each in event.triplets)}"
+        case Stepped():
+            return f"step {event.round}, {event.agent} {stepped(event)}"
         case Answered():
             quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
             return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
@@ -129,6 +139,18 @@ def describe(event: Event) -> str:
             return f"{event.agent}, {event.task}: {printable(event.error.what)}"
         case CallFinished() | EvidenceKept() | ClaimEnded():
             return ""
+
+
+def stepped(event: Stepped) -> str:
+    """What an agent that acts in steps did."""
+    thought = f"thinks: {printable(event.thought)[:200]}; " if event.thought and event.answer is None else ""
+    if event.answer is not None:
+        return f"answers: {printable(event.answer)}"
+    if not event.tool:
+        return printable(event.problem)
+    asked = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
+    note = f" (not asked: {event.problem})" if event.problem else ""
+    return f"{thought}calls {printable(event.tool)}({printable(asked)[:200]}){note}"
 
 
 class Viewer:
@@ -150,7 +172,7 @@ class Viewer:
         settings = verifier.method.settings
         debate = isinstance(settings, ToolMadSettings)
         self._limits = settings.limits(verifier.backend.stability) if debate else {}
-        self._debaters = debater_names(settings.debaters) if debate else ()
+        self._debaters = debater_names(settings.debaters) if debate else verifier.method.agents()
         self._view = DebateView(claims[0].text, self._debaters, self._limits)
         self._debates = at_once == 1 or len(claims) == 1
         self._errors = 0

@@ -42,6 +42,11 @@ class Triplet(Frozen):
             found.setdefault("attributes", found.pop(name, None))
         return {name: _plain(value) for name, value in found.items() if value is not None}
 
+    @property
+    def line(self) -> str:
+        """As it is shown."""
+        return " | ".join(part for part in (self.subject, self.relation, self.object, self.attributes) if part)
+
     @model_validator(mode="after")
     def _about_something(self) -> Triplet:
         if not self.subject and not self.object:
