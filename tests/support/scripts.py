@@ -51,13 +51,38 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             return {"keywords": ["bridge", "Orvell"]}
         case "SummariseAbstract":
             return {"summary": STATEMENT}
+        case "DecomposeClaim":
+            return {"triplets": [{"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}]} | {
+                "topics": ["bridges"]
+            }
+        case "NextStep":
+            return _step(ask, label)
+        case "ForceAnswer":
+            return _reply(Ask("AnswerClaim", *list(vars(ask).values())[1:]), label=label, verdict=verdict)
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
     return None
 
 
+def _step(ask: Ask, label: str) -> dict[str, Any]:
+    """A search, and an answer once the history holds an observation."""
+    answer = "False" if label == "REFUTES" else "True"
+    seen = "Observation:" in ask.user
+    if not ask.schema:
+        action = {"name": "corpus", "reason": "to read", "input": "bridge Orvell opened"}
+        return {"thought": STATEMENT} | ({"answer": answer} if seen else {"action": action})
+    reply = {"thought": STATEMENT, "tool": "", "reason": "", "input": "", "answer": "", "quotes": []}
+    if not seen:
+        return reply | {"tool": "corpus", "input": "bridge Orvell opened"}
+    offered = ask.schema["properties"]["answer"]["enum"]
+    return reply | {"answer": answer if answer in offered else offered[0], "quotes": _quotes(ask.user)}
+
+
 SIGNS = {  # of prompts in the papers' own form, which name no task
     "stay with the query": "RewriteQuery",
+    "extract the knowledge triplets": "DecomposeClaim",
+    "You verify a claim in steps": "NextStep",
+    "You verified a claim in steps": "ForceAnswer",
     "Take the keywords": "WriteKeywords",
     "Summarise a paper": "SummariseAbstract",
     "Write the query": "WriteQuery",
