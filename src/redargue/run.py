@@ -11,7 +11,8 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling
@@ -22,8 +23,9 @@ from redargue.evidence import Passage, timing
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.record import Record
+from redargue.registry import did_you_mean
 from redargue.tasks.base import Out, Task
-from redargue.tools.base import Search, Tool
+from redargue.tools.base import Action, Observation, Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
 
 ASKED_IN_TIME = 4  # times as many passages are asked for where those that are not in time are left out
@@ -43,6 +45,7 @@ class Run:
         listeners: called with every event, in order, on the run's own thread.
         models: the model wanted for an agent or a task, by its name; a task's own goes first.
         priced: whether what calls and searches cost is known in dollars.
+        actions: tools that agents call with arguments, by the names they use.
     """
 
     def __init__(
@@ -58,7 +61,9 @@ class Run:
         listeners: Sequence[Callable[[Event], None]] = (),
         models: Mapping[str, str] | None = None,
         priced: bool = False,
+        actions: Mapping[str, Action] | None = None,
     ) -> None:
+        self.actions = dict(actions or {})
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
@@ -165,43 +170,102 @@ class Run:
         strict = claim is not None and claim.only_in_time
         parts = [as_of.isoformat(), *(["only in time"] if strict else [])] if as_of else []
         key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
-        known = self.record.recall(self.item, key) if self.record else None
-        if isinstance(known, EvidenceFound | EvidenceMissing):
-            self._spent.search(known)
-            self.budget.recall(Cost(usd=known.usd))
-            self.emit(known)
-            return known.passages if isinstance(known, EvidenceFound) else ()
-        self._refuse_in_replay(f"a search of {tool!r} for {query!r}")
-        account = Account(self.budget, counted=False)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
+        wanted = k * ASKED_IN_TIME if strict else k
+        event = await self._evidence(
+            facts,
+            f"a search of {tool!r} for {query!r}",
+            lambda made_for: source.search(query, wanted, search=made_for),
+            as_of=as_of,
+            most=k if strict else None,
+        )
+        return event.passages if isinstance(event, EvidenceFound) else ()
+
+    async def act(
+        self, tool: str, arguments: Mapping[str, Any], *, agent: str, round_: int = 0, claim: Claim | None = None
+    ) -> Observation:
+        """Calls an action, or has the record answer; what goes wrong is an observation, too, and never evidence.
+
+        Args:
+            tool: the action's name as the agent wrote it; one that is not there is answered with those that are.
+            arguments: as the agent wrote them.
+            agent: who acts.
+            round_: of the protocol, from 1; 0 outside of rounds.
+            claim: passages say whether they were published by its ``as_of``.
+
+        Raises:
+            ReplayMiss: in a replay, the record does not hold the call.
+            BudgetReached: the budget has no room for it.
+        """
+        source = self.actions.get(tool)
+        query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+        as_of = claim.as_of if claim else None
+        parts = [as_of.isoformat()] if as_of else []
+        key = self._key("act", tool, source.revision if source else "", query, agent, round_, *parts)
+        facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
+
+        async def called(made_for: Search) -> tuple[Passage, ...]:
+            if source is None:
+                raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=did_you_mean(tool[:60], list(self.actions)))
+            return await source.call(arguments, search=made_for)
+
+        event = await self._evidence(facts, f"a call of {tool!r} with {query}", called, as_of=as_of, least=0)
+        if isinstance(event, EvidenceMissing):
+            return Observation(why=event.why)
+        return Observation(passages=event.passages)
+
+    async def _evidence(
+        self,
+        facts: Mapping[str, Any],
+        what: str,
+        ask: Callable[[Search], Awaitable[Sequence[Passage]]],
+        *,
+        as_of: date | None,
+        most: int | None = None,
+        least: int = 1,
+    ) -> EvidenceFound | EvidenceMissing:
+        """What a tool answered, from the record or asked now; emitted and counted.
+
+        Args:
+            facts: of the event.
+            what: is asked, in words.
+            ask: asks the tool.
+            as_of: the day by which passages have to be published to be in time.
+            most: passages that are kept, of those in time alone; None keeps all.
+            least: requests that are counted, at the least.
+        """
+        known = self.record.recall(self.item, facts["key"]) if self.record else None
+        if isinstance(known, EvidenceFound | EvidenceMissing):
+            self.budget.recall(Cost(usd=known.usd))
+            return self._told(known)
+        self._refuse_in_replay(what)
+        account = Account(self.budget, counted=False)
         try:
-            wanted = k * ASKED_IN_TIME if strict else k
-            found = await source.search(query, wanted, search=Search(as_of=as_of, account=account))
+            found = await ask(Search(as_of=as_of, account=account))
         except ToolFailed as error:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
-            missing = EvidenceMissing(**facts, why=why, requests=max(1, account.requests), usd=account.usd)
-            self._spent.search(missing)
-            self.emit(missing)
-            return ()
+            requests = max(least, account.requests)
+            return self._told(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
         now = self.clock.now()
         passages = tuple(
             each.model_copy(
                 update={
-                    "tool": tool,
+                    "tool": facts["tool"],
                     "retrieved": now,
-                    "query": query,
+                    "query": facts["query"],
                     "timing": timing(each.published, as_of) if as_of else "",
                 }
             )
             for each in found
         )
-        kept, left_out = _in_time(passages, k) if strict else (passages, {})
-        event = EvidenceFound(
-            **facts, passages=kept, left_out=left_out, requests=max(1, account.requests), usd=account.usd
-        )
+        kept, left_out = (passages, {}) if most is None else _in_time(passages, most)
+        requests = max(least, account.requests)
+        return self._told(EvidenceFound(**facts, passages=kept, left_out=left_out, requests=requests, usd=account.usd))
+
+    def _told(self, event: EvidenceFound | EvidenceMissing) -> EvidenceFound | EvidenceMissing:
         self._spent.search(event)
         self.emit(event)
-        return kept
+        return event
 
     def _key(self, *parts: Any) -> str:
         """The key of a question: its parts, and how often the same was asked before."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -32,8 +33,17 @@ from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
-from redargue.tools import corpus, google, keywords, openalex, pubmed, tavily, wikipedia  # noqa: F401  (each registers)
-from redargue.tools.base import PerClaim, Sources, Tool, tools
+from redargue.tools import (  # noqa: F401  (each registers)
+    arxiv,
+    corpus,
+    google,
+    keywords,
+    openalex,
+    pubmed,
+    tavily,
+    wikipedia,
+)
+from redargue.tools.base import Action, PerClaim, Sources, Tool, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -64,6 +74,8 @@ class Verifier:
         offline: sends no request that leaves this machine.
         evidence: evidence tools of your own, by the names that the settings use, also ones that differ from claim to
             claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
+        actions: tools that the method's agents call with arguments, by the names they use; those that are asynchronous
+            context managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
         store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
             there is none.
         seed: of the run.
@@ -94,6 +106,7 @@ class Verifier:
         transport: Transport | None = None,
         offline: bool = False,
         evidence: Mapping[str, Tool | PerClaim] | None = None,
+        actions: Mapping[str, Action] | None = None,
         store: str | Path | None = None,
         seed: int = 0,
         budget: Budget | None = None,
@@ -112,7 +125,7 @@ class Verifier:
         require(self.backend, method, self.method.tasks())
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
-        self.claims = tuple(claims)
+        self.claims, self.actions = tuple(claims), dict(actions or {})
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
@@ -179,7 +192,7 @@ class Verifier:
             return False
         chosen = {self.backend.model, *self.models.values(), self.backend.embedding_model} - {""}
         try:
-            self.prices.require(sorted(chosen), sorted(self.tools))
+            self.prices.require(sorted(chosen), sorted({*self.tools, *self.actions}))
         except UsageError:
             if self.budget.usd is not None:
                 raise
@@ -203,9 +216,18 @@ class Verifier:
                 name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
                 for name, tool in sorted(self.tools.items())
             },
+            **self._actions(),
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
         }
+
+    def _actions(self) -> dict[str, Any]:
+        """The agents' tools with their schemas, which prompts hold: a replay has no server to ask for them."""
+        rows = {
+            name: {"about": each.about, "revision": each.revision, "parameters": dict(each.parameters)}
+            for name, each in sorted(self.actions.items())
+        }
+        return {"actions": rows} if rows else {}
 
     def _wording(self) -> dict[str, Any]:
         """What a replay needs in order to write the same prompts."""
@@ -240,6 +262,7 @@ class Verifier:
             listeners=listeners,
             models=self.models,
             priced=self.priced,
+            actions=self.actions,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -248,7 +271,7 @@ class Verifier:
             )
         )
         try:
-            async with self.transport:
+            async with self._open():
                 verdict = await self.method.verify(claim, run)
         except RecordError:
             raise  # the record itself is unfit: nothing that it says of this claim can be kept
@@ -304,7 +327,7 @@ class Verifier:
         Only what is in work is held, however many claims there are.
         """
         left = enumerate(claims)
-        async with self.transport:
+        async with self._open():
             work = {self._begin(*each, listeners) for each in itertools.islice(left, at_once)}
             try:
                 while work:
@@ -316,6 +339,16 @@ class Verifier:
                 for each in work:
                     each.cancel()
                 await asyncio.gather(*work, return_exceptions=True)
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        """Holds connections open; may be entered several times at once."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.transport)
+            for action in self.actions.values():
+                if isinstance(action, AbstractAsyncContextManager):
+                    await stack.enter_async_context(action)
+            yield
 
     def _begin(self, item: int, claim: Claim, listeners: Sequence[Listener]) -> asyncio.Task[tuple[int, Verdict]]:
         async def one() -> tuple[int, Verdict]:

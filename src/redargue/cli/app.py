@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, listing, replay, report, why
+from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, listing, mcp_tools, replay, report, why
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -35,6 +35,7 @@ app.command("replay")(replay.replay)
 app.command("report")(report.report)
 app.command("diff")(diff.diff)
 app.command("why")(why.why)
+app.command("mcp-tools")(mcp_tools.mcp_tools)
 app.add_typer(listing.app, name="list")
 app.command("doctor")(doctor.doctor)
 

@@ -14,11 +14,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.claims import Claim, LabelSet, label_sets
+from redargue.corpus.index import Corpus
 from redargue.errors import UsageError
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
 from redargue.protocols.base import methods
-from redargue.services import services
+from redargue.services import limiter, services
+from redargue.tools.base import Sources
+from redargue.transport import Transport
 from redargue.verifier import Verifier  # noqa: F401  (registers every method)
 
 REACHED_WITHIN = 2.0  # seconds, or there is no network worth the name
@@ -89,6 +92,22 @@ def read_models(given: list[str]) -> tuple[str, dict[str, str]]:
     if roles and not whole:
         raise UsageError("roles have models, and the others none", where="--model", hint="give one without a role, too")
     return (whole or [""])[0], roles
+
+
+def sources(*, offline: bool, prices: Path | None = None) -> Sources:
+    """What tools are made from that need no corpus, as the environment sets them up.
+
+    Raises:
+        UsageError: a setting that cannot be read.
+    """
+
+    def no_corpus() -> Corpus:
+        raise UsageError("no corpus is open here")
+
+    searches = dict(Prices.read(prices).searches)
+    return Sources(
+        corpus=no_corpus, transport=Transport(limiter(), offline=offline), services=services(), prices=searches
+    )
 
 
 def live_tool(*, offline: bool) -> str:
