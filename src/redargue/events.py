@@ -198,6 +198,54 @@ class Stepped(_Event):
     problem: str = ""
 
 
+class Spoke(_Event):
+    """A member of a team said something to its own team or, as its summariser, to all."""
+
+    kind: Literal["spoke"] = "spoke"
+    agent: str
+    round: int
+    text: str
+
+
+class Refereed(_Event):
+    """A referee judged.
+
+    Attributes:
+        vote: affirmative, negative or tie; empty where it gave no judgement.
+        confidence: in [0, 1].
+        reason: why.
+        scores: of each team by dimension, in [0, 1].
+        problem: why there is no judgement.
+    """
+
+    kind: Literal["refereed"] = "refereed"
+    agent: str
+    round: int
+    vote: str = ""
+    confidence: float = 0.0
+    reason: str = ""
+    scores: dict[str, dict[str, float]] = Field(default_factory=dict)
+    problem: str = ""
+
+
+class RoundVoted(_Event):
+    """What the referees' votes of a round came to.
+
+    Attributes:
+        winner: affirmative, negative or tie.
+        consensus: share of all confidence behind it, in [0, 1].
+        masses: confidence behind each outcome.
+        weights: the paper's signed sums.
+    """
+
+    kind: Literal["round_voted"] = "round_voted"
+    round: int
+    winner: str
+    consensus: float
+    masses: dict[str, float]
+    weights: dict[str, float]
+
+
 class RoundEnded(_Event):
     """All debaters of a round have answered and, where their labels agree, the gate has spoken.
 
@@ -243,6 +291,9 @@ Event = Annotated[
     | Scored
     | Decomposed
     | Stepped
+    | Spoke
+    | Refereed
+    | RoundVoted
     | RoundEnded
     | Judged
     | ClaimEnded,

@@ -1,0 +1,47 @@
+"""Who won a debate, from the referees' votes and confidences (Dual-Position Debate, §3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from redargue.tasks.refereeing import Vote
+
+Rule = Literal["mass", "literal"]
+VALUES: dict[Vote, int] = {"affirmative": 1, "negative": -1, "tie": 0}
+
+
+class Outcome(NamedTuple):
+    """What the votes come to.
+
+    Attributes:
+        winner: a tie also where two have the same weight, or no referee is sure of anything.
+        consensus: share of all confidence that is behind the winner, in [0, 1]; 0 where there is no confidence (D3).
+        masses: the sum of confidences behind each vote, M_o = Σ C_j · [V_j = o].
+        weights: the paper's signed sums, W_o = Σ V_j · C_j · [V_j = o]; the negative one is never above 0.
+    """
+
+    winner: Vote
+    consensus: float
+    masses: dict[Vote, float]
+    weights: dict[Vote, float]
+
+
+def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome:
+    """The outcome of a round.
+
+    The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team never above it, so
+    that the negative team cannot win (D1): ``literal`` is that rule, ``mass``, the default, compares confidences.
+
+    Args:
+        votes: of each referee, with its confidence in [0, 1].
+        rule: which of both.
+    """
+    masses = {vote: sum((sure for said, sure in votes if said == vote), 0.0) for vote in VALUES}
+    weights = {vote: VALUES[vote] * mass for vote, mass in masses.items()}
+    compared = masses if rule == "mass" else weights
+    most = max(compared.values())
+    leading = [vote for vote, value in compared.items() if abs(value - most) < 1e-12]
+    winner: Vote = leading[0] if len(leading) == 1 and (most > 0 or rule == "literal") else "tie"
+    whole = sum(masses.values())
+    return Outcome(winner, masses[winner] / whole if whole else 0.0, masses, weights)

@@ -1,0 +1,251 @@
+"""What the members of a debating team do: gather, analyse, rebut, summarise (Dual-Position Debate, §3.2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines, several
+
+Position = Literal["affirmative", "negative"]
+STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
+OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "affirmative"}
+
+
+class TeamQueries(Frozen):
+    """What a gatherer asks: for its own view, and against the opponent's."""
+
+    support: str = Field(
+        min_length=1, description="a query for what supports your view", json_schema_extra=at_most(300)
+    )
+    refute: str = Field(
+        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=at_most(300)
+    )
+
+
+class Analysis(Frozen):
+    """Four checks of a text, and what they come to."""
+
+    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=at_most(400))
+    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=at_most(400))
+    bias: str = Field(description="political bias, if any", json_schema_extra=at_most(400))
+    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=at_most(400))
+    summary: str = Field(description="the issues found, in short", json_schema_extra=at_most(600))
+
+
+class Argument(Frozen):
+    """What a team member says.
+
+    Attributes:
+        text: the argument.
+        quotes: what it says its documents say, word for word; checked by code, never believed.
+    """
+
+    text: str = Field(min_length=1, description="your argument", json_schema_extra=at_most(1_000))
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word from the documents",
+        json_schema_extra=several(6, 400),
+    )
+
+
+class MemberText(Frozen):
+    """A text of one's own team.
+
+    Attributes:
+        member: who wrote it.
+        text: what.
+        level: how sure its writer was, on DebUnc's scale of 1 to 10; None where that was not measured.
+    """
+
+    member: str
+    text: str
+    level: int | None = Field(default=None, ge=1, le=10)
+
+
+class _OfATeam(Frozen):
+    claim: Claim
+    position: Position
+
+
+class WriteTeamQueries(Task[TeamQueries], _OfATeam):
+    """The gatherer's two queries, once at the beginning.
+
+    Attributes:
+        claim: what is debated.
+        position: the team's.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
+
+    def role(self) -> str:
+        """The gatherer's part."""
+        return lines(
+            "You gather information for a team that debates a claim. You search once, before the debate begins.",
+            _view(self.position),
+            "Write one query for information that supports your team's view, and one for information that refutes the"
+            " opponent's view.",
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """JSON."""
+        return 'Reply in JSON: {"support": "a query", "refute": "a query"}'
+
+    def material(self) -> str:
+        """The claim."""
+        return claim_lines(self.claim, self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """The claim and both views."""
+        return {"claim": self.claim.text, "view": STANCES[self.position], "opposing": STANCES[OPPONENTS[self.position]]}
+
+
+class AnalyseText(Task[Analysis], _OfATeam):
+    """The analyst's four checks of the original text, once at the beginning.
+
+    Attributes:
+        claim: what is debated; its context may hold a title.
+        position: the team's.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view")
+
+    def role(self) -> str:
+        """The four checks."""
+        weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
+        return lines(
+            "You analyse a text for a team that debates whether it is factual.",
+            _view(self.position),
+            f"Phrases: are there sensational or inciting phrases, {weight}?",
+            "Common sense: do title and content agree with it?",
+            f"Bias: is there a biased political stance, {weight}?",
+            f"Language: are there mistakes of spelling or grammar, {weight}?",
+            "Then summarise the issues that you found.",
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """JSON."""
+        return 'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
+
+    def material(self) -> str:
+        """The text."""
+        return claim_lines(self.claim, self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """The claim and the team's view."""
+        return {"claim": self.claim.text, "view": STANCES[self.position]}
+
+
+class Rebut(Task[Argument], _OfATeam):
+    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11).
+
+    Attributes:
+        claim: what is debated.
+        position: the team's.
+        opponent: what the opponent said last.
+        passages: of the team's records, those nearest to that.
+        analysis: the team's analyst's summary; empty without an analyst.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
+
+    opponent: str
+    passages: tuple[Passage, ...] = ()
+    analysis: str = ""
+
+    def role(self) -> str:
+        """The rebutter's part and its five angles."""
+        return lines(
+            "You rebut for a team that debates a claim.",
+            _view(self.position),
+            "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
+            " evidence; the authority of its sources; whether it is consistent with the context; contradictions in what"
+            " it says; repetition in its explanations.",
+            "Quote the documents word for word, in double quotation marks, for every fact you rely on."
+            if self.profile == "hardened"
+            else None,
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """JSON."""
+        return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
+
+    def material(self) -> str:
+        """Claim, documents, analysis, the opponent's statement."""
+        return lines(
+            claim_lines(self.claim, self.profile),
+            f"Documents: {documents(self.passages, self.profile)}",
+            f"Your analyst: {data(self.analysis, self.profile)}" if self.analysis else None,
+            f"The opponent: {data(self.opponent, self.profile)}",
+        )
+
+    def slots(self) -> dict[str, str]:
+        """Claim, view, the opponent's statement, analysis, documents."""
+        return {
+            "claim": self.claim.text,
+            "view": STANCES[self.position],
+            "opponent": data(self.opponent, self.profile),
+            "analysis": data(self.analysis, self.profile) if self.analysis else "",
+            "documents": documents(self.passages, self.profile),
+        }
+
+
+class SummariseTeam(Task[Argument], _OfATeam):
+    """One statement out of the team's texts, the surer ones weighing more (D6, D7).
+
+    Attributes:
+        claim: what is debated.
+        position: the team's.
+        texts: of the team's members.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
+
+    texts: tuple[MemberText, ...]
+
+    def role(self) -> str:
+        """The summariser's part, and what the numbers mean."""
+        levels = any(each.level is not None for each in self.texts)
+        return lines(
+            "You summarise for a team that debates a claim: one statement from what its members found.",
+            _view(self.position),
+            "The confidence of each member is a number from 1 to 10. Rely most on those with the highest."
+            if levels
+            else None,
+            "Keep quotations word for word, in double quotation marks." if self.profile == "hardened" else None,
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """JSON."""
+        return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
+
+    def material(self) -> str:
+        """Claim and texts."""
+        return lines(claim_lines(self.claim, self.profile), self._texts())
+
+    def slots(self) -> dict[str, str]:
+        """Claim, view, texts."""
+        return {"claim": self.claim.text, "view": STANCES[self.position], "texts": self._texts()}
+
+    def _texts(self) -> str:
+        return "\n".join(_member(each, self.profile) for each in self.texts)
+
+
+def _member(text: MemberText, profile: Profile) -> str:
+    sure = f" (confidence {text.level})" if text.level is not None else ""
+    return f"{text.member}{sure}: {data(text.text, profile)}"
+
+
+def _view(position: Position) -> str:
+    return (
+        f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: "
+        + (STANCES[OPPONENTS[position]])
+    )

@@ -1,0 +1,172 @@
+"""What a referee does: scores both teams, votes, says how sure it is (Dual-Position Debate, §3.3)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.arguing import STANCES, Argument, Position
+from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines
+
+Vote = Literal["affirmative", "negative", "tie"]
+DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
+EMPHASES = {
+    "factual": "You are the factual referee: the credibility of the evidence, its authenticity and authority, counts most.",
+    "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
+    "rhetorical": "You are the rhetorical referee: neutral language and overall persuasiveness count most.",
+}
+TIE_BAND = 0.05  # of mean scores: closer ones are a tie where no vote was given (D4)
+
+
+def _score(about: str) -> Any:
+    return Field(ge=0, le=1, description=f"{about}, from 0 to 1")
+
+
+class Judgement(Frozen):
+    """A referee's judgement; scores in [0, 1], percentages are taken as such.
+
+    Attributes:
+        reason: why.
+        affirmative_evidence, …: of each team on each dimension.
+        vote: which team won; None where none was given: then the scores say (``D4``).
+        confidence: in [0, 1]; None where none was given: then the scores' distance.
+    """
+
+    reason: str = Field(default="", description="why", json_schema_extra=at_most(800))
+    affirmative_evidence: float = _score("credibility of the affirmative team's evidence")
+    affirmative_logic: float = _score("its logical consistency")
+    affirmative_neutrality: float = _score("how free it is of emotional or biased language")
+    affirmative_persuasiveness: float = _score("how clear, complete and persuasive it is")
+    negative_evidence: float = _score("credibility of the negative team's evidence")
+    negative_logic: float = _score("its logical consistency")
+    negative_neutrality: float = _score("how free it is of emotional or biased language")
+    negative_persuasiveness: float = _score("how clear, complete and persuasive it is")
+    vote: Vote | None = Field(default=None, description="who wins: affirmative, negative or tie")
+    confidence: float | None = Field(default=None, ge=0, le=1, description="how sure you are, from 0 to 1")
+
+    @field_validator("confidence", *(f"{side}_{each}" for side in STANCES for each in DIMENSIONS), mode="before")
+    @classmethod
+    def _percent(cls, given: Any) -> Any:
+        """90, 90 % and "90%" are 0.9; a number is never cut to fit."""
+        if isinstance(given, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*(%?)\s*", given)):
+            given = float(found[1]) / 100 if found[2] else float(found[1])
+        if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
+            return given / 100 if 1 < given <= 100 else given
+        return None if given == "" else given
+
+    @field_validator("vote", mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """In any case; +1, −1 and 0 as in the paper."""
+        if given in ("", None):
+            return None
+        word = str(given).strip().lower().removesuffix(" team").removesuffix(" side")
+        return {"+1": "affirmative", "1": "affirmative", "-1": "negative", "0": "tie"}.get(word, word)
+
+    def scores(self, position: Position) -> dict[str, float]:
+        """A team's scores by dimension."""
+        return {each: getattr(self, f"{position}_{each}") for each in DIMENSIONS}
+
+    def mean(self, position: Position) -> float:
+        """A team's mean score."""
+        return sum(self.scores(position).values()) / len(DIMENSIONS)
+
+    @property
+    def difference(self) -> float:
+        """The affirmative team's mean less the negative one's, in [−1, 1]."""
+        return self.mean("affirmative") - self.mean("negative")
+
+    @property
+    def voted(self) -> Vote:
+        """The vote, or what the scores come to."""
+        if self.vote is not None:
+            return self.vote
+        if abs(self.difference) <= TIE_BAND:
+            return "tie"
+        return "affirmative" if self.difference > 0 else "negative"
+
+    @property
+    def sure(self) -> float:
+        """The confidence, or the scores' distance; a half where that is nothing."""
+        return self.confidence if self.confidence is not None else min(1.0, abs(self.difference)) or 0.5
+
+
+class Speech(Frozen):
+    """What a team said in a round.
+
+    Attributes:
+        position: the team's.
+        round: from 1.
+        argument: its statement.
+        found: how many of its quotations code found in its documents.
+    """
+
+    position: Position
+    round: int
+    argument: Argument
+    found: int = 0
+
+
+class JudgeTeams(Task[Judgement]):
+    """One referee's judgement of the debate so far.
+
+    Attributes:
+        claim: what is debated.
+        referee: which one it is.
+        emphasis: what counts most for it.
+        speeches: of both teams, in order.
+        passages: what was gathered, where nobody has spoken yet.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "emphasis", "debate")
+
+    claim: Claim
+    referee: str
+    emphasis: str
+    speeches: tuple[Speech, ...]
+    passages: tuple[Passage, ...] = ()
+
+    def role(self) -> str:
+        """The referee's part, its emphasis, the dimensions."""
+        return lines(
+            f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative team"
+            f" says: {STANCES['negative']}",
+            self.emphasis,
+            "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical consistency"
+            " between arguments and evidence; neutral language; overall persuasiveness (clear, complete).",
+            "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
+            "Quotations that were not found in the documents are no evidence." if self.profile == "hardened" else None,
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """JSON."""
+        fields = ", ".join(f'"{side}_{each}": 0.0' for side in STANCES for each in DIMENSIONS)
+        return (
+            f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
+        )
+
+    def material(self) -> str:
+        """Claim and debate."""
+        return lines(claim_lines(self.claim, self.profile), self._debate())
+
+    def slots(self) -> dict[str, str]:
+        """Claim, emphasis, debate."""
+        return {"claim": self.claim.text, "emphasis": self.emphasis, "debate": self._debate()}
+
+    def _debate(self) -> str:
+        if self.passages:
+            return f"Nothing was said yet. Documents: {documents(self.passages, self.profile)}"
+        return "\n".join(_speech(each, self.profile) for each in self.speeches) or "(nothing was said)"
+
+
+def _speech(speech: Speech, profile: Profile) -> str:
+    said = data(speech.argument.text, profile)
+    checked = f"\n({speech.found} of {len(speech.argument.quotes)} quotations were found in its documents)"
+    return f"Round {speech.round}, {speech.position} team: {said}" + (checked if profile == "hardened" else "")
