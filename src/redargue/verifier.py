@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from redargue.backends import acting, embedded, scripted  # noqa: F401  (each registers its roles or its backend)
+from redargue.backends import acting, debating, embedded, scripted  # noqa: F401  (each registers its roles or its backend)
 from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
@@ -27,7 +27,7 @@ from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
-from redargue.protocols import mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
+from redargue.protocols import dual_position, mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
 from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean

@@ -210,12 +210,12 @@ def say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: Emb
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     last = (f"**{label}**",) if label else ()
-    text = "\n".join([*map(_cite, best), opening + " ".join(claim.text.split()), *last])
+    text = "\n".join([*map(cite, best), opening + " ".join(claim.text.split()), *last])
     confidence = reading.confidence(labels, label)
     return Answer(text=text, label=label, quotes=tuple(each.quote for each in best), confidence=confidence)
 
 
-def _cite(cited: Cited) -> str:
+def cite(cited: Cited) -> str:
     """A quotation and its source on one line, which nothing in either can break out of."""
     title = " ".join(cited.passage.title.replace('"', "'").split())
     return f'"{" ".join(cited.quote.split())}"' + (f" ({title})" if title else "")
@@ -232,7 +232,7 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) 
         return Answer(text=OPEN + " ".join(claim.text.split()), label=None)
     best, label = readings[place].best(Meaning.SUPPORTED, 1), claim.labels.names[place]
     option = " ".join(claim.options[place].split())
-    text = "\n".join([*map(_cite, best), CORRECT + option, f"**{label}**"])
+    text = "\n".join([*map(cite, best), CORRECT + option, f"**{label}**"])
     return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
 
 

@@ -1,4 +1,4 @@
-"""Dual-Position Debate: two teams of gatherer, analyst, rebutter and summariser; referees who score, vote and are weighed.
+"""Dual-Position Debate: two teams of gatherer, analyst, rebutter and summariser; referees who are weighed by confidence.
 
 He and Le, "Enhancing Hallucination Detection in Large Language Models through a Dual-Position Debate Multi-Agent
 Framework" (ICIC 2025). ``D1`` … ``D20`` are the resolutions of what the paper leaves open, listed in
@@ -53,9 +53,7 @@ class DualPosition:
     """Two teams argue, referees vote, until enough confidence is behind one outcome."""
 
     name: ClassVar[str] = "dual-position"
-    about: ClassVar[str] = (
-        "two teams of gatherer, analyst, rebutter, summariser; referees weighed by confidence (ICIC 2025)"
-    )
+    about: ClassVar[str] = "two teams that argue, referees weighed by confidence (ICIC 2025)"
     options: ClassVar[type[Frozen]] = DualPositionSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = PROFILES
 
@@ -153,8 +151,10 @@ class _Debate:
         searches = []
         for query in dict.fromkeys((queries.support, queries.refute)):
             self.run.emit(QueryWritten(agent=gatherer.name, round=0, query=query))
-            for tool in self.settings.tools:
-                searches.append(self.run.search(tool, query, each, agent=gatherer.name, claim=self.claim))
+            searches += [
+                self.run.search(tool, query, each, agent=gatherer.name, claim=self.claim)
+                for tool in self.settings.tools
+            ]
         found = await together(searches)
         self.records[position] = tuple({p.sha256: p for passages in found for p in passages}.values())
 
@@ -193,7 +193,10 @@ class _Debate:
             for text in said.quotes
         ]
         self.quotes += quotes
-        return Speech(position=position, round=round_, argument=said, found=sum(each.found for each in quotes))
+        verified = tuple(
+            Passage(**dict(each.source), text=each.text) for each in quotes if each.found and each.source is not None
+        )
+        return Speech(position=position, round=round_, argument=said, verified=verified)
 
     async def _selected(self, round_: int, position: Position, opponent: str) -> tuple[Passage, ...]:
         """Of the team's records those nearest to the claim and what the opponent said last (``D13``)."""

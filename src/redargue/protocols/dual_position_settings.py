@@ -1,4 +1,4 @@
-"""The settings of Dual-Position Debate: the paper's, its ablations, and what it leaves open (``docs/dual-position.md``)."""
+"""The settings of Dual-Position Debate: the paper's, its ablations, what it leaves open (``docs/dual-position.md``)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class DualPositionSettings(Frozen):
         searches = 2 * teams * self.gatherers
         return Plan(
             calls={name: count for name, count in calls.items() if count},
-            searches={tool: searches for tool in self.tools} if searches else {},
+            searches=dict.fromkeys(self.tools, searches) if searches else {},
             samples=sampled,
             asked_by={
                 **{name: members(role) for name, role in _ASKS.items()},

@@ -30,8 +30,8 @@ class Outcome(NamedTuple):
 def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome:
     """The outcome of a round.
 
-    The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team never above it, so
-    that the negative team cannot win (D1): ``literal`` is that rule, ``mass``, the default, compares confidences.
+    The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team never above it,
+    so that the negative team cannot win (D1): ``literal`` is that rule; ``mass``, the default, compares confidences.
 
     Args:
         votes: of each referee, with its confidence in [0, 1].

@@ -17,7 +17,7 @@ from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines
 Vote = Literal["affirmative", "negative", "tie"]
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
 EMPHASES = {
-    "factual": "You are the factual referee: the credibility of the evidence, its authenticity and authority, counts most.",
+    "factual": "You are the factual referee: how authentic and authoritative the evidence is counts most.",
     "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
     "rhetorical": "You are the rhetorical referee: neutral language and overall persuasiveness count most.",
 }
@@ -104,13 +104,13 @@ class Speech(Frozen):
         position: the team's.
         round: from 1.
         argument: its statement.
-        found: how many of its quotations code found in its documents.
+        verified: its quotations that code found in its documents, with their sources.
     """
 
     position: Position
     round: int
     argument: Argument
-    found: int = 0
+    verified: tuple[Passage, ...] = ()
 
 
 class JudgeTeams(Task[Judgement]):
@@ -168,5 +168,6 @@ class JudgeTeams(Task[Judgement]):
 
 def _speech(speech: Speech, profile: Profile) -> str:
     said = data(speech.argument.text, profile)
-    checked = f"\n({speech.found} of {len(speech.argument.quotes)} quotations were found in its documents)"
+    count = len(speech.verified)
+    checked = f"\n({count} of {len(speech.argument.quotes)} quotations were found in its documents)"
     return f"Round {speech.round}, {speech.position} team: {said}" + (checked if profile == "hardened" else "")
