@@ -94,7 +94,7 @@ class Verdict(Frozen):
         meaning: what the label says; None without a label.
         confidence: in [0, 1]; None because this method and model were not calibrated.
         decided_by: ``consensus`` of the debaters, the ``judge``, one ``reader``, the ``executor`` of steps, or its
-            ``forced`` answer after the last, the ``referees`` of two teams; None where an error ended the run.
+            ``forced`` answer after the last, the ``referees`` of two teams, the ``leader`` of a chain's last state; None where an error ended the run.
         rounds: debate rounds held, or steps taken.
         round_labels: of each round, one a debater; empty where there were no rounds.
         reason: the deciding text, as the agent wrote it.
@@ -114,7 +114,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: Literal["consensus", "judge", "reader", "executor", "forced", "referees"] | None = None
+    decided_by: Literal["consensus", "judge", "reader", "executor", "forced", "referees", "leader"] | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""

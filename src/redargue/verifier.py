@@ -27,7 +27,7 @@ from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
-from redargue.protocols import dual_position, mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
+from redargue.protocols import dual_position, markov_debate, mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
 from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean

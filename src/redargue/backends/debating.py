@@ -25,12 +25,14 @@ from redargue.tasks.arguing import (
     TeamQueries,
     WriteTeamQueries,
 )
+from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import OtherAnswer
 from redargue.tasks.refereeing import Judgement, JudgeTeams, Speech, Vote
 
 QUOTES = 2  # a rebuttal gives at most
 MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
 OPENINGS: dict[Position, str] = {"affirmative": CORRECT, "negative": INCORRECT}
+LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants its side
 SOURCES = 3  # independent ones that make a case complete
 _LOUD = re.compile(
     r"\b(?:shocking|unbelievable|outrageous|scandal\w*|disgusting|horrifying|explosive|bombshell|miracle|secret)\b|!{2,}",
@@ -128,6 +130,20 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
     shares: dict[Vote, float] = {"affirmative": supports, "negative": refutes, "tie": neither}
     vote = max(shares, key=lambda each: shares[each])
     return vote, shares[vote]
+
+
+@play.register
+def _opine(task: GiveOpinion, mind: EmbeddedBackend) -> Opinion:
+    """What the evidence says; trust and doubt each need less for their own side, the leader as much for both."""
+    reading = mind.reader.read(task.claim.text, task.passages)
+    supports, refutes, _ = reading.probabilities()
+    leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
+    factual = supports + leaning >= refutes
+    best = reading.best(Meaning.SUPPORTED if factual else Meaning.REFUTED, QUOTES)
+    opening = CORRECT if factual else INCORRECT
+    text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split())])
+    severity = 0 if factual else min(5, 1 + int(refutes * 5))
+    return Opinion(opinion=text, factuality=factual, severity=severity, quotes=tuple(each.quote for each in best))
 
 
 def _reason(reading: Reading, vote: Vote) -> str:

@@ -1,0 +1,106 @@
+"""An opinion on a claim with how grave its errors are (Sun et al., Markov-chain debate, arXiv 2406.03075)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+
+Part = Literal["judge", "trust", "skeptic", "leader"]
+SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
+ROLES: dict[Part, str] = {
+    "judge": "You judge whether a claim is factual, from the evidence alone.",
+    "trust": "You trust the claim: look for what in the evidence bears it out, and say where an objection goes too far.",
+    "skeptic": "You doubt the claim: look for what in the evidence contradicts it or is missing, and question the last"
+    " opinion.",
+    "leader": "You lead the discussion: weigh both opinions against the evidence and decide.",
+}
+
+
+class Opinion(Frozen):
+    """What an agent thinks of a claim.
+
+    Attributes:
+        opinion: why.
+        factuality: whether the claim is factual.
+        severity: of its error, from 0 (none) to 5 (fabricated).
+        quotes: what it rests on, word for word; checked by code, never believed.
+    """
+
+    opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=at_most(1_000))
+    factuality: bool = Field(description="true if the claim is factual")
+    severity: Literal[0, 1, 2, 3, 4, 5] = Field(description=f"of the claim's error: {SEVERITIES}")
+    quotes: tuple[str, ...] = Field(default=(), description="what you rely on, copied word for word from the evidence")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_otherwise(cls, given: Any) -> Any:
+        """``Error severity``, as the paper calls it."""
+        if not isinstance(given, dict):
+            return given
+        names = {"error severity": "severity", "error_severity": "severity"}
+        return {names.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in given.items()}
+
+    @field_validator("severity", mode="before")
+    @classmethod
+    def _number(cls, given: Any) -> Any:
+        return int(given) if isinstance(given, str) and given.strip().isdecimal() else given
+
+
+class GiveOpinion(Task[Opinion]):
+    """One agent's opinion in a state.
+
+    Attributes:
+        claim: what is checked.
+        part: which one the agent plays.
+        passages: the evidence.
+        others: what it answers to: the last state's response, or the first agent's opinion; both for the leader.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "others")
+
+    claim: Claim
+    part: Part
+    passages: tuple[Passage, ...]
+    others: tuple[Opinion, ...] = ()
+
+    def role(self) -> str:
+        """The agent's part, and what is wanted."""
+        return lines(
+            ROLES[self.part],
+            f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.",
+            "Quote the evidence word for word for every fact you rely on." if self.profile == "hardened" else None,
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """JSON."""
+        return 'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
+
+    def material(self) -> str:
+        """Claim, evidence, the others' opinions."""
+        return lines(
+            claim_lines(self.claim, self.profile),
+            f"Evidence: {documents(self.passages, self.profile)}",
+            f"Opinions so far:\n{self._others()}" if self.others else None,
+        )
+
+    def slots(self) -> dict[str, str]:
+        """Claim, evidence, opinions."""
+        return {
+            "claim": self.claim.text,
+            "evidence": documents(self.passages, self.profile),
+            "others": self._others(),
+        }
+
+    def _others(self) -> str:
+        said = (
+            f"{each.opinion} (factual: {str(each.factuality).lower()}, severity {each.severity})"
+            for each in self.others
+        )
+        return "\n".join(data(each, self.profile) for each in said)
