@@ -1,4 +1,4 @@
-"""Dual-Position Debate: two teams of gatherer, analyst, rebutter and summariser; referees who are weighed by confidence.
+"""Dual-Position Debate: two teams of gatherer, analyst, rebutter, summariser; referees who are weighed by confidence.
 
 He and Le, "Enhancing Hallucination Detection in Large Language Models through a Dual-Position Debate Multi-Agent
 Framework" (ICIC 2025). ``D1`` … ``D20`` are the resolutions of what the paper leaves open, listed in
@@ -28,7 +28,7 @@ from redargue.protocols.dual_position_settings import (
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.scoring.outcome import Outcome, outcome
-from redargue.scoring.uncertainty import confidence_levels, disagreement
+from redargue.scoring.uncertainty import confidence_levels, uncertain
 from redargue.tasks.arguing import (
     OPPONENTS,
     STANCES,
@@ -77,7 +77,7 @@ class DualPosition:
             AnalyseText: chosen.analysts,
             Rebut: chosen.rebutters,
             SummariseTeam: chosen.summarisers,
-            CompareTexts: (chosen.summarisers and chosen.samples > 1) or chosen.gatherers,
+            CompareTexts: (chosen.summarisers and chosen.uncertainty != "off") or chosen.gatherers,
             JudgeTeams: True,
         }
         return tuple(task for task, needed in asked.items() if needed)
@@ -162,7 +162,7 @@ class _Debate:
         if not self.settings.analysts:
             return
         task = AnalyseText(claim=self.claim, position=position, profile=self.settings.profile)
-        analysis, uncertainty = await self._sampled(position, "analyst", task, lambda each: each.summary)
+        analysis, uncertainty = await self._measured(position, "analyst", task)
         self.analyses[position] = _Said(Argument(text=analysis.summary or "no issues"), uncertainty)
         self.run.emit(Spoke(agent=member_name(position, "analyst"), round=0, text=analysis.summary))
 
@@ -222,7 +222,7 @@ class _Debate:
             analysis=analysis,
             profile=self.settings.profile,
         )
-        said = await self._sampled(position, "rebutter", task, lambda each: each.text, round_)
+        said = await self._measured(position, "rebutter", task, round_)
         self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=said[0].text))
         return _Said(*said)
 
@@ -242,18 +242,15 @@ class _Debate:
         self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=said.text))
         return said
 
-    async def _sampled(
-        self, position: Position, role: str, task: Task[Out], text_of: Any, round_: int = 0
+    async def _measured(
+        self, position: Position, role: str, task: Task[Out], round_: int = 0
     ) -> tuple[Out, float | None]:
-        """A member's answer, and how much its samples differ (``D6``, ``D7``)."""
-        agent = self._agent(position, role)
-        if self.settings.samples == 1 or not self.settings.summarisers:
+        """A member's answer, and how unsure of it the model was (``D6``, ``D7``)."""
+        agent, measure = self._agent(position, role), self.settings.uncertainty
+        if measure == "off" or not self.settings.summarisers:
             return await agent.perform(task, round_=round_), None
-        samples = await agent.sample(task, self.settings.samples, round_=round_, temperature=self.settings.temperature)
-        texts = [text_of(each) for each in samples]
-        task_ = CompareTexts(reference=texts[0], texts=tuple(texts[1:]), profile=self.settings.profile)
-        near = (await agent.perform(task_, round_=round_)).values
-        return samples[0], disagreement(near)
+        found = await uncertain(agent, task, measure=measure, samples=self.settings.samples, round_=round_)
+        return found.output.answer, found.value
 
     async def _vote(self, round_: int, referees: tuple[str, ...]) -> Outcome:
         """All referees at once; one that gives no judgement has no vote.

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from redargue.claims import Frozen
 from redargue.protocols.base import Plan
 from redargue.scoring.outcome import Rule
+from redargue.scoring.uncertainty import SAMPLES
 from redargue.tasks.arguing import OPPONENTS, STANCES, Position
 from redargue.tasks.base import Profile
 from redargue.tasks.refereeing import EMPHASES
@@ -30,8 +31,9 @@ class DualPositionSettings(Frozen):
         tools: each gatherer's search tools.
         snippets: passages a claim, over both teams' queries (``D12``).
         selected: of a team's passages, those nearest to the opponent's last statement, a round (``D13``).
-        samples: of each member's text, from which its uncertainty is measured (``D6``); 1 measures none.
-        temperature: of these samples.
+        uncertainty: how it is measured how unsure members are (``D6``): by how far samples disagree, as in the paper, by
+            log probabilities where the model gives them, or not at all.
+        samples: of each member's text, where they are compared.
         referees: factual, logical, rhetorical, or any name; what the name says counts most for it.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
         min_rounds: before the debate may end; 0 is one referee's opinion of the claim alone (``D9``).
@@ -52,8 +54,8 @@ class DualPositionSettings(Frozen):
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     snippets: int = Field(default=10, ge=1, le=100)
     selected: int = Field(default=5, ge=1, le=50)
-    samples: int = Field(default=3, ge=1, le=10)
-    temperature: float = Field(default=0.7, ge=0, le=2)
+    uncertainty: Literal["off", "agreement", "entropy", "token-sar"] = "agreement"
+    samples: int = Field(default=SAMPLES, ge=2, le=10)
     referees: tuple[str, ...] = Field(default=tuple(EMPHASES), min_length=1, max_length=15)
     rule: Rule = "mass"
     min_rounds: int = Field(default=2, ge=0, le=20)
@@ -90,23 +92,24 @@ class DualPositionSettings(Frozen):
         """What a debate of that many rounds asks for."""
         teams = len(STANCES)
         statements = rounds * teams
-        sampled = {name: self.samples for name in ("Rebut", "AnalyseText") if self.samples > 1 and self.summarisers}
-        measured = (self.rebutters * statements + self.analysts * teams) if sampled else 0
+        measured = self.summarisers and self.uncertainty != "off"
+        sampled = {"Rebut": self.samples, "AnalyseText": self.samples} if measured else {}
+        pairs = (self.rebutters * statements + self.analysts * teams) * (self.samples - 1) * measured
         calls = {
             "WriteTeamQueries": teams * self.gatherers,
             "AnalyseText": teams * self.analysts,
             "Rebut": statements * self.rebutters,
-            "CompareTexts": measured,
+            "CompareTexts": pairs,
             "SummariseTeam": statements * self.summarisers,
             "JudgeTeams": max(1, rounds) * len(self.referees) if rounds else 1,
         }
-        speaking = int(self.rebutters) + int(self.summarisers) + int(bool(measured) and self.rebutters)
+        speaking = int(self.rebutters) + int(self.summarisers) + int(measured and self.rebutters)
         together = 1 if self.transition == "none" else 2
         searches = 2 * teams * self.gatherers
         return Plan(
             calls={name: count for name, count in calls.items() if count},
             searches=dict.fromkeys(self.tools, searches) if searches else {},
-            samples=sampled,
+            samples=sampled if self.uncertainty == "agreement" else {},
             asked_by={
                 **{name: members(role) for name, role in _ASKS.items()},
                 "JudgeTeams": tuple(referee_name(each) for each in self.referees),

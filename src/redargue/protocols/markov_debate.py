@@ -1,8 +1,8 @@
 """Markov-chain debate: states of three agents, and the last state's judgement decides which comes next.
 
 Sun et al., "Towards Detecting LLMs Hallucination via Markov Chain-based Multi-agent Debate Framework"
-(arXiv 2406.03075). State 0 is one agent; state 1 asks Trust, then Skeptic, then Leader; state 2 Skeptic, then Trust, then
-Leader. The leader's opinion is the state's.
+(arXiv 2406.03075). State 0 is one agent; state 1 asks Trust, then Skeptic, then Leader; state 2 Skeptic, then Trust,
+then Leader. The leader's opinion is the state's.
 """
 
 from __future__ import annotations
