@@ -16,10 +16,13 @@ from redargue.protocols.tool_mad_settings import ToolMadSettings
 from redargue.run import Run
 from redargue.tasks.acting import ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.arguing import AnalyseText, Analysis, Argument, Rebut, SummariseTeam, TeamQueries, WriteTeamQueries
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
+from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
+from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
 from redargue.tasks.scoring import (
     CheckedStatement,
     CheckedStatements,
@@ -42,6 +45,11 @@ QUOTE = "The lighthouse at Cape Ansel was first lit in 1871."
 
 
 Script = dict[Any, Any]
+JUDGED = Judgement(
+    vote="affirmative",
+    confidence=0.9,
+    **{f"{side}_{each}": 0.5 for side in ("affirmative", "negative") for each in DIMENSIONS},
+)
 
 
 class ShelfTool:
@@ -82,9 +90,17 @@ def script(**lines: Any) -> Script:
         JudgeDebate: answer("REFUTES"),
         WriteKeywords: Keywords(keywords=("lighthouse", "Ansel")),
         SummariseAbstract: Summary(summary="In short: lit in 1871."),
-        DecomposeClaim: Decomposition(triplets=(Triplet(subject="the lighthouse", relation="was lit in", object="1871"),)),
+        DecomposeClaim: Decomposition(
+            triplets=(Triplet(subject="the lighthouse", relation="was lit in", object="1871"),)
+        ),
         NextStep: lambda task, call: act("corpus", "lighthouse") if not task.steps else say_label(task, QUOTE),
         ForceAnswer: answer("REFUTES"),
+        WriteTeamQueries: lambda task, call: TeamQueries(support="lighthouse lit", refute=f"{task.position} lit"),
+        AnalyseText: Analysis(phrases="", common_sense="", bias="", language="", summary="plain words"),
+        Rebut: Argument(text="They have no document.", quotes=(QUOTE,)),
+        SummariseTeam: Argument(text="We have a document.", quotes=(QUOTE,)),
+        JudgeTeams: JUDGED,
+        GiveOpinion: Opinion(opinion="It says so.", factuality=True, severity=0, quotes=(QUOTE,)),
     }
     named = {part.__name__: part for part in parts}
     return {**parts, **{named[name]: line for name, line in lines.items()}}

@@ -17,11 +17,14 @@ from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.tasks.acting import ActionTool, ForceAnswer, MemoryItem, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.arguing import AnalyseText, Argument, MemberText, Rebut, SummariseTeam, WriteTeamQueries
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.literature import SummariseAbstract, WriteKeywords
+from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
+from redargue.tasks.refereeing import EMPHASES, JudgeTeams, Speech
 from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
 
@@ -53,6 +56,12 @@ STATE: dict[str, Any] = {
 }
 
 
+TEXTS = (MemberText(member="rebutter", text="It was lit in 1875.", level=7), MemberText(member="gatherer", text="1871"))
+ARGUMENT = Argument(text="It was lit in 1875.", quotes=("lit in 1875",))
+SPEECHES = tuple(Speech(position=side, round=1, argument=ARGUMENT) for side in ("affirmative", "negative"))
+OPINION = Opinion(opinion="It was lit in 1875.", factuality=False, severity=3)
+
+
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
     later = RewriteQuery(claim=CLAIM, others=(OTHER,), used="Cape Ansel lit", **tool)
@@ -68,6 +77,21 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "DecomposeClaim": DecomposeClaim(claim=CLAIM, profile=profile),
         "NextStep": NextStep(claim=CLAIM, tools=(TOOL,), step=2, **STATE, profile=profile),
         "ForceAnswer": ForceAnswer(claim=CLAIM, **STATE, profile=profile),
+        "WriteTeamQueries": WriteTeamQueries(claim=CLAIM, position="negative", profile=profile),
+        "AnalyseText": AnalyseText(claim=CLAIM, position="affirmative", profile=profile),
+        "Rebut": Rebut(
+            claim=CLAIM,
+            position="affirmative",
+            opponent="It was lit in 1875.",
+            passages=(PASSAGE,),
+            analysis="plain words",
+            profile=profile,
+        ),
+        "SummariseTeam": SummariseTeam(claim=CLAIM, position="negative", texts=TEXTS, profile=profile),
+        "JudgeTeams": JudgeTeams(
+            claim=CLAIM, referee="factual", emphasis=EMPHASES["factual"], speeches=SPEECHES, profile=profile
+        ),
+        "GiveOpinion": GiveOpinion(claim=CLAIM, part="leader", passages=(PASSAGE,), others=(OPINION,), profile=profile),
         "CheckConsensus": CheckConsensus(claim=CLAIM, answers=(OTHER, OTHER), profile=profile),
         "WriteKeywords": WriteKeywords(query="When was the lighthouse at Cape Ansel lit?", profile=profile),
         "SummariseAbstract": SummariseAbstract(

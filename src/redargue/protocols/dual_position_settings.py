@@ -31,8 +31,8 @@ class DualPositionSettings(Frozen):
         tools: each gatherer's search tools.
         snippets: passages a claim, over both teams' queries (``D12``).
         selected: of a team's passages, those nearest to the opponent's last statement, a round (``D13``).
-        uncertainty: how it is measured how unsure members are (``D6``): by how far samples disagree, as in the paper, by
-            log probabilities where the model gives them, or not at all.
+        uncertainty: how it is measured how unsure members are (``D6``): by how far samples disagree, as in the paper,
+            by log probabilities where the model gives them, or not at all.
         samples: of each member's text, where they are compared.
         referees: factual, logical, rhetorical, or any name; what the name says counts most for it.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).

@@ -15,7 +15,8 @@ Part = Literal["judge", "trust", "skeptic", "leader"]
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
 ROLES: dict[Part, str] = {
     "judge": "You judge whether a claim is factual, from the evidence alone.",
-    "trust": "You trust the claim: look for what in the evidence bears it out, and say where an objection goes too far.",
+    "trust": "You trust the claim: look for what in the evidence bears it out, and say where an objection goes too"
+    " far.",
     "skeptic": "You doubt the claim: look for what in the evidence contradicts it or is missing, and question the last"
     " opinion.",
     "leader": "You lead the discussion: weigh both opinions against the evidence and decide.",
