@@ -82,7 +82,9 @@ def script(**lines: Any) -> Script:
         JudgeDebate: answer("REFUTES"),
         WriteKeywords: Keywords(keywords=("lighthouse", "Ansel")),
         SummariseAbstract: Summary(summary="In short: lit in 1871."),
-        DecomposeClaim: Decomposition(triplets=(Triplet(subject="the lighthouse", relation="was lit in", object="1871"),)),
+        DecomposeClaim: Decomposition(
+            triplets=(Triplet(subject="the lighthouse", relation="was lit in", object="1871"),)
+        ),
         NextStep: lambda task, call: act("corpus", "lighthouse") if not task.steps else say_label(task, QUOTE),
         ForceAnswer: answer("REFUTES"),
     }

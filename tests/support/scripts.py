@@ -52,9 +52,9 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
         case "SummariseAbstract":
             return {"summary": STATEMENT}
         case "DecomposeClaim":
-            return {"triplets": [{"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}]} | {
-                "topics": ["bridges"]
-            }
+            return {
+                "triplets": [{"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}]
+            } | {"topics": ["bridges"]}
         case "NextStep":
             return _step(ask, label)
         case "ForceAnswer":
