@@ -51,10 +51,12 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
     chat = {name: given[name] for name in ("embedding_model", "form", "max_tokens", "stream")}
     settings = read_settings(given["setting"] or [])
     settings |= {name: given[name] for name in ("rounds", "top_k") if given[name] is not None}
+    fields = methods[given["method"]].options.model_fields
+    tools = "debaters" if "debaters" in fields else "tools"  # the setting that names them
     if given["tool"]:
-        settings["debaters"] = tuple(given["tool"])
-    elif "debaters" in methods[given["method"]].options.model_fields and "debaters" not in settings:
-        settings["debaters"] = _recorded_debaters(given["run"]) or ("corpus", live_tool(offline=given["offline"]))
+        settings[tools] = tuple(given["tool"])
+    elif tools not in settings:
+        settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
     return {
         **{name: given[name] for name in ("method", "profile", "backend", "base_url", "prompts", "store", "seed")},
         "offline": given["offline"],
@@ -62,6 +64,7 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "models": models,
         "chat": chat,
         "settings": settings,
+        "actions": _actions(given, getattr(methods[given["method"]], "calls_actions", False)),
         "budget": Budget.parse(given["budget"]) if given["budget"] else None,
         "prices": Prices.read(given["prices"]),
     }
@@ -110,6 +113,30 @@ def sources(*, offline: bool, prices: Path | None = None) -> Sources:
     )
 
 
+def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
+    """The tools of the MCP servers that the user names.
+
+    Raises:
+        UsageError: the method's agents call no such tools.
+        ToolFailed: a server does not answer.
+    """
+    if not given.get("mcp"):
+        return {}
+    if not called:
+        raise UsageError(
+            f"the agents of {given['method']!r} call no tools of servers",
+            where="--mcp",
+            hint="mermaid's do: --method mermaid",
+        )
+    import asyncio
+
+    from redargue.tools.mcp.client import list_tools, servers
+
+    prices = Prices.read(given["prices"]).searches
+    made = sources(offline=given["offline"], prices=given["prices"])
+    return dict(asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices))))
+
+
 def live_tool(*, offline: bool) -> str:
     """The live search that can be had: with a key Tavily or Google, without one Wikipedia, offline keywords alone."""
     known = services()
@@ -134,11 +161,16 @@ def _reachable(place: str) -> bool:
     return True
 
 
-def _recorded_debaters(run: Path | None) -> tuple[str, ...]:
+def _usual(tools: tuple[str, ...], offline: bool) -> tuple[str, ...]:
+    """A method's own tools, with the live search that can be had in the place of plain keywords."""
+    return tuple(live_tool(offline=offline) if each == "keywords" else each for each in tools)
+
+
+def _recorded_tools(run: Path | None, setting: str) -> tuple[str, ...]:
     """Those of the run that is gone on with: what can be reached may have changed since it began."""
     try:
         about = json.loads((run / "run.json").read_text(encoding="utf-8")) if run else {}
-        return tuple(about["settings"]["debaters"]) if about else ()
+        return tuple(about["settings"][setting]) if about else ()
     except (OSError, ValueError, KeyError, TypeError):
         return ()
 

@@ -34,6 +34,7 @@ class Mermaid:
     about: ClassVar[str] = "a decomposer, a step-by-step executor over tools, an evidence memory across claims"
     options: ClassVar[type[Frozen]] = MermaidSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = PROFILES
+    calls_actions: ClassVar[bool] = True
 
     def __init__(self, settings: MermaidSettings) -> None:
         self.settings = settings

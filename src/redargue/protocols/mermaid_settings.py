@@ -40,7 +40,7 @@ class MermaidSettings(Frozen):
 
     profile: Profile = "hardened"
     decomposer: bool = True
-    tools: tuple[str, ...] = ("corpus",)
+    tools: tuple[str, ...] = ("corpus", "keywords")
     top_k: int = Field(default=3, ge=1, le=50)
     max_steps: int = Field(default=5, ge=1, le=50)
     force_answer: bool = True
