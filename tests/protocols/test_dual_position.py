@@ -14,7 +14,7 @@ from redargue.evidence import Side
 from redargue.protocols.dual_position import DualPosition
 from redargue.protocols.dual_position_settings import DualPositionSettings
 from redargue.run import Run
-from redargue.tasks.arguing import AnalyseText, Argument, Rebut, SummariseTeam, WriteTeamQueries
+from redargue.tasks.arguing import Argument, Rebut, SummariseTeam
 from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script

@@ -59,6 +59,18 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             return _step(ask, label)
         case "ForceAnswer":
             return _reply(Ask("AnswerClaim", *list(vars(ask).values())[1:]), label=label, verdict=verdict)
+        case "WriteTeamQueries":
+            return {"support": "bridge Orvell opened", "refute": "bridge Orvell 1889"}
+        case "AnalyseText":
+            return dict.fromkeys(("phrases", "common_sense", "bias", "language", "summary"), "nothing to say")
+        case "Rebut" | "SummariseTeam":
+            return {"text": STATEMENT, "quotes": _quotes(ask.user)}
+        case "JudgeTeams":
+            scores = {f"{side}_{each}": 0.5 for side in ("affirmative", "negative") for each in DIMENSIONS}
+            vote = "negative" if label == "REFUTES" else "affirmative"
+            return {"reason": STATEMENT, **scores, "vote": vote, "confidence": 0.9}
+        case "GiveOpinion":
+            return {"opinion": STATEMENT, "factuality": label != "REFUTES", "severity": 0, "quotes": _quotes(ask.user)}
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
     return None
@@ -78,11 +90,18 @@ def _step(ask: Ask, label: str) -> dict[str, Any]:
     return reply | {"answer": answer if answer in offered else offered[0], "quotes": _quotes(ask.user)}
 
 
+DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
 SIGNS = {  # of prompts in the papers' own form, which name no task
     "stay with the query": "RewriteQuery",
     "extract the knowledge triplets": "DecomposeClaim",
     "You verify a claim in steps": "NextStep",
     "You verified a claim in steps": "ForceAnswer",
+    "You gather information for a team": "WriteTeamQueries",
+    "You analyse a text for a team": "AnalyseText",
+    "You rebut for a team": "Rebut",
+    "You summarise for a team": "SummariseTeam",
+    "You referee a debate": "JudgeTeams",
+    "how grave its error is": "GiveOpinion",
     "Take the keywords": "WriteKeywords",
     "Summarise a paper": "SummariseAbstract",
     "Write the query": "WriteQuery",
