@@ -187,8 +187,10 @@ def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
     """The answer with the label that its own text gives, where labels are read in another way."""
-    plain = task.label_reading == "last_line"
-    return answer if plain else answer.model_copy(update={"label": task.label_of(answer.text)})
+    label = answer.label if task.label_reading == "last_line" else task.label_of(answer.text)
+    if label == answer.label:
+        return answer
+    return answer.model_copy(update={"label": label, "confidence": None})  # what was calibrated is the other label
 
 
 CORRECT, INCORRECT, OPEN = (

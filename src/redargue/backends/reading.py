@@ -25,8 +25,8 @@ from redargue.backends.weighing import (
     features,
     louder,
     probabilities,
-    source_of,
     strength,
+    voices_of,
 )
 from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
@@ -79,12 +79,7 @@ class Reading:
     @cached_property
     def voices(self) -> tuple[Voice, ...]:
         """What each independent source says at its strongest."""
-        found: dict[str, Voice] = {}
-        for window in self.windows:
-            if len(window.cited) == 1:
-                source = source_of(window.cited[0].passage)
-                found[source] = louder(found.get(source, SILENT), window.voice)
-        return tuple(found.values())
+        return voices_of((each.cited[0].passage, each.voice) for each in self.windows if len(each.cited) == 1)
 
     @cached_property
     def together(self) -> Voice:
