@@ -24,6 +24,8 @@ from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import Flip, McNemar, flips, mcnemar
 from redargue.evals.statistics.power import Sight, sight
 from redargue.evals.statistics.seeds import Stability, stability
+from redargue.evals.timing import Timing, counted
+from redargue.ledger.record import read_events
 
 RESULTS = "results.json"
 
@@ -66,6 +68,7 @@ class Row(Frozen):
         errors: claims that an error ended.
         said: one a claim.
         retrieval: how well it found gold documents; empty where the data set names none.
+        timing: when its evidence was published; None where no claim is judged as of a day.
     """
 
     spec: str
@@ -73,6 +76,7 @@ class Row(Frozen):
     scores: Scores
     errors: int
     retrieval: tuple[Figure, ...] = ()
+    timing: Timing | None = None
     said: tuple[Said, ...]
 
 
@@ -169,7 +173,9 @@ def compare(bench: Bench, *, draws: int = 2000) -> Comparison:
         scores = scored(
             bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=bench.peak(contender), draws=draws
         )
-        rows.append(_row(contender, scores, outcomes).model_copy(update={"retrieval": _retrieval(bench, contender)}))
+        timing = counted(read_events(bench.folder / contender.slug))
+        more = {"retrieval": _retrieval(bench, contender), "timing": timing}
+        rows.append(_row(contender, scores, outcomes).model_copy(update=more))
     if not rows:
         raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")
     return Comparison(
@@ -345,6 +351,8 @@ def render(comparison: Comparison) -> str:
             lines.append("  errors: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
         if row.retrieval:
             lines.append("  gold documents: " + ", ".join(f"{each.name} {_value(each)}" for each in row.retrieval))
+        if row.timing:
+            lines.append(f"  evidence by its date, search by search: {row.timing}")
         shown = ("accuracy", "macro-f1", "label-accuracy")
         # By whole documents they only say something where the corpus names documents as the data set does.
         own = (

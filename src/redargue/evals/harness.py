@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_origin
@@ -19,6 +20,7 @@ from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.peak import begin, resident_peak
+from redargue.evals.timing import judged
 from redargue.events import ClaimEnded, EvidenceFound
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
@@ -326,8 +328,13 @@ def reopened(folder: Path, path: Path) -> Bench:
         seed=sample["seed"],
         options=dict(sample["options"]),
     )
-    arguments = about.get("arguments", ())
-    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), arguments=arguments)
+    examples, same = judged(
+        loaded.examples,
+        loaded.sample.model_dump(mode="json"),
+        as_of=date.fromisoformat(sample["as_of"]) if "as_of" in sample else None,
+        only_in_time="only_in_time" in sample,
+    )
+    return Bench(folder, examples, contenders, sample=same, arguments=about.get("arguments", ()))
 
 
 def described(folder: Path) -> dict[str, Any]:
