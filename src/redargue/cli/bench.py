@@ -110,7 +110,7 @@ def run(
     try:
         for contender in contenders:
             bench.options["budget"] = limits
-            with _progress(contender.spec, len(bench.examples), quiet=quiet) as seen:
+            with progress(contender.spec, len(bench.examples), quiet=quiet) as seen:
                 asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on in {out}", err=True)
@@ -211,7 +211,7 @@ def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
 
 
 @contextmanager
-def _progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Any], None]]:
+def progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Any], None]]:
     """A bar on stderr: done of total, errors, cost, time left; a line at the end off a terminal."""
     from rich.console import Console
     from rich.progress import (
