@@ -18,6 +18,8 @@ from redargue.evals.papers.tables import Line, find, papers, parse
 from redargue.protocols.base import methods
 from redargue.tools.base import tools
 from redargue.verdicts import Metric, Verdict
+from support.loopback import Loopback
+from support.scripts import agreeing
 
 PAGES = {
     "Orvell Bridge": "The stone bridge at Orvell was opened in May 1889.",
@@ -94,7 +96,7 @@ def test_every_contender_of_every_table_can_be_meant_and_names_known_tools() -> 
 
 
 def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
-    head = 'claims = "c"\nsearch = "s"\nmodel = "m"\n[corpora]\n[sets.a]\ntitle = "A"\ndataset = "fever"\npath = "a"\n'
+    head = 'claims = "c"\nmodel = "m"\n[corpora]\n[sets.a]\ntitle = "A"\ndataset = "fever"\npath = "a"\n'
     table = head + '[[tables]]\nname = "t"\nlabel = "T"\ntitle = "t"\nsets = ["a"]\nrows = [{name = "r", %s}]\n'
     assert parse(table % 'paper = ["1"]', "x.toml").tables[0].rows[0].paper == ("1",)
     for row, why in (
@@ -129,7 +131,7 @@ def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
     notes = "\n".join(table["notes"])
     for said in (
         "FEVER: no file 'benchmarks/fever/paper_test.jsonl'",
-        "FEVEROUS: 3 claims; RAG is 'corpus', SEARCH 'keywords', no live search; claims whose evidence",
+        "FEVEROUS: 3 claims; RAG is 'corpus', SEARCH 'keywords' in place of Tavily; claims whose evidence",
         "FAVIQ: no file",
         "embedded backend (small models, no language model)",
         "GPT-4o-mini",
@@ -162,6 +164,8 @@ def test_three_debaters_pairs_and_medical_questions_run(
     assert pairs["rows"][3]["specs"] == ["tool-mad@acl:debaters=corpus+keywords+none"]
     assert all(row["figures"][0]["value"] is not None for row in pairs["rows"])
     assert all(row["figures"][0]["undefined"] for row in judged["rows"])  # the debaters never came to differ
+    assert any(note.startswith("FEVEROUS: the judge never decided") for note in judged["notes"])
+    assert any("no language model), profile 'acl'; at most" in note for note in judged["notes"])
     assert run([*command, "tool-mad-table-5"]) == 0
     (medical,) = printed(capfd)
     ours = next(row for row in medical["rows"] if row["name"] == "Tool-MAD")
@@ -218,6 +222,30 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     assert printed(capfd)[0]["rows"][0]["figures"][2]["n"] == 1
     assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
     assert "'faviq' brings no documents" in capfd.readouterr().err
+
+
+def test_with_a_model_the_papers_own_setting_runs_live_search_included(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Loopback(agreeing) as server:
+        for name in ("OPENAI_API_KEY", "TAVILY_API_KEY"):
+            monkeypatch.setenv(name, "loopback-4711-abcdefgh")
+        monkeypatch.setenv("REDARGUE_TAVILY_URL", f"{server.url}/tavily")
+        endpoint = ["--model", "gpt-4o-mini", "--base-url", f"{server.url}/v1", "--tool", "search=tavily"]
+        given = [each for each in command if each != "--offline"]
+        monkeypatch.delenv("REDARGUE_OFFLINE")
+        assert run([*given, *endpoint, "tool-mad-table-4", "--set", "feverous"]) == 0
+        sent = server.counts.requests["chat"]
+        (table,) = printed(capfd)
+        assert table["rows"][0]["specs"] == ["tool-mad@paper:debaters=corpus+tavily"]
+        assert table["rows"][0]["figures"][0]["value"] is not None
+        assert any("gpt-4o-mini, profile 'paper'" in note for note in table["notes"])
+        assert any(
+            note.startswith("FEVEROUS: 3 claims; RAG is 'corpus', SEARCH 'tavily'; claims") for note in table["notes"]
+        )
+        assert run([*given, *endpoint, "tool-mad-table-4", "--set", "feverous"]) == 0
+        assert server.counts.requests["chat"] == sent > 0
+    assert (tmp_path / "runs" / "gpt-4o-mini").is_dir()
 
 
 def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float]]]) -> Cell:

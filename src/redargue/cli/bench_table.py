@@ -40,9 +40,7 @@ def table(
     half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash; odd to report.")] = "even",
     seed: Annotated[int, typer.Option(help="Of the samples and the runs.")] = 0,
     profile: Annotated[str, typer.Option(help="paper with a model, hardened without, unless given.")] = "",
-    model: Annotated[
-        list[str] | None, typer.Option(envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model.")
-    ] = None,
+    model: Annotated[str, typer.Option(envvar="REDARGUE_MODEL", help="A language model, for every role.")] = "",
     base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
     embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
     budget: Annotated[
@@ -86,14 +84,12 @@ def table(
 
 
 def _choice(given: dict[str, Any]) -> Choice:
-    from redargue.cli.options import read_models
     from redargue.evals.papers.running import Choice
     from redargue.ledger.prices import Prices
 
-    whole, models = read_models(given["model"] or [])
-    options: dict[str, Any] = {"offline": given["offline"], "base_url": given["base_url"], "prices": Prices.read()}
-    options |= {"model": whole, "models": models}
-    options["chat"] = {"embedding_model": given["embedding_model"]} if whole else {}
+    model = given["model"]
+    options: dict[str, Any] = {name: given[name] for name in ("model", "base_url", "offline")}
+    options |= {"prices": Prices.read(), "chat": {"embedding_model": given["embedding_model"]} if model else {}}
     return Choice(
         out=given["out"],
         data=given["data"],
@@ -101,8 +97,8 @@ def _choice(given: dict[str, Any]) -> Choice:
         half=given["half"],
         take=given["take"],
         seed=given["seed"],
-        profile=given["profile"] or ("paper" if whole else "hardened"),
-        model=whole,
+        profile=given["profile"] or ("paper" if model else "hardened"),
+        model=model,
         sets=tuple(given["only"] or ()),
         tools=_pairs("--tool", given["tool"], ("rag", "search")),
         paths={name: Path(file) for name, file in _pairs("--path", given["path"]).items()},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from redargue.claims import Frozen
 from redargue.evals.harness import Contender
 from redargue.evals.metrics.base import Figure
@@ -72,6 +74,7 @@ def compared(table: Published, runner: Runner) -> Compared:
         paper = tuple(line.paper[place] or EMPTY for place in places) if line.paper else ()
         rows.append(row.model_copy(update={"paper": paper}))
     used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
+    notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
     errors = tuple(verdict.error for key in sorted(used) for verdict in runner.cells[key].verdicts if verdict.error)
     return Compared(
         name=table.name,
@@ -79,7 +82,7 @@ def compared(table: Published, runner: Runner) -> Compared:
         title=table.title,
         columns=columns,
         rows=tuple(rows),
-        notes=_notes(table, names, runner, len(errors)),
+        notes=(*notes, *(f"{len(errors)} claims ended in an error and count as wrong" for _ in errors[:1])),
         errors=errors,
     )
 
@@ -134,14 +137,22 @@ def _cell(line: Line, figure: Figure | None) -> str:
     return f"{100 * figure.value:{form}}{bounds}{counted}"
 
 
-def _notes(table: Published, names: tuple[str, ...], runner: Runner, errors: int) -> tuple[str, ...]:
+def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
+    """Why figures are missing that were measured."""
+    why: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for title, figure in zip(columns, row.figures, strict=False):
+            if figure and figure.undefined:
+                why.setdefault(figure.undefined, {})[title] = None
+    return [f"{', '.join(titles)}: {reason}" for reason, titles in why.items()]
+
+
+def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str]:
     """What a reader would be wrong to compare."""
-    if table.columns:
-        return table.notes
     paper, choice = runner.paper, runner.choice
     notes = [
-        f"the paper: {paper.model}; {paper.claims}; {paper.search}",
-        f"here: {_player(runner)}; at most {choice.limit} claims a data set, taken {choice.take} from half"
+        f"the paper: {paper.model}; {paper.claims}",
+        f"here: {_player(table, runner)}; at most {choice.limit} claims a data set, taken {choice.take} from half"
         f" {choice.half!r} with seed {choice.seed}; in brackets 95 % bootstrap intervals over claims, in [] how many",
     ]
     for name in names:
@@ -151,26 +162,28 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner, errors: int
             continue
         counts = {len(cell.examples) for (each, _), cell in runner.cells.items() if each == name}
         roles = runner.roles(chosen)
-        live = [each for each in roles.values() if each in tools and tools[each].online]
         told = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
-        own = "" if name in choice.stores or live else f"; {chosen.note}" if chosen.note else ""
-        notes.append(told + ("" if live else ", no live search") + own)
+        if roles["search"] not in tools or not tools[roles["search"]].online:
+            told += f" in place of {chosen.live}"
+        ours = name not in choice.stores and {chosen.rag, chosen.search} & set(roles.values())
+        notes.append(told + (f"; {chosen.note}" if ours and chosen.note else ""))
     rows = [needed(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
     if not all(rows):
         notes.append("'not here yet': redargue has no such method so far; nothing stands in for it")
-    if errors:
-        notes.append(f"{errors} claims ended in an error and count as wrong")
-    return (*notes, *table.notes)
+    return notes
 
 
-def _player(runner: Runner) -> str:
-    choice = runner.choice
-    if choice.model:
-        return f"{choice.model}, profile {choice.profile!r}"
-    own = "" if choice.profile == "paper" else ", thresholds of its own"
-    return f"the embedded backend (small models, no language model), profile {choice.profile!r}{own}"
+def _player(table: Published, runner: Runner) -> str:
+    """Who plays, and under which profiles of Tool-MAD."""
+    templates = (template for line in table.rows for template in needed(table, line) if template.startswith("tool-mad"))
+    profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
+    told = " and ".join(repr(each.format(profile=runner.choice.profile)) for each in profiles)
+    if runner.choice.model:
+        return f"{runner.choice.model}, profile {told}"
+    own = ", thresholds of its own, a consensus needs a found quotation" * ("hardened" in told)
+    return f"the embedded backend (small models, no language model), profile {told}{own}"
 
 
 def render(table: Compared) -> str:

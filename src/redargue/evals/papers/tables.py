@@ -53,7 +53,7 @@ class Set(Frozen):
         corpus: what is searched here; empty where there is nothing, or where the data set brings its evidence along.
         rag: the tool of the paper's RAG agent.
         search: the tool that stands in for the paper's search agent's.
-        live: the tool that the paper has there, where it is not the same on all sets.
+        live: what the paper has in its place.
         settings: further ones of Tool-MAD on this set.
         note: what of it is not the paper's; empty where there is nothing to say.
     """
@@ -65,7 +65,7 @@ class Set(Frozen):
     corpus: str = ""
     rag: str = "corpus"
     search: str = "keywords"
-    live: str = ""
+    live: str = "Tavily"
     settings: str = ""
     note: str = ""
 
@@ -140,7 +140,6 @@ class Paper(Frozen):
 
     Attributes:
         claims: what its figures were measured on.
-        search: what its search agent used.
         model: who played the roles.
         corpora: by name.
         sets: by name.
@@ -148,7 +147,6 @@ class Paper(Frozen):
     """
 
     claims: str
-    search: str
     model: str
     corpora: dict[str, Searched]
     sets: dict[str, Set]
