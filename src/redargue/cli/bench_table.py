@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +61,13 @@ def table(
     from redargue.evals.papers.shown import compared, render
     from redargue.evals.papers.tables import find, papers
 
+    def watch(name: str, total: int) -> AbstractContextManager[Callable[[int, Any], None]]:
+        return progress(name, total, quiet=quiet)
+
+    def tell(what: str) -> None:
+        if not quiet:
+            typer.echo(what, err=True)
+
     every = [each for paper in papers() for each in paper.tables]
     if not names:
         for each in every:
@@ -67,12 +76,9 @@ def table(
     wanted = [find(name) for name in ([each.name for each in every] if names == [EVERY] else names)]
     choice = _choice(given)
     runners: dict[int, Runner] = {}
-    verdicts = []
     try:
         for paper, each in wanted:
-            runner = runners.setdefault(
-                id(paper), Runner(paper, choice, lambda name, total: progress(name, total, quiet=quiet))
-            )
+            runner = runners.setdefault(id(paper), Runner(paper, choice, watch, tell))
             runner.run(each)
             result = compared(each, runner)
             print(result.model_dump_json() if json else render(result) + "\n", flush=True)  # noqa: T201

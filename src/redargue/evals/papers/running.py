@@ -79,10 +79,11 @@ class Runner:
         paper: whose tables.
         choice: what the user wants.
         watch: shows a contender's progress.
+        tell: is told what takes long besides.
     """
 
-    def __init__(self, paper: Paper, choice: Choice, watch: Watch) -> None:
-        self.paper, self.choice, self._watch = paper, choice, watch
+    def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
+        self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
         self.cells: dict[tuple[str, str], Cell] = {}
 
     def columns(self, table: Published) -> tuple[str, ...]:
@@ -117,10 +118,15 @@ class Runner:
         """The tools of the paper's two agents on a data set."""
         return {"rag": chosen.rag, "search": chosen.search, **self.choice.tools}
 
+    @property
+    def words(self) -> dict[str, str]:
+        """What every row may name: the profile, and whose words it uses."""
+        profile = self.choice.profile
+        return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
+
     def spec(self, template: str, chosen: Set) -> str:
         """A row's contender on a data set."""
-        profile = self.choice.profile
-        words = {"profile": profile, "words": "hardened" if profile == "hardened" else "paper", **self.roles(chosen)}
+        words = {**self.words, **self.roles(chosen)}
         spec = template.format(**words)
         if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
             spec += "," + chosen.settings.format(**words)
@@ -170,6 +176,8 @@ class Runner:
         corpus = self.paper.sets[name].corpus
         path = self.choice.out / "corpora" / f"{corpus}.db"
         path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            self._tell(f"indexing the corpus {corpus!r} in {path}, once: some minutes")
         with open_corpus(path, write=True) as store:  # what is there already is left alone
             for part in self.paper.corpora[corpus].documents:
                 store.add(self._documents(part))

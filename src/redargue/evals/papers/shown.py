@@ -91,9 +91,7 @@ def _structure(line: Line, runner: Runner) -> Beside:
     """What a method does, read off its configuration."""
     if not line.method:
         return Beside(name=line.name, paper=(), ours=(line.missing,))
-    profile = runner.choice.profile
-    words = "hardened" if profile == "hardened" else "paper"
-    each = Contender.parse(line.method.format(profile=profile, words=words))
+    each = Contender.parse(line.method.format(**runner.words))
     method = configure(each.method, each.profile, each.settings)
     asked = method.tasks()
     does = (
