@@ -69,6 +69,43 @@ def numbers(pairs: list[Pair], rng: random.Random) -> list[Pair]:
     return made
 
 
+def entities(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair]:
+    """A supported claim and its evidence with one name changed on either side, on both, or on neither.
+
+    As in FEVER-Symmetric: each claim and each evidence comes with both labels, so that neither alone tells. The new
+    name comes from another claim, after the same word ("in", "by", "directed").
+    """
+    after: dict[str, list[str]] = defaultdict(list)
+    for pair in pairs:
+        for match in _names(pair.claim):
+            after[_before(pair.claim, match)].append(match.group())
+    made: list[Pair] = []
+    for pair in rng.sample(pairs, len(pairs)):
+        if pair.label != SUPPORTS or pair.evidence.count(",") > 3 or len(made) >= count:
+            continue  # a list without a name does not refute it
+        found = [m for m in _names(pair.claim) if m.start() > 0 and _once(m.group(), pair.evidence)]
+        if not found:
+            continue
+        match = rng.choice(found)
+        old, new = match.group(), rng.choice(after[_before(pair.claim, match)])
+        if set(old.split()) & set(new.split()) or new in pair.evidence or new in pair.claim:
+            continue
+        claim = pair.claim[: match.start()] + new + pair.claim[match.end() :]
+        evidence = re.sub(rf"\b{re.escape(old)}\b", lambda _, new=new: new, pair.evidence)
+        refuted = [Pair(claim, pair.evidence, REFUTES), Pair(pair.claim, evidence, REFUTES)]
+        made += [*refuted, Pair(claim, evidence, SUPPORTS)]
+    return made
+
+
+def _once(name: str, text: str) -> bool:
+    return len(re.findall(rf"\b{re.escape(name)}\b", text)) == 1
+
+
+def _before(text: str, match: re.Match[str]) -> str:
+    """The word before a name, in lower case; empty at the text's beginning."""
+    return (re.findall(r"\w+", text[: match.start()]) or [""])[-1].lower()
+
+
 def negations(pairs: list[Pair], rng: random.Random) -> list[Pair]:
     """A statement and its denial have opposite labels."""
     made = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -23,11 +24,20 @@ CAPTIONS = ("snli.dev", "snli.test")
 
 
 class Pair(NamedTuple):
-    """One claim, one piece of evidence and the index of their label in ``LABELS``."""
+    """One claim, one piece of evidence and the index of their label in ``LABELS``.
+
+    ``mined`` pairs are about something else; whether other open pairs are worth finding is not known.
+    """
 
     claim: str
     evidence: str
     label: int
+    mined: bool = False
+
+    @property
+    def relevant(self) -> float:
+        """What a search should do with the evidence: 1 find it, 0 not; NaN where that is not known."""
+        return 1.0 if LABELS[self.label] != "NEI" else 0.0 if self.mined else math.nan
 
 
 def data_folder() -> Path:
@@ -82,14 +92,18 @@ def draw_unrelated(pairs: list[Pair], count: int, seed: int) -> list[Pair]:
     """NEI pairs of a claim and the evidence of any other: a passage about something else refutes nothing."""
     rng = random.Random(seed)
     drawn = [(rng.choice(pairs), rng.choice(pairs)) for _ in range(count)]
-    return [Pair(one.claim, other.evidence, LABELS.index("NEI")) for one, other in drawn if one.claim != other.claim]
+    return [
+        Pair(one.claim, other.evidence, LABELS.index("NEI"), mined=True)
+        for one, other in drawn
+        if one.claim != other.claim
+    ]
 
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def mine_near_misses(pairs: list[Pair], count: int, seed: int) -> list[Pair]:
+def mine_near_misses(pairs: list[Pair], count: int, seed: int, each: int = 1) -> list[Pair]:
     """NEI pairs that look like retrieval's mistakes: evidence of another claim that shares rare words with this one.
 
     FEVER's sampled training pairs hold no NEI at all, so a model trained on them alone believes that whatever
@@ -119,7 +133,9 @@ def mine_near_misses(pairs: list[Pair], count: int, seed: int) -> list[Pair]:
             for index in holders.get(word, ()):
                 score[index] += weight[word]
         near = [evidence[i] for i, shared in score.most_common(10) if 0.15 * total <= shared <= 0.6 * total]
-        mined += [Pair(claim, text, LABELS.index("NEI")) for text in near if not _known(text, gold[claim])][:1]
+        mined += [Pair(claim, text, LABELS.index("NEI"), mined=True) for text in near if not _known(text, gold[claim])][
+            :each
+        ]
         if len(mined) >= count:
             break
     return mined

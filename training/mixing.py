@@ -48,12 +48,13 @@ def mixed_pairs(folder: Path, *, seed: int) -> tuple[list[Pair], dict[str, str]]
     tables = read["infotabs.train"]
     made = {
         "numbers": contrasts.numbers(wikipedia + read["scifact.train"], rng),
+        "entities": contrasts.entities(wikipedia, rng, 6000),
         "negations": rng.sample(contrasts.negations(wikipedia, rng), 4000),
         "conjunctions": contrasts.conjunctions(wikipedia, rng, 8000),
         "questions of tables": contrasts.questions_of_tables(tables, rng, 5000),
         "questions of claims": contrasts.questions_of_claims(wikipedia, rng, 9000),
         "among others": contrasts.among_others(wikipedia + 2 * read["scifact.train"], rng, 10000),
-        "near misses": mine_near_misses([p for p in wikipedia if p.label != LABELS.index("NEI")], 10000, seed),
+        "near misses": mine_near_misses([p for p in wikipedia if p.label != LABELS.index("NEI")], 12000, seed, each=2),
         "unrelated": draw_unrelated(wikipedia + read["scifact.train"], 4000, seed),
     }
     for name, rows in made.items():
