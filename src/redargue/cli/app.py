@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, listing, replay, report, why
+from redargue.cli import batch, bench, bench_table, check, corpus, diff, doctor, estimate, listing, replay, report, why
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -30,6 +30,7 @@ app.command("check")(check.check)
 app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
+bench.app.command("table")(bench_table.table)
 app.add_typer(bench.app, name="bench")
 app.command("replay")(replay.replay)
 app.command("report")(report.report)

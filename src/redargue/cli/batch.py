@@ -35,8 +35,8 @@ def batch(
     """Verifies every claim of a file into a folder: verdicts.jsonl, verdicts.csv and the record they come from."""
     import asyncio
 
-    from redargue.claims import label_sets
-    from redargue.cli.options import in_time, read_day, verifier_options
+    from redargue.claims import in_time, label_sets
+    from redargue.cli.options import read_day, verifier_options
     from redargue.cli.progress import Progress
     from redargue.evals.batch import Tally, VerdictFiles, read_claims, read_mapping
     from redargue.verifier import Verifier

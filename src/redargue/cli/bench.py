@@ -52,6 +52,12 @@ def run(
     ] = None,
     base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
     embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
+    as_of: Annotated[
+        str, typer.Option(metavar="DATE", help="Judge claims that bring no day along as of that day.")
+    ] = "",
+    only_in_time: Annotated[
+        bool, typer.Option("--only-in-time", help="Leave out evidence later than a claim's day, or without a date.")
+    ] = False,
     budget: Annotated[
         str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method: 40calls, 200ktok, 0.50usd.")
     ] = None,
@@ -62,12 +68,13 @@ def run(
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
     from redargue.cli.check import NO_GATE, exit_code
-    from redargue.cli.options import read_models, read_settings
+    from redargue.cli.options import read_day, read_models, read_settings
     from redargue.evals import comparison
     from redargue.evals.batch import Tally
     from redargue.evals.contender import Contender
     from redargue.evals.datasets.catalogue import load
     from redargue.evals.harness import Bench
+    from redargue.evals.timing import judged
     from redargue.ledger.budget import Budget
     from redargue.ledger.prices import Prices
 
@@ -76,6 +83,8 @@ def run(
         contenders = [each.seeded(seed + more) for each in contenders for more in range(seeds)]
     own = read_settings(option or []) | ({"mapping": mapping} if mapping else {})
     loaded = load(dataset, path, limit=limit, take=take, half=half, seed=seed, options=own)
+    drawn = loaded.sample.model_dump(mode="json")
+    examples, sample = judged(loaded.examples, drawn, as_of=read_day(as_of), only_in_time=only_in_time)
     limits = Budget.parse(budget) if budget else None
     whole, models = read_models(model or [])
     chat = {"embedding_model": embedding_model} if whole else {}
@@ -89,11 +98,12 @@ def run(
         "--budget": budget,
     }
     said |= {"--embedding-model": embedding_model, "--offline": offline}
+    said |= {"--as-of": as_of, "--only-in-time": only_in_time}
     bench = Bench(
         out,
-        loaded.examples,
+        examples,
         contenders,
-        sample=loaded.sample.model_dump(mode="json"),
+        sample=sample,
         options=options,
         pages=pages,
         qrels=qrels,

@@ -6,14 +6,14 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from redargue.claims import Claim, LabelSet, label_sets
+from redargue.claims import Claim, LabelSet, in_time, label_sets
 from redargue.errors import UsageError
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
@@ -134,22 +134,6 @@ def read_day(text: str) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         raise UsageError(f"{text!r} is no day", where="--as-of", hint="write it like 2024-03-31") from None
-
-
-def in_time(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, with evidence wanted that was published by each one's day.
-
-    Raises:
-        UsageError: a claim has no day.
-    """
-    found = []
-    for claim in claims:
-        if claim.as_of is None:
-            raise UsageError(
-                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
-            )
-        found.append(claim.model_copy(update={"only_in_time": True}))
-    return found
 
 
 def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:

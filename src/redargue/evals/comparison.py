@@ -25,6 +25,8 @@ from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import Flip, McNemar, flips, mcnemar
 from redargue.evals.statistics.power import Sight, sight
 from redargue.evals.statistics.seeds import Stability, stability
+from redargue.evals.timing import Timing, counted
+from redargue.ledger.record import read_events
 from redargue.verdicts import Verdict
 
 RESULTS = "results.json"
@@ -69,6 +71,7 @@ class Row(Frozen):
         said: one a claim.
         retrieval: how well it found gold documents; empty where the data set names none.
         arguments: of the command line that ran it, besides sample and contenders.
+        timing: when its evidence was published; None where no claim is judged as of a day.
     """
 
     spec: str
@@ -77,6 +80,7 @@ class Row(Frozen):
     errors: int
     retrieval: tuple[Figure, ...] = ()
     arguments: tuple[str, ...] = ()
+    timing: Timing | None = None
     said: tuple[Said, ...]
 
 
@@ -202,6 +206,7 @@ def row(bench: Bench, contender: Contender, outcomes: Sequence[Outcome], *, draw
         errors=scores.failed,
         retrieval=_retrieval(bench, contender),
         arguments=bench.arguments(contender),
+        timing=counted(read_events(bench.folder / contender.slug)),
         said=tuple(_said(*each) for each in outcomes),
     )
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.peak import begin, resident_peak
 from redargue.evals.places import relevant
+from redargue.evals.timing import judged
 from redargue.events import ClaimEnded, EvidenceFound
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
@@ -287,7 +289,13 @@ def reopened(folder: Path, path: Path) -> Bench:
         seed=sample["seed"],
         options=dict(sample["options"]),
     )
-    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+    examples, same = judged(
+        loaded.examples,
+        loaded.sample.model_dump(mode="json"),
+        as_of=date.fromisoformat(sample["as_of"]) if "as_of" in sample else None,
+        only_in_time="only_in_time" in sample,
+    )
+    return Bench(folder, examples, contenders, sample=same)
 
 
 def described(folder: Path) -> dict[str, Any]:

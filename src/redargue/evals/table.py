@@ -32,6 +32,8 @@ def render(comparison: Comparison) -> str:
             lines.append("  errors: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
         if row.retrieval:
             lines.append("  gold documents: " + ", ".join(f"{each.name} {_value(each)}" for each in row.retrieval))
+        if row.timing:
+            lines.append(f"  evidence by its date, search by search: {row.timing}")
         shown = ("accuracy", "macro-f1", "label-accuracy")
         # By whole documents they only say something where the corpus names documents as the data set does.
         own = (
