@@ -234,6 +234,14 @@ def test_one_publisher_is_one_voice_however_often_it_speaks() -> None:
     assert len(reading(*rows[:2], passages=named).voices) == 1
 
 
+def test_with_publishers_not_counted_once_every_passage_is_a_voice_and_the_backend_is_another() -> None:
+    copies = tuple(Passage(text=f"Bread is blue. Copy {at}.", publisher="The Post") for at in range(3))
+    once, each = EmbeddedBackend(), EmbeddedBackend(publishers_once=False)
+    assert len(once.reader.read("Bread is blue.", copies).voices) == 1
+    assert len(each.reader.read("Bread is blue.", copies).voices) == 3
+    assert once.identity != each.identity  # a recorded run is not gone on with under the other
+
+
 def test_confidence_is_the_probability_of_the_label_among_those_of_the_set() -> None:
     found = reading((0.8, 0.95, 0.01))
     shares = found.probabilities()
