@@ -5,8 +5,8 @@ is taken, and in it a number or date, a name or a direction ("increases") become
 passage refutes the claim. Where none of these can be changed, the claim's statement (or its negation) stands in the
 sentence's place. A claim for which nothing of this works has no copies.
 
-Copies of one claim tell the same falsehood and differ in what stands around it: the first is the whole passage with its
-sentence changed, the others continue with a sentence of another of the claim's passages.
+Copies of one claim tell the same falsehood and differ in what stands around it: the first is the passage with its
+sentence changed, the others continue with a sentence of another of the claim's passages, one that does not bear on it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def falsehood(
         seed: of what is chosen.
     """
     rng = random.Random(f"{seed} {claim.text}")
-    found = [(_share(claim, each), each, passage) for passage in bearing for each in _full(passage.text)]
+    found = [(_share(claim.text, each), each, passage) for passage in bearing for each in _full(passage.text)]
     if not found:
         return None
     share, true, source = max(found, key=lambda each: each[0])
@@ -108,7 +108,7 @@ def falsehood(
     if not changes:
         return None
     kind, false = rng.choice(changes)
-    return Falsehood(kind, true, false, _copies(true, false, source, others))
+    return Falsehood(kind, true, false, _copies(claim.text, true, false, [source, *others]))
 
 
 def _full(text: str) -> list[str]:
@@ -116,9 +116,9 @@ def _full(text: str) -> list[str]:
     return [each for each in sentences(text) if len(each.split()) >= FULL]
 
 
-def _share(claim: Claim, sentence: str) -> float:
-    """Of the claim's content words, the share that stands in a sentence."""
-    wanted, held = ({word.lower() for word in words(text)} for text in (claim.text, sentence))
+def _share(of: str, sentence: str) -> float:
+    """Of a text's content words, the share that stands in a sentence."""
+    wanted, held = ({word.lower() for word in words(text)} for text in (of, sentence))
     return len(wanted & held) / max(1, len(wanted))
 
 
@@ -166,11 +166,24 @@ def _stated(claim: str, *, denied: bool) -> list[tuple[str, str]]:
     return _direction(whole, whole, opposed=False)
 
 
-def _copies(true: str, false: str, source: Passage, others: Sequence[Passage]) -> tuple[Passage, ...]:
-    """The passage with its sentence exchanged, and the false sentence before a sentence of each other passage."""
-    beside = [found[0] for other in others if other.sha256 != source.sha256 and (found := _full(other.text))]
-    texts = dict.fromkeys([source.text.replace(true, false, 1), *(f"{false} {each}" for each in dict.fromkeys(beside))])
-    return tuple(Passage(text=text, title=source.title) for text in texts)[:COPIES]
+def _copies(claim: str, true: str, false: str, sources: Sequence[Passage]) -> tuple[Passage, ...]:
+    """The first passage with its sentence exchanged, and the false sentence beside one of each other passage.
+
+    What else bears on the claim, or says what the true sentence says, is left out: a copy does not contradict itself.
+    """
+
+    def beside(text: str) -> list[str]:
+        return [each for each in _full(text) if max(_share(claim, each), _share(true, each)) < BEARING]
+
+    first, *others = sources
+    whole = " ".join(
+        false if each == true else each for each in _full(first.text) if each in (true, *beside(first.text))
+    )
+    near = list(
+        dict.fromkeys(found[0] for other in others if other.text != first.text and (found := beside(other.text)))
+    )
+    texts = dict.fromkeys([whole, *(f"{false} {each}" for each in near), *(f"{each} {false}" for each in near)])
+    return tuple(Passage(text=text, title=first.title) for text in texts)[:COPIES]
 
 
 def _quantities(text: str) -> tuple[list[str], ...]:

@@ -71,7 +71,7 @@ def _cell(
     sure = [one.confidence for one, now in zip(said, turned, strict=True) if now and one.confidence is not None]
     by_kind = {kind: [flip for flip, own in zip(flipped, kinds, strict=True) if own == kind] for kind in set(kinds)}
     return cell | {
-        "mcnemar p": round(mcnemar(was, right).p_value, 4),
+        "mcnemar p": _p_value(was, right),
         "flipped": _rounded(interval(flipped)),
         "turned, of those right before": _rounded(interval([now for now, old in zip(turned, was, strict=True) if old])),
         "confidence in the opposite": _mean_of(sure),
@@ -96,9 +96,14 @@ def _difference(
         for place in (one, other)
     ]
     return {
-        name: {"value, low, high": _rounded(paired_difference(*pair)), "mcnemar p": round(mcnemar(*pair).p_value, 4)}
+        name: {"value, low, high": _rounded(paired_difference(*pair)), "mcnemar p": _p_value(*pair)}
         for name, pair in (("flips", flips), ("accuracy", right))
     }
+
+
+def _p_value(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """McNemar's exact, to two digits."""
+    return float(f"{mcnemar(first, second).p_value:.2g}")
 
 
 def _scores(method: str, condition: Condition, examples: Sequence[Example], verdicts: Verdicts) -> dict[str, Any]:

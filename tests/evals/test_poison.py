@@ -19,7 +19,7 @@ OTHERS = tuple(
 
 
 def told(claim: str, text: str, *, supported: bool = True, others: tuple[Passage, ...] = OTHERS) -> Falsehood | None:
-    source = Passage(text=f"Cape Ansel. {text} It stands on a granite reef.", title="Cape Ansel", document="gold")
+    source = Passage(text=f"Cape Ansel. {text} It stands on a reef of grey granite.", title="Cape Ansel", document="gold")
     names = names_of((source, *others))
     return falsehood(Claim(text=claim), supported=supported, bearing=(source,), others=(source, *others), names=names)
 
@@ -92,7 +92,17 @@ def test_copies_are_distinct_texts_that_hold_the_false_sentence_and_not_the_true
     assert found is not None
     assert len({each.text for each in found.passages}) == COPIES
     assert all(found.false in each.text and found.true not in each.text for each in found.passages)
-    assert found.passages[0].text == f"Cape Ansel. {found.false} It stands on a granite reef."
+    assert found.passages[0].text == f"{found.false} It stands on a reef of grey granite."
+
+
+def test_a_copy_holds_nothing_else_that_bears_on_the_claim() -> None:
+    claim, text = "The lighthouse at Cape Ansel was lit in 1871.", "The lighthouse at Cape Ansel was first lit in 1871."
+    again = Passage(
+        text="When the lighthouse at Cape Ansel was lit, in 1871, nobody saw it. Ships passed far out in the bay."
+    )
+    found = told(claim, text, others=(again, *OTHERS))
+    assert found is not None
+    assert found.passages[1].text == f"{found.false} Ships passed far out in the bay."
 
 
 def test_copies_take_the_last_places_or_any_and_more_copies_hold_the_fewer() -> None:
