@@ -1,4 +1,4 @@
-"""MERMAID's loop: steps, observations, repeated and malformed ones, the forced answer, what the released program does."""
+"""MERMAID's loop: steps, observations, repeated and malformed ones, the forced answer, the released program's ways."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
         case "RewriteQuery":  # a new query in each round, so that every round searches
             query = f"bridge Orvell opened {len(ask.user)}"
             return {"keep": False, "query": query} if ask.schema else f"[{query}]"
-        case "AnswerClaim" | "JudgeDebate":
+        case "AnswerClaim" | "JudgeDebate" | "ForceAnswer":
             named = _labels(ask)
             chosen = named[min(label == "REFUTES", len(named) - 1)]
             if not ask.schema:
@@ -64,8 +64,11 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
     return None
 
 
-def _step(ask: Ask, label: str) -> dict[str, Any]:
-    """A search, and an answer once the history holds an observation."""
+def _acting(ask: Ask, label: str) -> dict[str, Any]:
+    """A triplet; a search, and an answer once the history holds an observation."""
+    if "knowledge triplets" in ask.system + ask.user:
+        triplet = {"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}
+        return {"triplets": [triplet], "topics": ["bridges"]}
     answer = "False" if label == "REFUTES" else "True"
     seen = "Observation:" in ask.user
     if not ask.schema:

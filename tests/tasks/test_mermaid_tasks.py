@@ -1,4 +1,4 @@
-"""MERMAID's tasks: triplets in any of the shapes that models give them, steps that are one thing, answers in any set."""
+"""MERMAID's tasks: triplets in the shapes that models give them, steps that are one thing, answers in any set."""
 
 from __future__ import annotations
 

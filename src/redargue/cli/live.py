@@ -121,10 +121,8 @@ def describe(event: Event) -> str:
             return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
         case EvidenceMissing():
             return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
-        case Decomposed():
-            return f"{event.agent} finds: {'; '.join(printable(each.line) for each in event.triplets)}"
-        case Stepped():
-            return f"step {event.round}, {event.agent} {stepped(event)}"
+        case Decomposed() | Stepped():
+            return _acted(event)
         case Answered():
             quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
             return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
@@ -139,6 +137,12 @@ def describe(event: Event) -> str:
             return f"{event.agent}, {event.task}: {printable(event.error.what)}"
         case CallFinished() | EvidenceKept() | ClaimEnded():
             return ""
+
+
+def _acted(event: Decomposed | Stepped) -> str:
+    if isinstance(event, Stepped):
+        return f"step {event.round}, {event.agent} {stepped(event)}"
+    return f"{event.agent} takes the claim apart: {'; '.join(printable(each.line) for each in event.triplets)}"
 
 
 def stepped(event: Stepped) -> str:
