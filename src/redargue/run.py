@@ -16,12 +16,22 @@ from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling
 from redargue.claims import Claim
-from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed
-from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
+from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed, UsageError
+from redargue.events import (
+    CallFailed,
+    CallFinished,
+    Event,
+    EvidenceFound,
+    EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
+)
 from redargue.evidence import Passage, timing
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.record import Record
+from redargue.memory.base import Finding, Recall
+from redargue.memory.memory import Memory
 from redargue.tasks.base import Out, Task
 from redargue.tools.base import Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
@@ -43,6 +53,7 @@ class Run:
         listeners: called with every event, in order, on the run's own thread.
         models: the model wanted for an agent or a task, by its name; a task's own goes first.
         priced: whether what calls and searches cost is known in dollars.
+        memory: evidence of earlier claims; None for a run without, and in a replay.
     """
 
     def __init__(
@@ -58,7 +69,9 @@ class Run:
         listeners: Sequence[Callable[[Event], None]] = (),
         models: Mapping[str, str] | None = None,
         priced: bool = False,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
@@ -202,6 +215,69 @@ class Run:
         self._spent.search(event)
         self.emit(event)
         return kept
+
+    async def recall(
+        self, entities: Sequence[str], *, agent: str, claim: Claim, text: str = "", round_: int = 0
+    ) -> Recall:
+        """Asks the memory, or the record; asked again, later, the memory may hold something else.
+
+        Args:
+            entities: as the agent wrote them.
+            agent: who asks.
+            claim: in hand; its ``as_of`` and ``only_in_time`` hold for what is recalled as for what is searched.
+            text: what evidence is to be near to; the claim by default.
+            round_: of the protocol.
+
+        Raises:
+            UsageError: the run has no memory; a method asks where its settings say that it has one.
+            ReplayMiss: in a replay, the record does not hold the recall.
+            CorpusError: the memory cannot be read.
+        """
+        text, as_of = text or claim.text, claim.as_of
+        day = as_of.isoformat() if as_of else ""
+        key = self._key("recall", *entities, text, agent, round_, day, claim.only_in_time)
+        known = self.record.recall(self.item, key) if self.record else None
+        if not isinstance(known, EvidenceRecalled):
+            self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
+            found = await self._memory().recall(
+                entities,
+                claim=claim.text,
+                now=self.clock.now(),
+                text=text,
+                as_of=as_of,
+                only_in_time=claim.only_in_time,
+            )
+            facts = {"agent": agent, "round": round_, "entities": tuple(entities), "text": text, "key": key}
+            known = EvidenceRecalled(**facts, **dict(found))
+        self.emit(known)
+        return Recall(items=known.items, held_back=known.held_back, left_out=known.left_out)
+
+    async def remember(
+        self, findings: Sequence[Finding], *, entities: Sequence[str], agent: str, claim: Claim, round_: int = 0
+    ) -> None:
+        """Hands what was found for the claim to the memory; what the record says was handed over is not again.
+
+        Raises:
+            UsageError: the run has no memory.
+            ReplayMiss: in a replay, the record does not hold it.
+            CorpusError: the memory cannot be written to; nothing was kept.
+        """
+        shas = [each.passage.sha256 for each in findings]
+        key = self._key("remember", *entities, *shas, agent, round_)
+        known = self.record.recall(self.item, key) if self.record else None
+        if not isinstance(known, EvidenceRemembered):
+            self._refuse_in_replay(f"{len(findings)} findings for the memory")
+            memory = self._memory()
+            run, now = self.record.id if self.record else "", self.clock.now()
+            kept = await memory.remember(findings, entities=entities, claim=claim.text, run=run, now=now)
+            facts = {"agent": agent, "round": round_, "entities": tuple(entities), "passages": tuple(shas), "key": key}
+            known = EvidenceRemembered(**facts, dropped=kept.dropped)
+        self.emit(known)
+
+    def _memory(self) -> Memory:
+        if self.memory is None:
+            raise UsageError("this run has no memory", hint="Run(…, memory=open_memory(…)), or a method without")
+        return self.memory
 
     def _key(self, *parts: Any) -> str:
         """The key of a question: its parts, and how often the same was asked before."""

@@ -28,6 +28,8 @@ from redargue.events import (
     EvidenceFound,
     EvidenceKept,
     EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
     Judged,
     QueryWritten,
     RoundEnded,
@@ -80,6 +82,8 @@ class DebateView:
                 ] or [Text("  · nothing found", style="yellow")]
             case EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
+            case EvidenceRecalled() | EvidenceRemembered():
+                return [Text(f"  · {_memory_line(event)}", style="cyan")]
             case Answered():
                 quotes = [
                     Text(
@@ -103,6 +107,24 @@ class DebateView:
         return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, foot)
 
 
+def _search_line(event: EvidenceFound | EvidenceMissing) -> str:
+    if isinstance(event, EvidenceMissing):
+        return f"gets no answer: {printable(event.why)}"
+    return f"finds: {'; '.join(printable(each.title or each.text)[:50] for each in event.passages) or 'nothing'}"
+
+
+def _memory_line(event: EvidenceRecalled | EvidenceRemembered) -> str:
+    """What the memory gave or took, in one line."""
+    counts = (
+        event.dropped if isinstance(event, EvidenceRemembered) else {"held back": event.held_back, **event.left_out}
+    )
+    rest = "".join(f", {count} {printable(why)}" for why, count in counts.items() if count)
+    if isinstance(event, EvidenceRemembered):
+        return f"hands {len(event.passages)} to the memory{rest}"
+    found = "; ".join(printable(each.passage.title or each.passage.text)[:50] for each in event.items)
+    return f"recalls: {found or 'nothing'}{rest}"
+
+
 def describe(event: Event) -> str:
     """One event in one line of plain words; empty for what a person need not see."""
     match event:
@@ -110,11 +132,10 @@ def describe(event: Event) -> str:
             return f"claim: {printable(event.claim.text)}"
         case QueryWritten():
             return f"round {event.round}, {event.agent} asks: {printable(event.query)}{' (kept)' if event.kept else ''}"
-        case EvidenceFound():
-            found = "; ".join(printable(each.title or each.text)[:50] for each in event.passages)
-            return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
-        case EvidenceMissing():
-            return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
+        case EvidenceFound() | EvidenceMissing():
+            return f"round {event.round}, {event.agent} {_search_line(event)}"
+        case EvidenceRecalled() | EvidenceRemembered():
+            return f"{event.agent} {_memory_line(event)}"
         case Answered():
             quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
             return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
