@@ -200,6 +200,14 @@ async def test_no_key_and_nothing_a_database_refuses_is_stored(opened: Opened, w
     assert secret not in record.model_dump_json()
 
 
+async def test_an_entity_and_a_claim_may_have_any_length(opened: Opened) -> None:
+    memory = opened(workspace="ü" * 100, guard=True)
+    entity, claim = "cape 界" * 2_000, "The lamp 界 was lit. " * 2_000
+    await keep(memory, found("Lit in 1871."), entities=[entity], claim=claim)
+    assert texts(await memory.recall([entity], claim="x", now=NOW)) == ["Lit in 1871."]
+    assert (await memory.recall([entity], claim=claim, now=NOW)).held_back == 1
+
+
 async def test_a_memory_of_another_embedder_or_a_newer_format_is_refused(opened: Opened, where: str) -> None:
     with opened()._database.write() as db:
         db.execute("UPDATE meta SET value = 'other' WHERE name = 'embedder'")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 
+LONGEST = 200  # characters of a key: a database indexes no more, and what is longer is no name
+
 _ARTICLES = ("the ", "an ", "a ")
 _OUTER = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
 _BRACKETS = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
@@ -18,7 +20,8 @@ def normalised(entity: str) -> str:
 
     A name that is marks or articles alone ("!!!", "The The") keeps them.
     """
-    whole = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold()).split())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
+    whole = " ".join(folded.split())[:LONGEST].rstrip()
     name = whole
     while True:
         bare = _bare(name)

@@ -35,6 +35,7 @@ from redargue.models.embedder import DIMENSIONS, Embedder
 
 DEPTH = 200  # nearest codes that are compared exactly
 PAGE = 20  # records that are read at once until enough of them may be given
+CLAIM = 500  # characters by which a claim is known: a database indexes no more
 CLAIMS = 3  # of those a record was found for, how many are told with it
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -63,8 +64,10 @@ class Memory:
         encoder: Encoder | None = None,
         secrets: Secrets | None = None,
     ) -> None:
-        if not workspace.strip():
-            raise UsageError(f"{workspace!r} is no name for a workspace", hint="--workspace NAME")
+        if not 0 < len(workspace.strip()) <= 100:
+            raise UsageError(
+                f"{workspace[:120]!r} is no name for a workspace", hint="--workspace NAME, of at most 100 characters"
+            )
         self.workspace, self.settings = workspace, settings or MemorySettings()
         self._database, self._encoder, self._loading = database, encoder, Lock()
         self._secrets = secrets or Secrets.of()
@@ -131,7 +134,7 @@ class Memory:
         for start in range(0, len(ranked), PAGE):
             page = records.fetched(db, ranked[start : start + PAGE])
             others = {claim for record in page.values() for claim, _ in record.claims} if self.settings.guard else ()
-            same = near_duplicates(wanted.claim, others) if others else frozenset()
+            same = near_duplicates(wanted.claim[:CLAIM], others) if others else frozenset()
             for record in (page[number] for number in ranked[start : start + PAGE] if number in page):
                 if len(found) == self.settings.limit:
                     return found, held, left_out
@@ -200,7 +203,7 @@ class Memory:
         if not kept:
             return Kept(dropped=dropped)
         new = [records.New.of(self._cleaned(each)) for each in kept]
-        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim), run, now)
+        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:CLAIM], run, now)
         return Kept(added=added, merged=len(new) - added, dropped=dropped)
 
     def sifted(self, findings: Iterable[Finding]) -> tuple[list[Finding], dict[str, int]]:
