@@ -165,7 +165,7 @@ class Verifier:
 
     def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
-            self.corpus = self.corpus or _open(store)
+            self.corpus = self.corpus or open_store(store)
             return self.corpus
 
         sources = Sources(
@@ -375,7 +375,8 @@ def cost_of(usage: Usage) -> Cost:
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)
 
 
-def _open(store: str | Path | None) -> Corpus:
+def open_store(store: str | Path | None) -> Corpus:
+    """The corpus that is named, or the user's own, or the starter corpus where there is none."""
     if store == STARTER or (store is None and not default_store().exists()):
         return open_starter()
     return open_corpus(store or default_store())

@@ -28,8 +28,17 @@ def disagreeing(ask: Ask) -> dict[str, Any] | str | None:
     return _reply(ask, label="REFUTES" if ask.model.startswith("against") else "SUPPORTS", verdict=1)
 
 
+ALWAYS: dict[str, dict[str, Any]] = {
+    "WriteStatements": {"statements": [STATEMENT]},
+    "WriteQuestion": {"question": STATEMENT, "noncommittal": 0},
+    "WriteKeywords": {"keywords": ["bridge", "Orvell"]},
+    "SummariseAbstract": {"summary": STATEMENT},
+}
+
+
 def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None:
-    match ask.role or _role(ask.user):
+    role = ask.role or _role(ask.user)
+    match role:
         case "WriteQuery":
             return {"query": "bridge Orvell opened"} if ask.schema else "[bridge Orvell opened]"
         case "RewriteQuery":  # a new query in each round, so that every round searches
@@ -41,27 +50,13 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             if not ask.schema:
                 return f"The document says it. {STATEMENT}\n**{chosen}**"
             return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
-        case "WriteStatements":
-            return {"statements": [STATEMENT]}
         case "CheckStatements":
             return {"statements": [{"statement": STATEMENT, "reason": "it says so", "verdict": verdict}]}
-        case "WriteQuestion":
-            return {"question": STATEMENT, "noncommittal": 0}
-        case "WriteKeywords":
-            return {"keywords": ["bridge", "Orvell"]}
-        case "SummariseAbstract":
-            return {"summary": STATEMENT}
-        case "DecomposeClaim":
-            return {
-                "triplets": [{"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}]
-            } | {"topics": ["bridges"]}
-        case "NextStep":
-            return _step(ask, label)
-        case "ForceAnswer":
-            return _reply(Ask("AnswerClaim", *list(vars(ask).values())[1:]), label=label, verdict=verdict)
+        case "DecomposeClaim" | "NextStep":
+            return _acting(ask, label)
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
-    return None
+    return ALWAYS.get(role)
 
 
 def _acting(ask: Ask, label: str) -> dict[str, Any]:

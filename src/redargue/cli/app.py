@@ -14,7 +14,21 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, listing, mcp_tools, replay, report, why
+from redargue.cli import (
+    batch,
+    bench,
+    check,
+    corpus,
+    diff,
+    doctor,
+    estimate,
+    listing,
+    mcp_tools,
+    memory,
+    replay,
+    report,
+    why,
+)
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -31,6 +45,7 @@ app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(bench.app, name="bench")
+app.add_typer(memory.app, name="memory")
 app.command("replay")(replay.replay)
 app.command("report")(report.report)
 app.command("diff")(diff.diff)
