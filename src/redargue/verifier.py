@@ -18,15 +18,17 @@ from redargue.backends import acting, embedded, scripted  # noqa: F401  (each re
 from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
+from redargue.backends.replay import ReplayBackend
 from redargue.claims import Claim
-from redargue.corpus.index import Corpus, default_store, open_corpus
-from redargue.corpus.shipped import open_starter
+from redargue.corpus.index import Corpus
+from redargue.corpus.shipped import open_store
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
+from redargue.memory.memory import Memory, open_memory
 from redargue.protocols import mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
 from redargue.protocols.baselines import one_reader  # noqa: F401
@@ -48,8 +50,6 @@ from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 Listener = Callable[[Event], None]
-
-STARTER = "starter"
 
 
 class Verifier:
@@ -76,6 +76,7 @@ class Verifier:
             claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
         actions: tools that the method's agents call with arguments, by the names they use; those that are asynchronous
             context managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
+        memory: of earlier claims' evidence, where the method keeps one; the user's own by default.
         store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
             there is none.
         seed: of the run.
@@ -107,6 +108,7 @@ class Verifier:
         offline: bool = False,
         evidence: Mapping[str, Tool | PerClaim] | None = None,
         actions: Mapping[str, Action] | None = None,
+        memory: Memory | None = None,
         store: str | Path | None = None,
         seed: int = 0,
         budget: Budget | None = None,
@@ -126,13 +128,16 @@ class Verifier:
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(actions or {})
+        self.memory = memory
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
+            wanted = getattr(self.method.settings, "remembering", None)
+            if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
+                self.memory = open_memory(settings=wanted)
             self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
         except RedargueError:
-            if self.corpus:
-                self.corpus.close()
+            self._close_stores()
             raise
         if self.record:  # what finished claims cost was spent from the same budget
             for verdict in self.record.finished():
@@ -263,6 +268,7 @@ class Verifier:
             models=self.models,
             priced=self.priced,
             actions=self.actions,
+            memory=self.memory,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -357,11 +363,15 @@ class Verifier:
         return asyncio.create_task(one(), name=f"claim {item:09}")
 
     def close(self) -> None:
-        """Closes the corpus and the run folder."""
-        if self.corpus:
-            self.corpus.close()
+        """Closes the corpus, the memory and the run folder."""
+        self._close_stores()
         if self.record:
             self.record.close()
+
+    def _close_stores(self) -> None:
+        for store in (self.corpus, self.memory):
+            if store:
+                store.close()
 
     def __enter__(self) -> Verifier:
         return self
@@ -373,10 +383,3 @@ class Verifier:
 def cost_of(usage: Usage) -> Cost:
     """What a finished claim has cost of a budget."""
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)
-
-
-def open_store(store: str | Path | None) -> Corpus:
-    """The corpus that is named, or the user's own, or the starter corpus where there is none."""
-    if store == STARTER or (store is None and not default_store().exists()):
-        return open_starter()
-    return open_corpus(store or default_store())

@@ -6,6 +6,7 @@ To accept changed words: ``REDARGUE_GOLDEN=write make test``, and read the diffe
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from pydantic import ValidationError
 
 import redargue.api  # noqa: F401  (loads every task)
 from redargue.claims import Claim
-from redargue.evidence import Passage
-from redargue.tasks.acting import ActionTool, ForceAnswer, MemoryItem, NextStep, PastStep, ToolCall
+from redargue.evidence import Passage, Recalled
+from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
@@ -38,11 +39,14 @@ TOOL = ActionTool(
     about="Search Wikipedia for articles matching a query.",
     parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
 )
+REMEMBERED = PASSAGE.model_copy(
+    update={"tool": "search_wikipedia", "query": "Cape Ansel", "retrieved": datetime(2026, 1, 2, tzinfo=UTC)}
+)
 STATE: dict[str, Any] = {
     "background": Decomposition(
         triplets=(Triplet(subject="lighthouse", relation="was lit in", object="1871"),), topics=("lighthouses",)
     ),
-    "memory": (MemoryItem(tool="search_wikipedia", query="Cape Ansel", passages=(PASSAGE,), stored="2026-01-02"),),
+    "memory": (Recalled(passage=REMEMBERED, length=52, number=1),),
     "steps": (
         PastStep(
             thought="The year has to be checked.",

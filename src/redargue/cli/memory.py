@@ -156,12 +156,12 @@ def recheck(
 
 async def _rechecked(kept: Memory, records: Iterable[Stored], store: str, offline: bool) -> list[Rechecked]:
     from redargue.corpus.index import Corpus
+    from redargue.corpus.shipped import open_store
     from redargue.ledger.prices import Prices
     from redargue.memory.recheck import recheck
     from redargue.services import limiter, services
     from redargue.tools.base import Sources
     from redargue.transport import Transport
-    from redargue.verifier import open_store
 
     corpora: list[Corpus] = []
 
