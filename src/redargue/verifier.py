@@ -26,6 +26,7 @@ from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
+from redargue.memory.memory import Memory
 from redargue.protocols import tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
 from redargue.protocols.baselines import one_reader  # noqa: F401
@@ -72,6 +73,7 @@ class Verifier:
         folder: records the run there, or goes on with the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
         settings: of the method, by field name.
+        memory: evidence of earlier claims, for a method that uses one; whoever opened it closes it.
 
     Raises:
         UsageError: an unknown name or setting, or a backend that cannot play the method.
@@ -101,7 +103,9 @@ class Verifier:
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
         settings: Mapping[str, Any] | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory
         self.method: Method = configure(method, profile, settings or {})
         self.profile, self.seed = profile, seed
         self.prices = prices or Prices.read()
@@ -199,6 +203,7 @@ class Verifier:
             "models": self.models,
             "priced": self.priced,
             **self._wording(),
+            **({"memory": self.memory.about} if self.memory else {}),
             "tools": {
                 name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
                 for name, tool in sorted(self.tools.items())
@@ -240,6 +245,7 @@ class Verifier:
             listeners=listeners,
             models=self.models,
             priced=self.priced,
+            memory=self.memory,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
