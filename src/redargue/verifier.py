@@ -76,7 +76,8 @@ class Verifier:
             claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
         actions: tools that the method's agents call with arguments, by the names they use; those that are asynchronous
             context managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
-        memory: of earlier claims' evidence, where the method keeps one; the user's own by default.
+        memory: of earlier claims' evidence, where the method keeps one; whoever opened it closes it. By default the
+            user's own.
         store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
             there is none.
         seed: of the run.
@@ -128,13 +129,13 @@ class Verifier:
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(actions or {})
-        self.memory = memory
+        self.memory, self._own_memory = memory, False
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
             wanted = getattr(self.method.settings, "remembering", None)
             if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
-                self.memory = open_memory(settings=wanted)
+                self.memory, self._own_memory = open_memory(settings=wanted), True
             self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
         except RedargueError:
             self._close_stores()
@@ -217,6 +218,7 @@ class Verifier:
             "models": self.models,
             "priced": self.priced,
             **self._wording(),
+            **({"memory": self.memory.about} if self.memory else {}),
             "tools": {
                 name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
                 for name, tool in sorted(self.tools.items())
@@ -369,7 +371,7 @@ class Verifier:
             self.record.close()
 
     def _close_stores(self) -> None:
-        for store in (self.corpus, self.memory):
+        for store in (self.corpus, self.memory if self._own_memory else None):
             if store:
                 store.close()
 

@@ -15,7 +15,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from redargue.corpus.base import Encoder
 from redargue.corpus.ranking import fuse
@@ -72,6 +72,11 @@ class Memory:
         self._database, self._encoder, self._loading = database, encoder, Lock()
         self._secrets = secrets or Secrets.of()
         self._codes, self._purges = Codes(DIMENSIONS), ""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """How it is used, as a run writes it down; where it is kept is the user's affair, and may hold a password."""
+        return {"workspace": self.workspace, **self.settings.model_dump(mode="json")}
 
     async def recall(
         self,
