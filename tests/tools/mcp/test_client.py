@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from redargue.errors import ProviderError, ToolFailed, UsageError
+from redargue.errors import MissingExtra, ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.keys import Secrets
 from redargue.ledger.budget import Account, Budget
@@ -297,3 +297,9 @@ def test_what_went_wrong_is_told_and_is_no_evidence() -> None:
         (),
         (),
     )
+
+
+def test_without_the_sdk_the_error_is_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redargue.tools.mcp.extra.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[mcp\]'"):
+        servers([STDIO], sources(), {})
