@@ -26,6 +26,7 @@ EVERY = (
     "milvus",
     "poison",
     "hops",
+    "memory",
 )
 
 

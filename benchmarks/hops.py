@@ -1,7 +1,7 @@
 """Second searches that name what the first found: how often all gold passages of a claim with several are at hand.
 
-FEVER's pool, claims with at least two gold passages. Three ways to spend as many passages: one search for twice as many;
-a second search for what the first left open; the same with the names that the first brought in (the embedded
+FEVER's pool, claims with at least two gold passages. Three ways to spend as many passages: one search for twice as
+many; a second search for what the first left open; the same with the names that the first brought in (the embedded
 backend's rewritten query).
 """
 
@@ -68,8 +68,8 @@ def main(arguments: list[str]) -> None:
                 whole[name].append(int(gold[example.id] <= documents))
                 some[name].append(int(bool(gold[example.id] & documents)))
     for name in whole:
-        line = {"way": name, "half": given.half, "n": len(asked), "all": _share(whole[name]), "some": _share(some[name])}
-        print(json.dumps(line), flush=True)
+        found_all, found_some = _share(whole[name]), _share(some[name])
+        print(json.dumps({"way": name, "n": len(asked), "all": found_all, "some": found_some}), flush=True)
 
 
 def _search(corpus: Corpus, query: str, k: int) -> tuple[Passage, ...]:

@@ -6,6 +6,7 @@ To accept changed words: ``REDARGUE_GOLDEN=write make test``, and read the diffe
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from pydantic import ValidationError
 
 import redargue.api  # noqa: F401  (loads every task)
 from redargue.claims import Claim
-from redargue.evidence import Passage
+from redargue.evidence import Passage, Recalled
+from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
+from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.literature import MOST_KEYWORDS, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
@@ -31,6 +34,29 @@ ANSWER = Answer(text='"first lit in 1871"\n**SUPPORTS**', label="SUPPORTS", quot
 TURN = Turn(agent="corpus", round=1, query="Cape Ansel lit", passages=(PASSAGE,), answer=ANSWER)
 
 
+TOOL = ActionTool(
+    name="search_wikipedia",
+    about="Search Wikipedia for articles matching a query.",
+    parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
+REMEMBERED = PASSAGE.model_copy(
+    update={"tool": "search_wikipedia", "query": "Cape Ansel", "retrieved": datetime(2026, 1, 2, tzinfo=UTC)}
+)
+STATE: dict[str, Any] = {
+    "background": Decomposition(
+        triplets=(Triplet(subject="lighthouse", relation="was lit in", object="1871"),), topics=("lighthouses",)
+    ),
+    "memory": (Recalled(passage=REMEMBERED, length=52, number=1),),
+    "steps": (
+        PastStep(
+            thought="The year has to be checked.",
+            action=ToolCall(name="search_wikipedia", reason="the year", input="Cape Ansel light 1875"),
+            passages=(Passage(title="Cape Ansel light", text="It was lit in 1875."),),
+        ),
+    ),
+}
+
+
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
     later = RewriteQuery(claim=CLAIM, others=(OTHER,), used="Cape Ansel lit", **tool)
@@ -43,6 +69,9 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
         "RateTexts": RateTexts(reference="It was lit in 1871.", texts=("It was first lit in 1871.",), profile=profile),
+        "DecomposeClaim": DecomposeClaim(claim=CLAIM, profile=profile),
+        "NextStep": NextStep(claim=CLAIM, tools=(TOOL,), step=2, **STATE, profile=profile),
+        "ForceAnswer": ForceAnswer(claim=CLAIM, **STATE, profile=profile),
         "CheckConsensus": CheckConsensus(claim=CLAIM, answers=(OTHER, OTHER), profile=profile),
         "WriteKeywords": WriteKeywords(query="When was the lighthouse at Cape Ansel lit?", profile=profile),
         "SummariseAbstract": SummariseAbstract(

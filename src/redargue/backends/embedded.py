@@ -149,7 +149,7 @@ def _rewrite_query(task: RewriteQuery, mind: EmbeddedBackend) -> Query:
     covered = {word.lower() for text in quoted(task.others) for word in words(text)}
     uncovered = [word for word in claim if word.lower() not in covered]
     names = [
-        name for text in quoted(task.others) for name in _names(text) if name.lower() not in task.claim.text.lower()
+        name for text in quoted(task.others) for name in names_in(text) if name.lower() not in task.claim.text.lower()
     ]
     if not covered or not said:
         return _changed(" ".join(claim), task.used)
@@ -166,11 +166,11 @@ def _changed(text: str, used: str) -> Query:
 def _answer(task: AnswerClaim, mind: EmbeddedBackend) -> Answer:
     """Reads its own documents; where they leave the claim open, the sentences that the others quote."""
     reading = mind.reader.read(task.claim.text, task.passages)
-    answer = _say(task.claim, reading, task.passages, mind)
+    answer = say(task.claim, reading, task.passages, mind)
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
         heard = tuple(Passage(text=text) for text in quoted(task.others))
-        answer = _say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(
+        answer = say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(
             update={"quotes": ()}
         )
     return _read_again(task, answer)
@@ -185,7 +185,7 @@ def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
         for turn in task.history
         for text in quoted((OtherAnswer(agent=turn.agent, text=turn.answer.text),))
     )
-    return _read_again(task, _say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind))
+    return _read_again(task, say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind))
 
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
@@ -203,7 +203,7 @@ CORRECT, INCORRECT, OPEN = (
 )
 
 
-def _say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
+def say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
     """A label with its reasons: quotations, what they mean for the claim, and the label on the last line."""
     labels = claim.labels
     if labels.free_text:
@@ -359,7 +359,7 @@ def words(text: str) -> list[str]:
     )
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """Runs of capitalised words that do not merely begin a sentence."""
     return [name.strip() for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text)]
 

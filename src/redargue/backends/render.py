@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from redargue.backends.endpoint import Form, Message
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim, Frozen, LabelSet
+from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
 from redargue.tasks.answering import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
@@ -49,6 +50,29 @@ class AnswerReply(Frozen):
         description="what you rely on, copied word for word from the documents", json_schema_extra=several(6, 400)
     )
     label: str = Field(description="your final answer")
+
+
+class StepReply(Frozen):
+    """A step: a tool with its input, or an answer; what is not wanted is empty."""
+
+    thought: str = Field(description="your reasoning", json_schema_extra=at_most(1_000))
+    tool: str = Field(description="the tool to call; empty with an answer")
+    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=at_most(300))
+    input: str = Field(
+        description="the text for the tool's first required parameter, or a JSON object of its parameters",
+        json_schema_extra=at_most(600),
+    )
+    answer: str = Field(description="your final answer; empty with a tool")
+    quotes: tuple[str, ...] = Field(
+        description="with an answer: what it rests on, copied word for word from the history",
+        json_schema_extra=several(6, 400),
+    )
+
+    def step(self) -> Step:
+        """What it comes to."""
+        call = ToolCall(name=self.tool.strip(), reason=self.reason, input=self.input) if self.tool.strip() else None
+        quotes = tuple(dict.fromkeys(text for each in self.quotes if (text := each.strip())))
+        return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
 
 
 class Prompt(NamedTuple):
@@ -105,12 +129,16 @@ class Renderer:
             return query
         if plain and isinstance_of(task, Answer):
             return _plain_answer(text, task)
+        if plain and isinstance_of(task, Step):
+            return cast(Frozen, task.accepted(_one(text, Step, task.material())))
         reply = _one(text, reply_type(task), task.material())
+        if isinstance(reply, StepReply):
+            return cast(Frozen, task.accepted(reply.step()))
         if isinstance(reply, AnswerReply):
             return _answer(reply, _labels(task))
         if isinstance(reply, RequeryReply):
             return Query(kept=True) if reply.keep else _query(reply.query)
-        return _query(reply.query) if isinstance(reply, QueryReply) else reply
+        return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.accepted(reply))
 
 
 def isinstance_of(task: AnyTask, kind: type[Frozen]) -> bool:
@@ -122,6 +150,8 @@ def reply_type(task: AnyTask) -> type[Frozen]:
     """What a reply in JSON or tags must hold."""
     if isinstance_of(task, Query):
         return RequeryReply if isinstance(task, RewriteQuery) else QueryReply
+    if isinstance_of(task, Step):
+        return StepReply
     return AnswerReply if isinstance_of(task, Answer) else task.answer_type()
 
 
@@ -131,6 +161,10 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     if isinstance_of(task, Answer) and not (labels := _labels(task)).free_text:
         meanings = "; ".join(f"{each.name} if {each.description or 'this option is right'}" for each in labels.labels)
         schema["properties"]["label"] |= {"enum": list(labels.names), "description": f"your final answer: {meanings}"}
+    if isinstance(task, NextStep):
+        schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
+        if not task.claim.labels.free_text:
+            schema["properties"]["answer"]["enum"] = [*answers_of(task.claim.labels), ""]
     return schema
 
 

@@ -21,7 +21,7 @@ from redargue.evals.datasets.catalogue import load
 from redargue.evals.peak import begin, resident_peak
 from redargue.evals.places import relevant
 from redargue.evals.timing import judged
-from redargue.events import ClaimEnded, EvidenceFound
+from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
 from redargue.models.embedder import Embedder
@@ -221,9 +221,8 @@ class Bench:
         """The passages that are recorded so far of each claim, each once, in the order of their finding."""
         found: list[dict[str, Passage]] = [{} for _ in self.examples]
         for event in read_events(self.folder / contender.slug):
-            if isinstance(event, EvidenceFound):
-                for passage in event.passages:
-                    found[event.item].setdefault(passage.sha256, passage)
+            for passage in passages_of(event):
+                found[event.item].setdefault(passage.sha256, passage)
         return [tuple(each.values()) for each in found]
 
     def outcomes(self, contender: Contender) -> list[Outcome]:

@@ -14,6 +14,8 @@ from datetime import date
 from typing import Any, ClassVar, Required, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
+import lxml.etree  # type: ignore[import-untyped]
+
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage, timing
 from redargue.keys import Secrets
@@ -163,6 +165,26 @@ def parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
+        return None
+
+
+def parsed_xml(text: str) -> Any:
+    """The root of an XML text; None where it is none, or declares entities, of which a few lines can make gigabytes."""
+    if "<!ENTITY" in text:
+        return None
+    # As bytes in a fixed encoding, no declaration inside can contradict it.
+    parser = lxml.etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        return lxml.etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except lxml.etree.XMLSyntaxError:
         return None
 
 
