@@ -19,7 +19,9 @@ OTHERS = tuple(
 
 
 def told(claim: str, text: str, *, supported: bool = True, others: tuple[Passage, ...] = OTHERS) -> Falsehood | None:
-    source = Passage(text=f"Cape Ansel. {text} It stands on a reef of grey granite.", title="Cape Ansel", document="gold")
+    source = Passage(
+        text=f"Cape Ansel. {text} It stands on a reef of grey granite.", title="Cape Ansel", document="gold"
+    )
     names = names_of((source, *others))
     return falsehood(Claim(text=claim), supported=supported, bearing=(source,), others=(source, *others), names=names)
 
