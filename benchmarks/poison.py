@@ -15,7 +15,8 @@ Printed a domain, as JSON lines: what the falsehoods are; for each cell the shar
 and that changed from right to the opposite of right (``turned``), accuracy and McNemar's p against no copies; paired
 differences between settings; the movement of the faithfulness of the first round's answers, and how well it tells right
 labels from false ones (``auc``, 0.5 is chance); how often a false agreement passes the gate. Intervals are 95 %
-bootstraps over claims. ``--show 10`` prints claims with their copies instead.
+bootstraps over claims. ``--show 10`` prints claims with their copies instead. A half has some 70 claims of science that
+can be falsified and 130 of the web; in the encyclopedia every passage is a document, and so a voice, of its own.
 """
 
 from __future__ import annotations
