@@ -18,7 +18,7 @@ from redargue.evidence import Passage
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
-from redargue.tasks.literature import SummariseAbstract, WriteKeywords
+from redargue.tasks.literature import MOST_KEYWORDS, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
 from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
@@ -128,6 +128,16 @@ def test_tasks_are_frozen_and_know_their_answers() -> None:
     assert RewriteQuery.answer_type() is Query
     with pytest.raises(ValidationError):
         WriteQuestion(response="r", temperature=1)  # type: ignore[call-arg]
+
+
+def test_a_query_of_keywords_is_bounded_however_many_a_model_writes() -> None:
+    many = Keywords(keywords=(" statin ", "", *(f"word{at} beta-blocker {'x' * at}" for at in range(300))))
+    words = many.query.split()
+    assert words[:4] == ["statin", "word0", "beta-blocker", "word1"]
+    assert sum(each.startswith(("statin", "word")) for each in words) == MOST_KEYWORDS
+    long = Keywords(keywords=("the many effects of a beta-blocker given early in the morning, before breakfast",))
+    assert long.query == "the many effects of a beta-blocker given early in the"
+    assert len(Keywords(keywords=("x" * 5000,) * 300).query) < 500
 
 
 @pytest.mark.parametrize(

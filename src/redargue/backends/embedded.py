@@ -52,20 +52,23 @@ class EmbeddedBackend:
 
     Args:
         threads: texts read at once; 0 for one a core.
+        publishers_once: passages of one publisher (or site, or document) count as one voice, however many there are;
+            off, every passage counts (``python -m benchmarks poison`` shows what that does).
     """
 
     name = "embedded"
     stability = Stability(0.7, 0.5)  # chosen with ``python -m benchmarks thresholds`` (docs/models.md)
 
-    def __init__(self, *, threads: int = 0) -> None:
-        self._threads = threads
+    def __init__(self, *, threads: int = 0, publishers_once: bool = True) -> None:
+        self._threads, self._publishers_once = threads, publishers_once
 
     @cached_property
     def identity(self) -> str:
-        """The backend and the hashes of its weights."""
+        """The backend, the hashes of its weights, and how it counts voices where that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        return "embedded:" + ",".join([*parts, *([self.rater.sha256[:12]] if self.rater else [])])
+        parts += [self.rater.sha256[:12]] if self.rater else []
+        return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
         """Whether some role is played for that type or one of its bases."""
@@ -101,7 +104,7 @@ class EmbeddedBackend:
     @cached_property
     def reader(self) -> Reader:
         """Reads passages with both models."""
-        return Reader(self.embedder, self.entailment)
+        return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once)
 
     @cached_property
     def rater(self) -> Rater | None:
@@ -187,8 +190,10 @@ def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
     """The answer with the label that its own text gives, where labels are read in another way."""
-    plain = task.label_reading == "last_line"
-    return answer if plain else answer.model_copy(update={"label": task.label_of(answer.text)})
+    label = answer.label if task.label_reading == "last_line" else task.label_of(answer.text)
+    if label == answer.label:
+        return answer
+    return answer.model_copy(update={"label": label, "confidence": None})  # what was calibrated is the other label
 
 
 CORRECT, INCORRECT, OPEN = (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.cli.bench import INTERRUPTED, progress
+from redargue.cli.bench import INTERRUPTED
 
 if TYPE_CHECKING:
     from redargue.evals.papers.running import Choice
@@ -57,12 +57,23 @@ def table(
     given = dict(locals())
     from redargue import verifier  # noqa: F401  (registers everything)
     from redargue.cli.check import NO_GATE, exit_code
+    from redargue.cli.progress import Progress
+    from redargue.evals.batch import Tally
     from redargue.evals.papers.running import Runner
     from redargue.evals.papers.shown import compared, render
     from redargue.evals.papers.tables import find, papers
+    from redargue.ledger.clock import SystemClock
 
-    def watch(name: str, total: int) -> AbstractContextManager[Callable[[int, Any], None]]:
-        return progress(name, total, quiet=quiet)
+    @contextmanager
+    def watch(name: str, total: int) -> Iterator[Callable[[int, Any], None]]:
+        tally = Tally()
+        with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
+
+            def seen(item: int, outcome: Any) -> None:
+                tally.add(outcome.verdict)
+                progress.moved(again=not outcome.seconds)
+
+            yield seen
 
     def tell(what: str) -> None:
         if not quiet:

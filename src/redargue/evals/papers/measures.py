@@ -12,8 +12,9 @@ import numpy as np
 
 from redargue.backends.base import Stability
 from redargue.errors import UsageError
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import Example
-from redargue.evals.harness import Bench, Contender
+from redargue.evals.harness import Bench
 from redargue.evals.metrics.base import Figure, mean, undefined
 from redargue.evals.metrics.classification import accuracy
 from redargue.evals.official import with_bounds

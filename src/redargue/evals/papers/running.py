@@ -16,9 +16,10 @@ from typing import Any
 from redargue.corpus.index import open_corpus
 from redargue.corpus.ingest import read_documents
 from redargue.errors import UsageError
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.datasets.documents import documents
-from redargue.evals.harness import Bench, Contender, Outcome
+from redargue.evals.harness import Bench, Outcome
 from redargue.evals.papers.measures import Cell, recorded
 from redargue.evals.papers.tables import Line, Paper, Part, Published, Set
 from redargue.ledger.budget import Budget

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redargue.claims import Frozen
-from redargue.evals.harness import Contender
+from redargue.evals.contender import Contender
 from redargue.evals.metrics.base import Figure
 from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Runner, needed
