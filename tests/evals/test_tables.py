@@ -216,10 +216,12 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     )
     common = ["--path", f"faviq={claims}", "--half", "all", "--offline", "-q", "--json", "--out", str(tmp_path / "r")]
     capfd.readouterr()
-    assert run(["bench", "table", "tool-mad-table-4", *common]) == 0
+    assert run(["bench", "table", "tool-mad-table-4", "--set", "faviq", *common]) == 0
     assert "nothing to search: --store faviq=CORPUS" in "\n".join(printed(capfd)[0]["notes"])
-    assert run(["bench", "table", "tool-mad-table-4", *common, "--store", f"faviq={store}"]) == 0
-    assert printed(capfd)[0]["rows"][0]["figures"][2]["n"] == 1
+    assert run(["bench", "table", "tool-mad-table-4", "--set", "faviq", *common, "--store", f"faviq={store}"]) == 0
+    (table,) = printed(capfd)
+    assert table["rows"][0]["figures"][0]["n"] == 1
+    assert any(note.endswith("; a corpus of your own") for note in table["notes"])
     assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
     assert "'faviq' brings no documents" in capfd.readouterr().err
 

@@ -153,7 +153,8 @@ def _quantile(cell: Cell, line: Line) -> Figure:
 
 
 def _above(cell: Cell, line: Line) -> Figure:
-    return _share("above", [value > line.at for value in _values(cell, line)], "no answer is scored")
+    # Without an interval: the answers of one debate are not independent.
+    return mean("above", [value > line.at for value in _values(cell, line)], empty="no answer is scored")
 
 
 def _settled(cell: Cell, line: Line) -> list[tuple[int, bool, bool]]:

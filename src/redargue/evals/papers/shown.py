@@ -163,8 +163,11 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
         told = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
         if roles["search"] not in tools or not tools[roles["search"]].online:
             told += f" in place of {chosen.live}"
-        ours = name not in choice.stores and {chosen.rag, chosen.search} & set(roles.values())
-        notes.append(told + (f"; {chosen.note}" if ours and chosen.note else ""))
+        if name in choice.stores:
+            told += "; a corpus of your own"
+        elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
+            told += f"; {chosen.note}"
+        notes.append(told)
     rows = [needed(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
