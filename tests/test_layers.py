@@ -58,6 +58,7 @@ def test_every_module_has_a_layer() -> None:
 
 def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> None:
     slow = {"onnxruntime", "tokenizers", "trafilatura", "pypdf", "syntok", "redargue", "pymilvus", "milvus_lite"}
+    slow |= {"torch", "transformers"}
     hidden = []
     for path in modules():
         if part(path) == "cli":

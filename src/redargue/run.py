@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from redargue.backends.base import Backend, Call, Output, Sampling
+from redargue.backends.base import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
 from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
@@ -88,6 +88,13 @@ class Run:
     async def perform(
         self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
     ) -> tuple[Out, ...]:
+        """The answers of :meth:`ask`."""
+        outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
+        return tuple(each.answer for each in outputs)
+
+    async def ask(
+        self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
+    ) -> tuple[Output[Out], ...]:
         """Has the backend perform a task, or the record answer it.
 
         Args:
@@ -98,7 +105,7 @@ class Run:
             temperature: 0 for the likeliest words.
 
         Returns:
-            The ``n`` answers.
+            The ``n`` answers, each with its text and, where offered, how sure the model was of its words.
 
         Raises:
             ReplayMiss: in a replay, the record does not hold the call.
@@ -127,7 +134,7 @@ class Run:
             self._spent.call(known)
             self.budget.recall(cost_of(known))
             self.emit(known)
-            return tuple(cast(Out, task.answer_type().model_validate(each["answer"])) for each in known.outputs)
+            return tuple(_read(task, each) for each in known.outputs)
         self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
         account = Account(self.budget, counted=task.charge == "call")
         call = Call(agent=agent, model=model, sampling=sampling, seed=int(key[:8], 16), account=account)
@@ -143,7 +150,7 @@ class Run:
         outputs = tuple(_dumped(each) for each in reply.outputs)
         rejected = tuple(each.model_dump() for each in reply.rejected)
         self._finish(CallFinished(**facts, **_paid(account), outputs=outputs, rejected=rejected))
-        return tuple(each.answer for each in reply.outputs)
+        return reply.outputs
 
     def _finish(self, event: CallFinished | CallFailed) -> None:
         self._spent.call(event)
@@ -249,8 +256,21 @@ def _paid(account: Account) -> dict[str, Any]:
 
 
 def _dumped(output: Output[Out]) -> dict[str, Any]:
-    thoughts = {"thoughts": output.thoughts} if output.thoughts else {}
-    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | thoughts
+    more: dict[str, Any] = {"thoughts": output.thoughts} if output.thoughts else {}
+    if output.tokens:
+        more["tokens"] = [list(each) for each in output.tokens]
+    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
+
+
+def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
+    """What :func:`_dumped` wrote."""
+    return Output(
+        cast(Out, task.answer_type().model_validate(output["answer"])),
+        text=output["text"],
+        thoughts=output.get("thoughts", ""),
+        entropy=output["entropy"],
+        tokens=tuple(Token(*each) for each in output.get("tokens", ())),
+    )
 
 
 class _Spent:

@@ -51,17 +51,27 @@ class AnswerReply(Frozen):
     label: str = Field(description="your final answer")
 
 
+class Stretch(NamedTuple):
+    """Where an agent's text stands in the user's message, in characters, and the weight it has."""
+
+    start: int
+    end: int
+    weight: float
+
+
 class Prompt(NamedTuple):
     """What is sent for a task.
 
     Attributes:
         messages: by the form in which JSON is asked for.
         schema: name and JSON schema of the reply; None where it is read plainly.
+        stretches: agents' texts in ``user``, in their order.
     """
 
     system: str
     user: str
     schema: tuple[str, dict[str, Any]] | None
+    stretches: tuple[Stretch, ...] = ()
 
     def messages(self, form: Form) -> Sequence[Message]:
         """The messages, for one way to ask."""
@@ -88,9 +98,10 @@ class Renderer:
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None)
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt("", task.instruction(), schema=None)
+            return Prompt("", task.instruction(), None, _stretches(task, task.instruction()))
         system = f"Task: {task.name()}.\n{task.role()}".strip()
-        return Prompt(system, task.material(), schema=(task.name(), schema_of(task)))
+        user = task.material()
+        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user))
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """The answer that a reply gives.
@@ -111,6 +122,31 @@ class Renderer:
         if isinstance(reply, RequeryReply):
             return Query(kept=True) if reply.keep else _query(reply.query)
         return _query(reply.query) if isinstance(reply, QueryReply) else reply
+
+
+def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
+    """Where the texts of the task's agents stand in its message, which ends with the material.
+
+    Raises:
+        ValueError: the task's parts are not its material.
+    """
+    parts = task.parts()
+    if not any(part.agent for part in parts):
+        return ()
+    whole = "".join(part.text for part in parts)
+    if not user.endswith(whole):
+        raise ValueError(f"the parts of {task.name()} are not its material")
+    found, at = [], len(user) - len(whole)
+    for part in parts:
+        if part.agent:
+            found.append(Stretch(at, at + len(part.text), part.weight))
+        at += len(part.text)
+    return tuple(found)
+
+
+def again(why: str) -> str:
+    """What a model is told whose reply cannot be read."""
+    return f"That reply cannot be read: {why}. Reply again, in the form that was asked for and nothing else."
 
 
 def isinstance_of(task: AnyTask, kind: type[Frozen]) -> bool:
