@@ -19,6 +19,7 @@ from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.corpus.index import Corpus
 from redargue.corpus.shipped import open_store
@@ -147,7 +148,7 @@ class Verifier:
     def _backend(self, backend: str | Backend, model: str, prompts: Path | None, chat: Mapping[str, Any]) -> Backend:
         if not isinstance(backend, str):
             return backend
-        if backend != "chat":
+        if backend not in ("chat", "transformers"):
             if model or self.models or prompts:
                 raise UsageError(
                     f"the backend {backend!r} takes no model and no prompts",
@@ -155,7 +156,12 @@ class Verifier:
                 )
             return backends[backend]()
         if not model:
-            raise UsageError("the chat backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+            raise UsageError(f"the {backend} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+        words = Prompts.read(prompts) if prompts else None
+        if backend == "transformers":
+            if self.models:
+                raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
+            return TransformersBackend(model, prompts=words)
         known = {*self.method.agents(), *(task.name() for task in self.method.tasks())}
         for role in self.models:
             if role not in known:
@@ -166,7 +172,6 @@ class Verifier:
                 f"no key for {service.place}",
                 hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
             )
-        words = Prompts.read(prompts) if prompts else None
         return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
 
     def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
@@ -238,7 +243,7 @@ class Verifier:
 
     def _wording(self) -> dict[str, Any]:
         """What a replay needs in order to write the same prompts."""
-        if not isinstance(self.backend, ChatBackend):
+        if not isinstance(self.backend, ChatBackend | TransformersBackend):
             return {}
         return {"form": self.backend.form, "prompts": self.backend.prompts.texts if self.backend.prompts else {}}
 
