@@ -71,6 +71,7 @@ class Verifier:
         clock: where times come from.
         folder: records the run there, or goes on with the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
+        text: what they were taken from (``redargue.responses``), for the record.
         settings: of the method, by field name.
 
     Raises:
@@ -100,6 +101,7 @@ class Verifier:
         clock: Clock | None = None,
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
+        text: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.method: Method = configure(method, profile, settings or {})
@@ -116,7 +118,7 @@ class Verifier:
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
-            self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
+            self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
             if self.corpus:
                 self.corpus.close()
@@ -186,7 +188,7 @@ class Verifier:
             return False
         return True
 
-    def _about(self, claims: Sequence[Claim]) -> dict[str, Any]:
+    def _about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None) -> dict[str, Any]:
         """What a run folder was made for; a run with other values is another run."""
         return {
             "redargue": version("redargue"),
@@ -205,6 +207,7 @@ class Verifier:
             },
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
+            **({"text": dict(text)} if text else {}),
         }
 
     def _wording(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def disagreeing(ask: Ask) -> dict[str, Any] | str | None:
 
 
 def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None:
-    match ask.role or _role(ask.user):
+    match role := ask.role or _role(ask.user):
         case "WriteQuery":
             return {"query": "bridge Orvell opened"} if ask.schema else "[bridge Orvell opened]"
         case "RewriteQuery":  # a new query in each round, so that every round searches
@@ -53,7 +53,7 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             return {"summary": STATEMENT}
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
-    return None
+    return _of_sentences(role, ask.user)
 
 
 SIGNS = {  # of prompts in the papers' own form, which name no task
@@ -67,11 +67,23 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "For each statement": "CheckStatements",
     "Write a question": "WriteQuestion",
     "answered the same question": "CheckConsensus",
+    "Extract every claim": "ExtractClaims",
+    "sentences of a reply": "MarkOpinions",
 }
 
 
 def _role(prompt: str) -> str:
     return next((role for sign, role in SIGNS.items() if sign in prompt), "")
+
+
+def _of_sentences(role: str, prompt: str) -> dict[str, Any] | None:
+    """Every sentence is a claim; what is loved is opinion."""
+    numbered = re.findall(r"(?m)^\[(\d+)\] (.+)$", prompt.partition("Sentences: ")[2])
+    if role == "ExtractClaims":
+        return {"claims": [{"sentence": int(at), "claim": text} for at, text in numbered]}
+    if role == "MarkOpinions":
+        return {"marks": [{"sentence": int(at), "subjective": int("love" in text)} for at, text in numbered]}
+    return None
 
 
 def _labels(ask: Ask) -> list[str]:

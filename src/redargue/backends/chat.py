@@ -157,8 +157,9 @@ class ChatBackend:
     def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice) -> Output[Out]:
         if choice.problem:
             raise ValueError(choice.problem)
-        answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
-        return Output(cast(Out, answer), text=choice.text, thoughts=choice.thoughts, entropy=choice.entropy)
+        answer = cast(Out, self._renderer.read(task, choice.text, plain=prompt.schema is None))
+        task.accept(answer)
+        return Output(answer, text=choice.text, thoughts=choice.thoughts, entropy=choice.entropy)
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         """Cosines of vectors, from the endpoint or from the embedded model."""

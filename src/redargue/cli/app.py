@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, listing, replay, report, why
+from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, ground, listing, replay, report, why
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -27,6 +27,7 @@ app = typer.Typer(
     help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
 )
 app.command("check")(check.check)
+app.command("ground")(ground.ground)
 app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")

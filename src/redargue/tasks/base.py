@@ -83,6 +83,13 @@ class Task(Frozen, Generic[Out]):
         """The words, from the fields; never the docstring."""
         return lines(self.role(), self.form(), self.material())
 
+    def accept(self, answer: Out) -> None:
+        """Refuses an answer that can be read, and yet is none to this very question.
+
+        Raises:
+            ValueError: says what is wrong with it, as it can be said to the model.
+        """
+
     @property
     def fingerprint(self) -> str:
         """sha256 over type, words and every field but times: two tasks with one fingerprint are one question."""
