@@ -22,7 +22,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("agents",),
     ("scoring", "texts"),
     ("protocols",),
-    ("settings", "services", "verifier", "estimate", "api"),
+    ("settings", "services", "verifier", "estimate", "responses", "api"),
     ("evals",),
     ("service", "cli"),
 ]
@@ -96,15 +96,18 @@ def test_public_names() -> None:
         "Quote",
         "QuoteStatus",
         "RedargueError",
+        "Report",
         "Score",
         "ScriptedBackend",
         "Side",
         "Usage",
         "Verdict",
         "Verifier",
+        "ground",
         "replay",
         "verify",
         "verify_sync",
+        "verify_text",
         "watch",
     ]
     for name in redargue.__all__:

@@ -228,13 +228,13 @@ class Claim(Frozen):
             raise ValueError(f"{text!r} holds no word to check")
         if len(text) > MAX_CLAIM:
             raise ValueError(f"a claim of {len(text):,} characters; the limit is {MAX_CLAIM:,}")
-        return _readable(text)
+        return readable(text)
 
     @field_validator("context", "options")
     @classmethod
     def _all_readable(cls, given: Any) -> Any:
         for text in (given,) if isinstance(given, str) else given:
-            _readable(text)
+            readable(text)
         return given
 
     @model_validator(mode="after")
@@ -264,7 +264,12 @@ def in_time(claims: Iterable[Claim]) -> list[Claim]:
     return found
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
+    """The text itself.
+
+    Raises:
+        ValueError: it holds a control character, or what is no character.
+    """
     if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
         raise ValueError(f"control character {control.group()!r} at position {control.start()}")
     if broken := re.search(r"[\ud800-\udfff]", text):

@@ -86,6 +86,7 @@ class Verifier:
         clock: where times come from.
         folder: records the run there, or goes on with the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
+        text: what they were taken from (``redargue.responses``), for the record.
         settings: of the method, by field name.
 
     Raises:
@@ -117,6 +118,7 @@ class Verifier:
         clock: Clock | None = None,
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
+        text: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.method: Method = configure(method, profile, settings or {})
@@ -137,7 +139,7 @@ class Verifier:
             wanted = getattr(self.method.settings, "remembering", None)
             if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
                 self.memory, self._own_memory = open_memory(settings=wanted), True
-            self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
+            self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
             self._close_stores()
             raise
@@ -210,7 +212,7 @@ class Verifier:
             return False
         return True
 
-    def _about(self, claims: Sequence[Claim]) -> dict[str, Any]:
+    def _about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None) -> dict[str, Any]:
         """What a run folder was made for; a run with other values is another run."""
         return {
             "redargue": version("redargue"),
@@ -231,6 +233,7 @@ class Verifier:
             **self._actions(),
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
+            **({"text": dict(text)} if text else {}),
         }
 
     def _actions(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from functools import cache, cached_property, singledispatch
 from pathlib import Path
 from typing import cast
 
+from redargue.backends import checkable
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.backends.reading import Cited, Reader, Reading, sentences
 from redargue.claims import Claim, Frozen, Meaning
@@ -26,6 +27,14 @@ from redargue.models.rater import Rater
 from redargue.models.session import WEIGHTS, tally
 from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.extracting import (
+    ExtractClaims,
+    ExtractedClaim,
+    ExtractedClaims,
+    MarkOpinions,
+    SentenceMark,
+    SentenceMarks,
+)
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
@@ -340,6 +349,20 @@ def _rate(task: RateTexts, mind: EmbeddedBackend) -> Similarities:
         return Similarities(values=tuple(round(each, 6) for each in mind.rater.rate(task.reference, task.texts)))
     judged = mind.entailment.read([(task.reference, text) for text in task.texts])
     return Similarities(values=tuple(round(1 - each.neither, 6) for each in judged))
+
+
+@play.register
+def _extract(task: ExtractClaims, mind: EmbeddedBackend) -> ExtractedClaims:
+    """The sentences themselves, those that state nothing left out."""
+    found = enumerate(checkable.claims(task.sentences, task.before, task.context), 1)
+    return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=each) for at, each in found if each))
+
+
+@play.register
+def _mark_opinions(task: MarkOpinions, mind: EmbeddedBackend) -> SentenceMarks:
+    """By how a sentence is put."""
+    marked = ((at, int(checkable.statement(each) is None)) for at, each in enumerate(task.sentences, 1))
+    return SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=mark) for at, mark in marked))
 
 
 def _quotations(line: str) -> list[str]:

@@ -23,6 +23,7 @@ from redargue.cli import (
     diff,
     doctor,
     estimate,
+    ground,
     listing,
     mcp_tools,
     memory,
@@ -42,6 +43,7 @@ app = typer.Typer(
     help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
 )
 app.command("check")(check.check)
+app.command("ground")(ground.ground)
 app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.cli.check import INTERRUPTED, exit_code, read_gate
+from redargue.cli.check import AT_ONCE, INTERRUPTED, exit_code, read_gate
 from redargue.cli.estimate import like_check
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redargue.verifier import Verifier
 
 
-@like_check("claim", "run", "json")
+@like_check("claim", "as_", "question", "run", "json")
 def batch(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .tsv or .jsonl file; .gz too.")],
@@ -56,7 +56,9 @@ def batch(
             ) as progress,
         ):
             asyncio.run(
-                _verify(verifier, claims, files, tally, progress, at_once=given["at_once"], jsonl=given["jsonl"])
+                _verify(
+                    verifier, claims, files, tally, progress, at_once=given["at_once"] or AT_ONCE, jsonl=given["jsonl"]
+                )
             )
     except KeyboardInterrupt:
         typer.echo(f"interrupted after {len(tally.kinds)} of {len(claims)} claims; the same command goes on", err=True)

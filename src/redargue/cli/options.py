@@ -194,6 +194,8 @@ def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list
         UsageError: a missing or empty file, or a row without a claim; says which line.
     """
     path = Path(given)
+    if path.suffix == ".md":
+        raise UsageError(f"{given!r} is a text, and its claims are not known yet", hint="redargue check takes texts")
     if given != "-" and path.suffix not in (".txt", ".jsonl"):
         return [_claim({"claim": given}, labels, as_of, "the claim")]
     if given != "-" and not path.is_file():
