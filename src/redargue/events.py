@@ -1,7 +1,8 @@
 """Everything that happens in a run, as a closed union of events; the only log format.
 
-Two of them carry what was paid for, a mind's reply (``CallFinished``) and a tool's passages (``EvidenceFound``), under
-the key that asks for it again: reading those two back is resume and replay.
+Some carry what cannot be asked for twice, a mind's reply (``CallFinished``), a tool's passages (``EvidenceFound``) and
+what the memory held then (``EvidenceRecalled``), under the key that asks for it again: reading those back is resume and
+replay.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage, Quote, timeless
+from redargue.evidence import Passage, Quote, Recalled, timeless
 from redargue.tasks.decomposing import Triplet
 from redargue.verdicts import ErrorInfo, Score, Verdict
 
@@ -89,6 +90,46 @@ class EvidenceMissing(_Event):
     key: str
     requests: int = 1
     usd: float = 0.0
+
+
+class EvidenceRecalled(_Event):
+    """The memory was asked; ``key`` asks for the same answer again.
+
+    Attributes:
+        entities: that were asked for, as the agent wrote them.
+        text: that evidence was to be near to.
+        items: what it gave, the best first.
+        held_back: how many more it holds that were found for near-duplicates of the claim alone.
+        left_out: how many more it did not give, by why: expired, later, undated.
+    """
+
+    kind: Literal["evidence_recalled"] = "evidence_recalled"
+    agent: str
+    round: int
+    entities: tuple[str, ...]
+    text: str
+    items: tuple[Recalled, ...]
+    held_back: int = 0
+    left_out: dict[str, int] = Field(default_factory=dict)
+    key: str
+
+
+class EvidenceRemembered(_Event):
+    """What was found was handed to the memory; once this is recorded, it is on the disk.
+
+    Attributes:
+        entities: it stands under, as the agent wrote them.
+        passages: sha256 of the texts that it was given.
+        dropped: how many findings it does not keep, by why: frozen, error, empty.
+    """
+
+    kind: Literal["evidence_remembered"] = "evidence_remembered"
+    agent: str
+    round: int
+    entities: tuple[str, ...]
+    passages: tuple[str, ...]
+    dropped: dict[str, int] = Field(default_factory=dict)
+    key: str
 
 
 class CallFinished(_Event):
@@ -285,6 +326,8 @@ Event = Annotated[
     | EvidenceFound
     | EvidenceKept
     | EvidenceMissing
+    | EvidenceRecalled
+    | EvidenceRemembered
     | CallFinished
     | CallFailed
     | Answered
@@ -316,3 +359,10 @@ def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
         return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
 
     return sorted(rows, key=lane)
+
+
+def passages_of(event: Event) -> tuple[Passage, ...]:
+    """The passages that an event brought, from a tool or from the memory."""
+    if isinstance(event, EvidenceRecalled):
+        return tuple(each.passage for each in event.items)
+    return event.passages if isinstance(event, EvidenceFound) else ()

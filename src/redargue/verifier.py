@@ -18,16 +18,19 @@ from redargue.backends import acting, debating, embedded, scripted  # noqa: F401
 from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
+from redargue.backends.replay import ReplayBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
-from redargue.corpus.index import Corpus, default_store, open_corpus
-from redargue.corpus.shipped import open_starter
+from redargue.corpus.index import Corpus
+from redargue.corpus.shipped import open_store
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
-from redargue.protocols import dual_position, markov_debate, mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
+from redargue.memory.memory import Memory, open_memory
+from redargue.protocols import dual_position, markov_debate, mermaid, tool_mad  # noqa: F401  (each registers its method)
 from redargue.protocols.base import Method, configure
 from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean
@@ -48,8 +51,6 @@ from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 Listener = Callable[[Event], None]
-
-STARTER = "starter"
 
 
 class Verifier:
@@ -76,6 +77,8 @@ class Verifier:
             claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
         actions: tools that the method's agents call with arguments, by the names they use; those that are asynchronous
             context managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
+        memory: of earlier claims' evidence, where the method keeps one; whoever opened it closes it. By default the
+            user's own.
         store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
             there is none.
         seed: of the run.
@@ -83,6 +86,7 @@ class Verifier:
         clock: where times come from.
         folder: records the run there, or goes on with the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
+        text: what they were taken from (``redargue.responses``), for the record.
         settings: of the method, by field name.
 
     Raises:
@@ -107,12 +111,14 @@ class Verifier:
         offline: bool = False,
         evidence: Mapping[str, Tool | PerClaim] | None = None,
         actions: Mapping[str, Action] | None = None,
+        memory: Memory | None = None,
         store: str | Path | None = None,
         seed: int = 0,
         budget: Budget | None = None,
         clock: Clock | None = None,
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
+        text: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.method: Method = configure(method, profile, settings or {})
@@ -126,13 +132,16 @@ class Verifier:
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(actions or {})
+        self.memory, self._own_memory = memory, False
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
-            self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
+            wanted = getattr(self.method.settings, "remembering", None)
+            if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
+                self.memory, self._own_memory = open_memory(settings=wanted), True
+            self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
-            if self.corpus:
-                self.corpus.close()
+            self._close_stores()
             raise
         if self.record:  # what finished claims cost was spent from the same budget
             for verdict in self.record.finished():
@@ -141,7 +150,7 @@ class Verifier:
     def _backend(self, backend: str | Backend, model: str, prompts: Path | None, chat: Mapping[str, Any]) -> Backend:
         if not isinstance(backend, str):
             return backend
-        if backend != "chat":
+        if backend not in ("chat", "transformers"):
             if model or self.models or prompts:
                 raise UsageError(
                     f"the backend {backend!r} takes no model and no prompts",
@@ -149,7 +158,12 @@ class Verifier:
                 )
             return backends[backend]()
         if not model:
-            raise UsageError("the chat backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+            raise UsageError(f"the {backend} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+        words = Prompts.read(prompts) if prompts else None
+        if backend == "transformers":
+            if self.models:
+                raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
+            return TransformersBackend(model, prompts=words)
         known = {*self.method.agents(), *(task.name() for task in self.method.tasks())}
         for role in self.models:
             if role not in known:
@@ -160,12 +174,11 @@ class Verifier:
                 f"no key for {service.place}",
                 hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
             )
-        words = Prompts.read(prompts) if prompts else None
         return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
 
     def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
-            self.corpus = self.corpus or _open(store)
+            self.corpus = self.corpus or open_store(store)
             return self.corpus
 
         sources = Sources(
@@ -199,7 +212,7 @@ class Verifier:
             return False
         return True
 
-    def _about(self, claims: Sequence[Claim]) -> dict[str, Any]:
+    def _about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None) -> dict[str, Any]:
         """What a run folder was made for; a run with other values is another run."""
         return {
             "redargue": version("redargue"),
@@ -212,6 +225,7 @@ class Verifier:
             "models": self.models,
             "priced": self.priced,
             **self._wording(),
+            **({"memory": self.memory.about} if self.memory else {}),
             "tools": {
                 name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
                 for name, tool in sorted(self.tools.items())
@@ -219,6 +233,7 @@ class Verifier:
             **self._actions(),
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
+            **({"text": dict(text)} if text else {}),
         }
 
     def _actions(self) -> dict[str, Any]:
@@ -231,7 +246,7 @@ class Verifier:
 
     def _wording(self) -> dict[str, Any]:
         """What a replay needs in order to write the same prompts."""
-        if not isinstance(self.backend, ChatBackend):
+        if not isinstance(self.backend, ChatBackend | TransformersBackend):
             return {}
         return {"form": self.backend.form, "prompts": self.backend.prompts.texts if self.backend.prompts else {}}
 
@@ -263,6 +278,7 @@ class Verifier:
             models=self.models,
             priced=self.priced,
             actions=self.actions,
+            memory=self.memory,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -357,11 +373,15 @@ class Verifier:
         return asyncio.create_task(one(), name=f"claim {item:09}")
 
     def close(self) -> None:
-        """Closes the corpus and the run folder."""
-        if self.corpus:
-            self.corpus.close()
+        """Closes the corpus, the memory and the run folder."""
+        self._close_stores()
         if self.record:
             self.record.close()
+
+    def _close_stores(self) -> None:
+        for store in (self.corpus, self.memory if self._own_memory else None):
+            if store:
+                store.close()
 
     def __enter__(self) -> Verifier:
         return self
@@ -373,9 +393,3 @@ class Verifier:
 def cost_of(usage: Usage) -> Cost:
     """What a finished claim has cost of a budget."""
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)
-
-
-def _open(store: str | Path | None) -> Corpus:
-    if store == STARTER or (store is None and not default_store().exists()):
-        return open_starter()
-    return open_corpus(store or default_store())

@@ -92,7 +92,7 @@ async def test_it_ends_where_enough_confidence_is_behind_a_winner_and_never_befo
     verdict, run = await debate(min_rounds=1)
     assert verdict.rounds == 1
     split = {"factual": judgement("affirmative", 0.5), "logical": judgement("negative", 0.4)}
-    verdict, run = await debate(
+    verdict, _ = await debate(
         JudgeTeams=lambda task, call: split.get(task.referee, judgement("tie", 0.3)), max_rounds=3
     )
     assert verdict.rounds == 3  # 0.5 of 1.2 is under 0.6
@@ -108,7 +108,8 @@ async def test_no_rounds_at_all_are_one_referees_opinion_of_what_was_gathered() 
 
     verdict, run = await debate(JudgeTeams=judge, min_rounds=0)
     assert (verdict.label, verdict.rounds, len(seen)) == ("REFUTES", 0, 1)
-    assert seen[0].passages and not seen[0].speeches
+    assert seen[0].passages
+    assert not seen[0].speeches
     assert asked(run, "Rebut") == []
 
 
@@ -155,7 +156,7 @@ async def test_a_referee_without_a_judgement_has_no_vote_and_none_at_all_is_an_e
 
 
 async def test_a_team_whose_gatherer_finds_nothing_argues_on_and_the_gap_is_named() -> None:
-    verdict, run = await debate(failing=True, min_rounds=1)
+    verdict, _ = await debate(failing=True, min_rounds=1)
     assert verdict.label == "SUPPORTS"
     assert any("503" in gap for gap in verdict.gaps)
     assert all(not quote.found for quote in verdict.quotes)

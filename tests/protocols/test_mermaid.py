@@ -1,17 +1,20 @@
-"""MERMAID's loop: steps, observations, repeated and malformed ones, the forced answer, what the released program does."""
+"""MERMAID's loop: steps, observations, repeated and malformed ones, the forced answer, the released program's ways."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from corpus.words import WordEncoder
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
 from redargue.errors import BadReply, ToolFailed
-from redargue.events import CallFinished, Decomposed, EvidenceFound, EvidenceMissing, Stepped
+from redargue.events import CallFinished, Decomposed, EvidenceFound, EvidenceMissing, EvidenceRecalled, Stepped
 from redargue.evidence import Passage, QuoteStatus
+from redargue.memory.memory import open_memory
 from redargue.protocols.mermaid import Mermaid
 from redargue.protocols.mermaid_settings import PROFILES, MermaidSettings
 from redargue.run import Run
@@ -47,6 +50,8 @@ class Article:
 async def verify(*steps: Any, tools: tuple[str, ...] = ("corpus",), **given: Any) -> tuple[Verdict, Run, Article]:
     """Runs the loop with these steps, one after the other; the last is repeated."""
     lines = {name: given.pop(name) for name in list(given) if name[0].isupper()}
+    kept = given.pop("kept", None)
+    given.setdefault("memory", "off")
     turns = list(steps)
 
     def next_step(task: NextStep, call: Any) -> Step:
@@ -57,7 +62,9 @@ async def verify(*steps: Any, tools: tuple[str, ...] = ("corpus",), **given: Any
 
     article = Article()
     backend = ScriptedBackend(script(**({"NextStep": next_step} | lines)))
-    run = Run(backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK, actions={"get_article": article})
+    run = Run(
+        backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK, actions={"get_article": article}, memory=kept
+    )
     verdict = await Mermaid(MermaidSettings(tools=tools, **given)).verify(CLAIM, run)
     return verdict, run, article
 
@@ -176,3 +183,33 @@ async def test_without_tools_there_is_nothing_to_call_but_those_of_servers() -> 
 
     await verify(answering, tools=())
     assert [tool.name for tool in seen[0].tools] == ["get_article"]
+
+
+async def test_what_one_claim_found_is_recalled_for_the_next(tmp_path: Path) -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task, QUOTE)
+
+    with open_memory(tmp_path / "memory.db", encoder=WordEncoder()) as memory:
+        await verify(act("corpus", "lighthouse"), answering, memory="on", kept=memory)
+        assert memory.count() == 1
+        verdict, run, _ = await verify(answering, memory="on", kept=memory)
+    assert [item.passage.title for item in seen[1].memory] == ["Cape Ansel"]
+    assert verdict.quotes[0].found  # a quotation may stand in what was remembered
+    assert [each.items[0].entities for each in run.events if isinstance(each, EvidenceRecalled)] == [
+        ("lighthouse", "1871")
+    ]
+
+
+async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "memory.db", encoder=WordEncoder()) as memory:
+        await verify(act("corpus", "lighthouse"), say_label, memory="on", kept=memory)
+        verdict, run, _ = await verify(
+            act("memory_lookup", "The Lighthouse"), say_label, memory="on", memory_lookup=True, kept=memory
+        )
+        assert memory.count() == 1
+    found = [each for each in run.events if isinstance(each, EvidenceFound)]
+    assert [each.passages[0].title for each in found] == ["Cape Ansel"]
+    assert verdict.rounds == 2

@@ -1,8 +1,9 @@
-"""MERMAID's tasks: triplets in any of the shapes that models give them, steps that are one thing, answers in any set."""
+"""MERMAID's tasks: triplets in the shapes that models give them, steps that are one thing, answers in any set."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,11 +11,10 @@ from pydantic import ValidationError
 
 from redargue.backends.render import Renderer, schema_of
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
-from redargue.evidence import Passage
+from redargue.evidence import Passage, Recalled
 from redargue.tasks.acting import (
     ActionTool,
     ForceAnswer,
-    MemoryItem,
     NextStep,
     PastStep,
     Step,
@@ -164,10 +164,12 @@ def test_a_forced_answer_is_read_leniently_or_not_at_all(text: str, label: str |
 
 
 def test_the_memory_stands_at_the_head_of_the_history_and_is_fenced() -> None:
-    item = MemoryItem(tool="search", query="Ansel", passages=(Passage(text="Lit in 1871."),), stored="2026-01-02")
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    passage = Passage(text="Lit in 1871.", tool="search", query="Ansel", retrieved=moment)
+    item = Recalled(passage=passage, length=12, number=1)
     past = PastStep(thought="t", action=ToolCall(name="search", input="oil"), problem="search answered 503")
     words = NextStep(claim=CLAIM, tools=(TOOL,), memory=(item,), steps=(past,), step=2).material()
-    assert words.index("From memory, kept 2026-01-02") < words.index("Thought: t") < words.index("answered 503")
+    assert words.index("From memory, retrieved 2026-01-02") < words.index("Thought: t") < words.index("answered 503")
     assert "<data>\nLit in 1871.\n</data>" in words
     assert "step 2 of 5" in words
 

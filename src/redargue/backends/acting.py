@@ -48,7 +48,7 @@ def _force_answer(task: ForceAnswer, mind: EmbeddedBackend) -> Answer:
 
 def _read(task: NextStep | ForceAnswer) -> tuple[Passage, ...]:
     """What was remembered and found, each text once."""
-    every = [passage for item in task.memory for passage in item.passages]
+    every = [item.passage for item in task.memory if item.status == "ok"]
     every += [passage for step in task.steps for passage in step.passages]
     return tuple({each.sha256: each for each in every}.values())
 
@@ -56,7 +56,7 @@ def _read(task: NextStep | ForceAnswer) -> tuple[Passage, ...]:
 def _untried(task: NextStep, passages: tuple[Passage, ...], answer: Answer) -> Iterator[ToolCall]:
     """Calls that were not made: the claim's own words with each tool, then what is open with the names found so far."""
     made = {(step.action.name, step.action.input) for step in task.steps if step.action}
-    made |= {(item.tool, item.query) for item in task.memory}
+    made |= {(item.passage.tool, item.passage.query) for item in task.memory}
     for reason, query in _queries(task, answer):
         for tool in task.tools:
             wanted = _takes(tool)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
 from redargue.backends.reading import Reading
-from redargue.backends.weighing import source_of
+from redargue.backends.weighing import SILENT, voices_of
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.tasks.arguing import (
@@ -70,7 +70,7 @@ def _rebut(task: Rebut, mind: EmbeddedBackend) -> Argument:
 
 def _argued(claim: str, position: Position, reading: Reading) -> Argument:
     meaning = MEANINGS[position]
-    best = [each for each in reading.best(meaning, QUOTES)] if reading.strongest(meaning) > 0.5 else []
+    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
     opening = OPENINGS[position] if best else OPEN
     text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
     return Argument(text=text, quotes=tuple(each.quote for each in best))
@@ -104,7 +104,7 @@ def _judge(task: JudgeTeams, mind: EmbeddedBackend) -> Judgement:
         scores[f"{position}_evidence"] = own[position].strongest(meaning)
         scores[f"{position}_logic"] = 1 - own[position].strongest(against) if evidence[position] else 0.0
         scores[f"{position}_neutrality"] = 1.0
-        sources = len({source_of(each) for each in evidence[position]})
+        sources = len(voices_of((each, SILENT) for each in evidence[position]))
         scores[f"{position}_persuasiveness"] = min(1.0, sources / SOURCES) * scores[f"{position}_evidence"]
     rounded = {name: round(min(1.0, max(0.0, value)), 6) for name, value in scores.items()}
     vote, sure = _vote(task.referee, both, rounded)

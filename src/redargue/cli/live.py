@@ -18,6 +18,7 @@ from rich.text import Text
 
 from redargue.claims import Claim
 from redargue.cli.terminal import printable
+from redargue.cli.told import MARKS, describe, memory_line, stepped
 from redargue.events import (
     Answered,
     CallFailed,
@@ -27,20 +28,19 @@ from redargue.events import (
     Decomposed,
     Event,
     EvidenceFound,
-    EvidenceKept,
     EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
     Judged,
     QueryWritten,
     RoundEnded,
     Scored,
     Stepped,
 )
-from redargue.evidence import QuoteStatus
 from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier
 
-MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 BAR = 10
 
 
@@ -86,6 +86,8 @@ class DebateView:
                 return [Text(f"  · {printable(each.line)}") for each in event.triplets]
             case Stepped():
                 return [Text(f"Step {event.round}", style="bold underline"), Text(stepped(event))]
+            case EvidenceRecalled() | EvidenceRemembered():
+                return [Text(f"  · {memory_line(event)}", style="cyan")]
             case Answered():
                 quotes = [
                     Text(
@@ -107,50 +109,6 @@ class DebateView:
         table.add_row(*(Group(*lines) for lines in self.columns.values()))
         foot = Text(f"{self.calls} calls", style="dim")
         return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, foot)
-
-
-def describe(event: Event) -> str:
-    """One event in one line of plain words; empty for what a person need not see."""
-    match event:
-        case ClaimStarted():
-            return f"claim: {printable(event.claim.text)}"
-        case QueryWritten():
-            return f"round {event.round}, {event.agent} asks: {printable(event.query)}{' (kept)' if event.kept else ''}"
-        case EvidenceFound():
-            found = "; ".join(printable(each.title or each.text)[:50] for each in event.passages)
-            return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
-        case EvidenceMissing():
-            return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
-        case Decomposed():
-            return f"{event.agent} finds: {'; '.join(printable(each.line) for each in event.triplets)}"
-        case Stepped():
-            return f"step {event.round}, {event.agent} {stepped(event)}"
-        case Answered():
-            quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
-            return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
-        case Scored():
-            return f"round {event.round}, {event.agent}: {event.score.metric} {_value(event.score)}"
-        case RoundEnded():
-            how = "accepted" if event.accepted else "not accepted: " + "; ".join(event.why)
-            return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
-        case Judged():
-            return f"the judge says: {printable(event.label or '(no label)')}"
-        case CallFailed():
-            return f"{event.agent}, {event.task}: {printable(event.error.what)}"
-        case CallFinished() | EvidenceKept() | ClaimEnded():
-            return ""
-
-
-def stepped(event: Stepped) -> str:
-    """What an agent that acts in steps did."""
-    thought = f"thinks: {printable(event.thought)[:200]}; " if event.thought and event.answer is None else ""
-    if event.answer is not None:
-        return f"answers: {printable(event.answer)}"
-    if not event.tool:
-        return printable(event.problem)
-    asked = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
-    note = f" (not asked: {event.problem})" if event.problem else ""
-    return f"{thought}calls {printable(event.tool)}({printable(asked)[:200]}){note}"
 
 
 class Viewer:
@@ -223,17 +181,14 @@ class Viewer:
 
 def _bar(score: Score, limits: dict[Metric, float]) -> str:
     """A score as a small bar with its threshold."""
-    limit = limits[score.metric]
+    limit = limits.get(score.metric)
     if score.value is None:
         return f"{_short(score)} {'·' * BAR} {score.undefined}"
     full = round(max(0.0, min(1.0, score.value)) * BAR)
     bar = "█" * full + "░" * (BAR - full)
-    return f"{_short(score)} {bar} {score.value:.2f} {'>' if score.value > limit else '≤'} {limit:g}"
+    compared = "" if limit is None else f" {'>' if score.value > limit else '≤'} {limit:g}"
+    return f"{_short(score)} {bar} {score.value:.2f}{compared}"
 
 
 def _short(score: Score) -> str:
-    return {"faithfulness": "faithful", "answer_relevance": "relevant"}[score.metric]
-
-
-def _value(score: Score) -> str:
-    return f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
+    return {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)

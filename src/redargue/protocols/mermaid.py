@@ -14,14 +14,17 @@ from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen
 from redargue.errors import BadReply
 from redargue.events import Decomposed, Judged, Stepped
-from redargue.evidence import find_quote
+from redargue.evidence import Passage, Recalled, find_quote
+from redargue.memory.base import Finding
+from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.protocols.base import Plan, methods
 from redargue.protocols.mermaid_settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
-from redargue.tasks.acting import ActionTool, ForceAnswer, MemoryItem, NextStep, PastStep, Step, ToolCall
+from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.base import AnyTask
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tools.base import Observation
 from redargue.tools.searching import SearchAction
 from redargue.verdicts import Verdict
 
@@ -76,9 +79,12 @@ class _Verification:
         for name in dict.fromkeys(settings.tools):
             run.actions[name] = SearchAction(run.tools[name], settings.top_k)
         self.background: Decomposition | None = None
-        self.memory: tuple[MemoryItem, ...] = ()
+        self.memory: tuple[Recalled, ...] = ()
         self.steps: list[PastStep] = []
         self.asked: dict[tuple[str, str], int] = {}
+        self.findings: list[Finding] = []
+        if settings.memory_lookup and settings.remembering:
+            run.actions[LOOKUP] = MemoryLookup(run.memory, claim, run.clock)
 
     async def hold(self) -> Verdict:
         """Algorithm 1."""
@@ -136,6 +142,7 @@ class _Verification:
             return
         seen = await self.run.act(call.name, arguments, agent=EXECUTOR, round_=number, claim=self.claim)
         self.steps.append(PastStep(thought=step.thought, action=call, passages=seen.passages, problem=seen.why))
+        self.findings += _findings(call.name, arguments, seen)
 
     def _arguments(self, call: ToolCall) -> dict[str, Any]:
         """What the tool is called with: the object that was given, or a text for its first required parameter (M2)."""
@@ -173,7 +180,7 @@ class _Verification:
         }
 
     def _verdict(self, rounds: int, step: Step, *, forced: bool = False) -> Verdict:
-        remembered = tuple(passage for item in self.memory for passage in item.passages)
+        remembered = tuple(item.passage for item in self.memory if item.status == "ok")
         passages = remembered + tuple(passage for step in self.steps for passage in step.passages)
         side = side_of(self.claim.labels, step.answer)
         quotes = [find_quote(text, passages, side=side, agent=EXECUTOR) for text in step.quotes]
@@ -188,8 +195,27 @@ class _Verification:
             gaps=gaps(self.run.events),
         )
 
-    async def _recall(self) -> tuple[MemoryItem, ...]:
-        return ()
+    @property
+    def _entities(self) -> tuple[str, ...]:
+        """The memory's keys; without a decomposer there are none (``M24``)."""
+        return self.background.entities if self.background else ()
+
+    async def _recall(self) -> tuple[Recalled, ...]:
+        """What earlier claims left under this one's entities."""
+        if not self.settings.remembering:
+            return ()
+        return (await self.run.recall(self._entities, agent=EXECUTOR, claim=self.claim)).items
 
     async def _remember(self) -> None:
-        return None
+        """All that was found, under all of the claim's entities (``M6``)."""
+        if self.settings.remembering and self.findings:
+            await self.run.remember(self.findings, entities=self._entities, agent=EXECUTOR, claim=self.claim)
+
+
+def _findings(tool: str, arguments: dict[str, Any], seen: Observation) -> list[Finding]:
+    """An observation as the memory takes it: each passage, or a miss; what came from the memory is there already."""
+    if tool == LOOKUP or seen.is_error:
+        return []
+    found = [Finding(passage=each, arguments=arguments) for each in seen.passages]
+    query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+    return found or [Finding(passage=Passage(text="", tool=tool, query=query), arguments=arguments, status="empty")]

@@ -7,17 +7,21 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.claims import Frozen, LabelSet, Meaning
+from redargue.memory.base import MemorySettings
 from redargue.protocols.base import Plan
 from redargue.tasks.base import Profile
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
 PROFILES: dict[str, dict[str, Any]] = {
-    "paper": {"profile": "paper"},
+    "paper": {"profile": "paper", "recall_by": "entity"},
     "hardened": {},
     # the released program where it differs from the paper
     "authors": {
         "profile": "paper",
+        "recall_by": "substring",
+        "recall_items": 3,
+        "recall_characters": 2000,
         "force_answer": False,
         "non_answer": "true",
     },
@@ -35,6 +39,13 @@ class MermaidSettings(Frozen):
         top_k: passages a search returns.
         max_steps: T_max, steps before the answer is forced (``M9``).
         force_answer: whether an answer is asked for once the steps are used up; the released program does not.
+        memory: off (Table 3), on, or frozen: read and never written to (proxy memory).
+        memory_lookup: whether the memory is a tool, too, that the executor may ask for an entity (``M21``).
+        recall_by: evidence under the same entities (the paper's), near in meaning to the claim, or either.
+        recall_items: pieces of evidence that are recalled (``M7``).
+        recall_characters: of each.
+        keep_misses: whether searches without a result are kept and recalled (``M3``).
+        guard: whether evidence is held back that was found for a near-duplicate of the claim alone; for benchmarks.
         non_answer: what stands for an answer where there is none: nothing, or "True", as in the released program.
     """
 
@@ -44,7 +55,28 @@ class MermaidSettings(Frozen):
     top_k: int = Field(default=3, ge=1, le=50)
     max_steps: int = Field(default=5, ge=1, le=50)
     force_answer: bool = True
+    memory: Literal["off", "on", "frozen"] = "on"
+    memory_lookup: bool = False
+    recall_by: Literal["entity", "meaning", "both", "substring"] = "both"
+    recall_items: int = Field(default=5, ge=1, le=100)
+    recall_characters: int = Field(default=2000, ge=1)
+    keep_misses: bool = False
+    guard: bool = False
     non_answer: Literal["none", "true"] = "none"
+
+    @property
+    def remembering(self) -> MemorySettings | None:
+        """How the memory is used; None without one."""
+        if self.memory == "off":
+            return None
+        return MemorySettings(
+            mode=self.memory,
+            by=self.recall_by,
+            limit=self.recall_items,
+            characters=self.recall_characters,
+            keep_misses=self.keep_misses,
+            guard=self.guard,
+        )
 
     def unanswered(self, labels: LabelSet) -> str | None:
         """The label where there was no answer."""

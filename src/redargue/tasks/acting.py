@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
-from redargue.evidence import Passage
+from redargue.evidence import Passage, Recalled
 from redargue.tasks.answering import LabelledTask, claim_lines, documents
 from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
 from redargue.tasks.decomposing import Decomposition
@@ -99,22 +99,6 @@ class PastStep(Frozen):
     problem: str = ""
 
 
-class MemoryItem(Frozen):
-    """Evidence that an earlier claim left.
-
-    Attributes:
-        tool: that found it.
-        query: what it was asked.
-        passages: what it returned; empty for a miss.
-        stored: the day on which it was kept, as an ISO date.
-    """
-
-    tool: str
-    query: str
-    passages: tuple[Passage, ...] = ()
-    stored: str = ""
-
-
 def answers_of(labels: LabelSet) -> dict[str, str]:
     """What an agent may answer, and the label that each answer gives: the paper's True and False for the two sides."""
     said = {Meaning.SUPPORTED: "True", Meaning.REFUTED: "False"}
@@ -149,7 +133,7 @@ class NextStep(Task[Step]):
 
     claim: Claim
     background: Decomposition | None = None
-    memory: tuple[MemoryItem, ...] = ()
+    memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
     tools: tuple[ActionTool, ...] = ()
     step: int = 1
@@ -225,7 +209,7 @@ class ForceAnswer(LabelledTask):
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
 
     background: Decomposition | None = None
-    memory: tuple[MemoryItem, ...] = ()
+    memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
     def role(self) -> str:
@@ -271,13 +255,14 @@ def tools_shown(tools: tuple[ActionTool, ...]) -> str:
     return "\n".join(["", *(json.dumps(each, ensure_ascii=False) for each in shown)]) if tools else "none"
 
 
-def history_shown(memory: tuple[MemoryItem, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
+def history_shown(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
     """What is remembered, marked as such, and then every step."""
     parts: list[str] = []
     for item in memory:
-        asked = data(item.query, profile) if profile == "hardened" else item.query
-        parts.append(f"From memory, kept {item.stored}: {item.tool} was asked: {asked}")
-        parts.append(f"Observation: {documents(item.passages, profile)}")
+        found = item.passage
+        day = f", retrieved {found.retrieved:%Y-%m-%d}" if found.retrieved else ""
+        parts.append(f"From memory{day}: {found.tool} was asked: {data(found.query, profile)}")
+        parts.append(f"Observation: {documents((found,) if item.status == 'ok' else (), profile)}")
     for step in steps:
         if step.thought:
             parts.append(f"Thought: {step.thought}")

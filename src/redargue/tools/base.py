@@ -108,7 +108,11 @@ class Action(Protocol):
 
     name: str
     about: str
-    revision: str
+
+    @property
+    def revision(self) -> str:
+        """The state of what is behind the tool."""
+        ...
 
     @property
     def parameters(self) -> Mapping[str, Any]:

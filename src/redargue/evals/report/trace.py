@@ -15,11 +15,14 @@ from redargue.events import (
     EvidenceFound,
     EvidenceKept,
     EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
     Judged,
     QueryWritten,
     RoundEnded,
     Scored,
     Stepped,
+    passages_of,
 )
 from redargue.evidence import Passage, Quote, QuoteStatus, Source
 from redargue.verdicts import Verdict
@@ -46,10 +49,9 @@ class Passages:
         self.held: dict[str, Passage] = {}
         self.spans: dict[str, list[tuple[int, int]]] = {}
         for event in (event for trace in traces for event in trace):
-            if isinstance(event, EvidenceFound):
-                for passage in event.passages:
-                    self.held.setdefault(passage.sha256, passage)
-            elif isinstance(event, Answered):
+            for passage in passages_of(event):
+                self.held.setdefault(passage.sha256, passage)
+            if isinstance(event, Answered):
                 self._mark(event.quotes)
             elif isinstance(event, ClaimEnded):
                 self._mark(event.verdict.quotes)
@@ -193,6 +195,12 @@ def _line(event: Event, passages: Passages) -> Html | None:
             return el("p", f"{event.tool} is not asked again: same query, same documents", class_="dim")
         case EvidenceMissing():
             return el("p", f"{event.tool} failed: {event.why}", class_="bad")
+        case EvidenceRecalled():
+            found = [join(passages.reference(each.passage.sha256), " ") for each in event.items]
+            held = f" ({event.held_back} held back)" if event.held_back else None
+            return el("p", "memory holds: ", found or "nothing", held)
+        case EvidenceRemembered():
+            return el("p", f"memory is given {len(event.passages)}", class_="dim")
         case Answered():
             label = el("p", "says: ", el("b", event.label or "no answer"))
             return join(answer(event.text, event.quotes, passages), label)

@@ -83,13 +83,12 @@ class McpTool:
 
     def _check(self, arguments: Mapping[str, Any]) -> None:
         from jsonschema import ValidationError
-        from referencing.exceptions import Unresolvable
 
         try:
             wrong: list[ValidationError] = sorted(
                 self._validator.iter_errors(dict(arguments)), key=lambda each: each.json_path
             )
-        except Unresolvable as error:
+        except Exception as error:  # a foreign schema may be broken in any way
             raise ToolFailed(f"the schema of the tool {self.name!r} cannot be read: {str(error)[:200]}") from None
         if wrong:
             told = "; ".join(
@@ -186,7 +185,6 @@ def _server(name: str, what: str, sources: Sources, environment: Mapping[str, st
     given = {each: environment[each] for each in passed}
     if sources.transport.offline:
         given["REDARGUE_OFFLINE"] = "1"
-    secrets.add(*given.values())
     return Server(name, Command(command, given), timeout=timeout, secrets=secrets)
 
 
