@@ -89,7 +89,7 @@ async def test_a_transition_lets_one_team_open_and_the_other_answer_in_the_same_
 
 
 async def test_it_ends_where_enough_confidence_is_behind_a_winner_and_never_before_the_least_round() -> None:
-    verdict, run = await debate(min_rounds=1)
+    verdict, _ = await debate(min_rounds=1)
     assert verdict.rounds == 1
     split = {"factual": judgement("affirmative", 0.5), "logical": judgement("negative", 0.4)}
     verdict, _ = await debate(

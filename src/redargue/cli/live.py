@@ -33,8 +33,11 @@ from redargue.events import (
     EvidenceRemembered,
     Judged,
     QueryWritten,
+    Refereed,
     RoundEnded,
+    RoundVoted,
     Scored,
+    Spoke,
     Stepped,
 )
 from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
@@ -63,7 +66,7 @@ class DebateView:
         """Adds what an event shows."""
         if isinstance(event, CallFinished | CallFailed):
             self.calls += event.requests * (event.charge == "call")
-        elif isinstance(event, RoundEnded | Judged):
+        elif isinstance(event, RoundEnded | RoundVoted | Refereed | Judged):
             self.below.append(Text(describe(event), style="dim"))
         elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self.columns:
             self.columns[event.agent] += self._lines(event)
@@ -82,6 +85,8 @@ class DebateView:
                 ] or [Text("  · nothing found", style="yellow")]
             case EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
+            case Spoke():
+                return [Text(f"Round {event.round}", style="bold underline"), Text(printable(event.text)[:400])]
             case Decomposed():
                 return [Text(f"  · {printable(each.line)}") for each in event.triplets]
             case Stepped():

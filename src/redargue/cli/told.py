@@ -16,8 +16,11 @@ from redargue.events import (
     EvidenceRemembered,
     Judged,
     QueryWritten,
+    Refereed,
     RoundEnded,
+    RoundVoted,
     Scored,
+    Spoke,
     Stepped,
 )
 from redargue.evidence import QuoteStatus
@@ -85,6 +88,23 @@ def _(event: Scored) -> str:
 def _(event: RoundEnded) -> str:
     how = "accepted" if event.accepted else "not accepted: " + "; ".join(event.why)
     return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
+
+
+@describe.register
+def _(event: Spoke) -> str:
+    return f"round {event.round}, {event.agent} says: {printable(event.text)[:300]}"
+
+
+@describe.register
+def _(event: Refereed) -> str:
+    if event.problem:
+        return f"round {event.round}, {event.agent} gives no judgement: {printable(event.problem)}"
+    return f"round {event.round}, {event.agent} votes: {event.vote} ({event.confidence:.2f})"
+
+
+@describe.register
+def _(event: RoundVoted) -> str:
+    return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
 
 
 @describe.register

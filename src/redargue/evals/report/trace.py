@@ -19,8 +19,11 @@ from redargue.events import (
     EvidenceRemembered,
     Judged,
     QueryWritten,
+    Refereed,
     RoundEnded,
+    RoundVoted,
     Scored,
+    Spoke,
     Stepped,
     passages_of,
 )
@@ -142,10 +145,10 @@ def answer(words: str, quotes: Sequence[Quote], passages: Passages) -> Html:
 def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
     """All rounds, then the judge."""
     rounds: dict[int, dict[str, list[Event]]] = {}
-    ends: dict[int, RoundEnded] = {}
+    ends: dict[int, RoundEnded | RoundVoted] = {}
     judged: Judged | None = None
     for event in trace:
-        if isinstance(event, RoundEnded):
+        if isinstance(event, RoundEnded | RoundVoted):
             ends[event.round] = event
         elif isinstance(event, Judged):
             judged = event
@@ -188,6 +191,10 @@ def _line(event: Event, passages: Passages) -> Html | None:
                 el("p", f"calls {event.tool}: ", el("q", _arguments(event), dir="auto")) if event.tool else None,
                 el("p", event.problem, class_="bad") if event.problem else None,
             )
+        case Spoke():
+            return el("p", event.text[:LONGEST], dir="auto", class_="prose")
+        case Refereed():
+            return _refereed(event)
         case EvidenceFound():
             found = [join(passages.reference(each.sha256), " ") for each in event.passages]
             return el("p", f"{event.tool} finds: ", found or "nothing")
@@ -214,7 +221,25 @@ def _arguments(event: Stepped) -> str:
     return "; ".join(f"{name}: {value}" for name, value in event.arguments.items())[:LONGEST]
 
 
-def _ended(event: RoundEnded) -> Html:
+def _refereed(event: Refereed) -> Html:
+    """A referee's vote, its reasons, the scores of both teams."""
+    if event.problem:
+        return el("p", f"gives no judgement: {event.problem}", class_="bad")
+    scores = "; ".join(
+        f"{side}: " + ", ".join(f"{name} {value:.2f}" for name, value in each.items())
+        for side, each in event.scores.items()
+    )
+    return join(
+        el("p", event.reason[:LONGEST], dir="auto", class_="prose") if event.reason else None,
+        el("p", "votes: ", el("b", event.vote), f" (confidence {event.confidence:.2f})"),
+        el("p", scores, class_="dim"),
+    )
+
+
+def _ended(event: RoundEnded | RoundVoted) -> Html:
+    if isinstance(event, RoundVoted):
+        masses = ", ".join(f"{name} {value:.2f}" for name, value in event.masses.items())
+        return el("p", f"Outcome: {event.winner}; consensus {event.consensus:.2f} (confidence {masses}).", class_="end")
     if event.accepted:
         return el("p", "All agree, and every score is above its threshold.", class_="end")
     why = "; ".join(event.why)
@@ -226,6 +251,7 @@ def in_short(verdict: Verdict) -> str:
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
     by = {"consensus": "by consensus of the debaters", "judge": "by the judge", "reader": "by one reader"}
+    by |= {"referees": "by the referees", "leader": "by the leader of the last state"}
     by |= {"executor": "by the executor", "forced": "by the executor, forced after its last step"}
     unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
     rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
