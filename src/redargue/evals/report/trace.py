@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 
 from redargue.evals.report.gathered import Trace
 from redargue.evals.report.markup import Html, Node, el, join, link, text, to
@@ -178,50 +179,84 @@ def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
     return join(parts)
 
 
-def _line(event: Event, passages: Passages) -> Html | None:
-    match event:
-        case QueryWritten():
-            return el("p", "asks: ", el("q", event.query, dir="auto"), " (query kept)" if event.kept else None)
-        case Decomposed():
-            return join(el("p", "takes the claim apart:"), el("ul", [el("li", each.line) for each in event.triplets]))
-        case Stepped():
-            return join(
-                el("p", event.thought[:LONGEST], dir="auto", class_="prose") if event.answer is None else None,
-                el("p", "answers: ", el("b", event.answer)) if event.answer is not None else None,
-                el("p", f"calls {event.tool}: ", el("q", _arguments(event), dir="auto")) if event.tool else None,
-                el("p", event.problem, class_="bad") if event.problem else None,
-            )
-        case Spoke():
-            return el("p", event.text[:LONGEST], dir="auto", class_="prose")
-        case Refereed():
-            return _refereed(event)
-        case EvidenceFound():
-            found = [join(passages.reference(each.sha256), " ") for each in event.passages]
-            return el("p", f"{event.tool} finds: ", found or "nothing")
-        case EvidenceKept():
-            return el("p", f"{event.tool} is not asked again: same query, same documents", class_="dim")
-        case EvidenceMissing():
-            return el("p", f"{event.tool} failed: {event.why}", class_="bad")
-        case EvidenceRecalled():
-            found = [join(passages.reference(each.passage.sha256), " ") for each in event.items]
-            held = f" ({event.held_back} held back)" if event.held_back else None
-            return el("p", "memory holds: ", found or "nothing", held)
-        case EvidenceRemembered():
-            return el("p", f"memory is given {len(event.passages)}", class_="dim")
-        case Answered():
-            label = el("p", "says: ", el("b", event.label or "no answer"))
-            return join(answer(event.text, event.quotes, passages), label)
-        case Scored(score=score):
-            value = "undefined: " + score.undefined if score.value is None else f"{score.value:.3f}"
-            return el("p", f"{score.metric.replace('_', ' ')}: {value}", class_="dim")
+@singledispatch
+def _line(event: object, passages: Passages) -> Html | None:
+    """One event; None for what a person need not see."""
     return None
+
+
+@_line.register
+def _(event: QueryWritten, passages: Passages) -> Html:
+    return el("p", "asks: ", el("q", event.query, dir="auto"), " (query kept)" if event.kept else None)
+
+
+@_line.register
+def _(event: Decomposed, passages: Passages) -> Html:
+    return join(el("p", "takes the claim apart:"), el("ul", [el("li", each.line) for each in event.triplets]))
+
+
+@_line.register
+def _(event: Stepped, passages: Passages) -> Html:
+    return join(
+        el("p", event.thought[:LONGEST], dir="auto", class_="prose") if event.answer is None else None,
+        el("p", "answers: ", el("b", event.answer)) if event.answer is not None else None,
+        el("p", f"calls {event.tool}: ", el("q", _arguments(event), dir="auto")) if event.tool else None,
+        el("p", event.problem, class_="bad") if event.problem else None,
+    )
+
+
+@_line.register
+def _(event: Spoke, passages: Passages) -> Html:
+    return el("p", event.text[:LONGEST], dir="auto", class_="prose")
+
+
+@_line.register
+def _(event: EvidenceFound, passages: Passages) -> Html:
+    found = [join(passages.reference(each.sha256), " ") for each in event.passages]
+    return el("p", f"{event.tool} finds: ", found or "nothing")
+
+
+@_line.register
+def _(event: EvidenceKept, passages: Passages) -> Html:
+    return el("p", f"{event.tool} is not asked again: same query, same documents", class_="dim")
+
+
+@_line.register
+def _(event: EvidenceMissing, passages: Passages) -> Html:
+    return el("p", f"{event.tool} failed: {event.why}", class_="bad")
+
+
+@_line.register
+def _(event: EvidenceRecalled, passages: Passages) -> Html:
+    found = [join(passages.reference(each.passage.sha256), " ") for each in event.items]
+    held = f" ({event.held_back} held back)" if event.held_back else None
+    return el("p", "memory holds: ", found or "nothing", held)
+
+
+@_line.register
+def _(event: EvidenceRemembered, passages: Passages) -> Html:
+    return el("p", f"memory is given {len(event.passages)}", class_="dim")
+
+
+@_line.register
+def _(event: Answered, passages: Passages) -> Html:
+    label = el("p", "says: ", el("b", event.label or "no answer"))
+    return join(answer(event.text, event.quotes, passages), label)
+
+
+@_line.register
+def _(event: Scored, passages: Passages) -> Html:
+    score = event.score
+    value = "undefined: " + score.undefined if score.value is None else f"{score.value:.3f}"
+    return el("p", f"{score.metric.replace('_', ' ')}: {value}", class_="dim")
 
 
 def _arguments(event: Stepped) -> str:
     return "; ".join(f"{name}: {value}" for name, value in event.arguments.items())[:LONGEST]
 
 
-def _refereed(event: Refereed) -> Html:
+@_line.register
+def _(event: Refereed, passages: Passages) -> Html:
     """A referee's vote, its reasons, the scores of both teams."""
     if event.problem:
         return el("p", f"gives no judgement: {event.problem}", class_="bad")
