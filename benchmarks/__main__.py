@@ -24,6 +24,7 @@ EVERY = (
     "scale",
     "ragas",
     "milvus",
+    "mcp",
 )
 
 
