@@ -43,6 +43,7 @@ from redargue.tools import (  # noqa: F401  (each registers)
     keywords,
     openalex,
     pubmed,
+    reranked,
     tavily,
     wikipedia,
 )
