@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from redargue.backends import causal
 from redargue.backends import transformers as backend_module
 from redargue.backends.base import Call, Sampling
 from redargue.backends.prompts import Prompts
@@ -77,11 +79,9 @@ def model_of(backend: TransformersBackend) -> Any:
 
 def draft(backend: TransformersBackend, task: Task[Any]) -> Any:
     """A draft of the task's reply, its prompt read."""
-    from redargue.backends.causal import Draft
-
     model, prompt = model_of(backend), Renderer().prompt(task)
     text = model.rendered(prompt.messages("schema"))
-    return Draft(model, text, backend_module._placed(prompt, prompt.user, text))
+    return causal.Draft(model, text, backend_module._placed(prompt, prompt.user, text))
 
 
 # attention
@@ -324,6 +324,35 @@ async def test_free_text_is_closed_at_its_bound(folder: Path) -> None:
         backend = TransformersBackend(tiny_llama(folder), longest=longest, device="cpu")
         (output,) = (await backend.perform(AnswerClaim(claim=CLAIM), call())).outputs
         assert len(json.loads(output.text)["reasoning"]) <= longest
+
+
+async def test_a_free_text_ends_at_the_calls_own_limits(backend: TransformersBackend) -> None:
+    task = WriteQuery(claim=CLAIM, tool="corpus", about="documents", profile="paper")
+    (whole,) = (await backend.perform(task, call())).outputs
+    mark = whole.text[4]
+    (cut,) = (await backend.perform(task, call(sampling=Sampling(stop=(mark,))))).outputs
+    assert cut.text == whole.text[: whole.text.index(mark)] + "]"
+    account = Account(Budget())
+    await backend.perform(task, call(account=account, sampling=Sampling(max_tokens=3)))
+    assert account.completion_tokens == 3
+
+
+async def test_a_call_that_is_cancelled_stops_writing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = TransformersBackend(tiny_llama(folder), longest=1_000_000, device="cpu")
+    loop, began = asyncio.get_running_loop(), asyncio.Event()
+    begin = causal.Draft.begin
+
+    def noted(draft: Any, *options: Any) -> None:
+        loop.call_soon_threadsafe(began.set)
+        begin(draft, *options)
+
+    monkeypatch.setattr(causal.Draft, "begin", noted)
+    work = asyncio.ensure_future(backend.perform(AnswerClaim(claim=CLAIM, profile="paper"), call()))
+    await began.wait()
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    await loop.run_in_executor(backend._pool, lambda: None)  # its one thread is free again
 
 
 async def test_a_field_that_cannot_be_filled_in_is_refused_by_name(backend: TransformersBackend) -> None:

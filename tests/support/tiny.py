@@ -55,6 +55,7 @@ def tiny_llama(folder: Path, *, template: str = TEMPLATE, longest: int = 16_384,
         bos_token_id=None,
         pad_token_id=None,
     )
+    torch.set_num_threads(1)  # matrices this small gain nothing from more
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config)
     place = folder / f"{family}-{longest}-{len(template)}"

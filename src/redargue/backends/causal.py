@@ -199,7 +199,7 @@ class Draft:
             ends = (ending(whole), *(whole.find(each) for each in self._sampling.stop))
             at = min((each for each in ends if each >= 0), default=-1)
             whole = whole[: longest if at < 0 else at]
-            new = whole.rstrip("�")  # of a character that is not whole yet
+            new = whole if at >= 0 else whole.rstrip("�")  # of a character that is not whole yet
             self.tokens.append(Token(new[len(text) :], float(row[token])))
             text = new
             if at >= 0 or len(whole) >= longest:
