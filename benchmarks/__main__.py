@@ -24,6 +24,9 @@ EVERY = (
     "scale",
     "ragas",
     "milvus",
+    "poison",
+    "hops",
+    "memory",
 )
 
 

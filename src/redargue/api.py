@@ -161,6 +161,7 @@ async def replay_claim(
         backend=stand_in,
         models=about["models"],
         evidence=evidence,
+        actions={name: _RecordedAction(name, **each) for name, each in about.get("actions", {}).items()},
         seed=about["seed"],
         settings=about["settings"] if settings is None else settings,
         offline=True,
@@ -188,6 +189,16 @@ class _RecordedTool:
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         raise RecordError(f"a replay asked the tool {self.name!r}")
+
+
+class _RecordedAction:
+    """What is told of an agent's tool; its answers are in the record."""
+
+    def __init__(self, name: str, about: str, revision: str, parameters: Mapping[str, Any]) -> None:
+        self.name, self.about, self.revision, self.parameters = name, about, revision, parameters
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        raise RecordError(f"a replay called the tool {self.name!r}")
 
 
 def new_run_folder(home: Path) -> Path:

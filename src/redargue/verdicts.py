@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -38,6 +41,24 @@ class Usage(Frozen):
     by_task: dict[str, int] = Field(default_factory=dict)
     by_round: dict[str, int] = Field(default_factory=dict)
     by_tool: dict[str, int] = Field(default_factory=dict)
+
+
+def total_usage(usages: Sequence[Usage]) -> Usage:
+    """The sums; in dollars only where every item has a price."""
+    prices = [usage.usd for usage in usages if usage.usd is not None]
+    tables = {
+        name: dict(sum((Counter(getattr(usage, name)) for usage in usages), Counter()))
+        for name in ("by_agent", "by_task", "by_round", "by_tool")
+    }
+    return Usage(
+        calls=sum(usage.calls for usage in usages),
+        embeddings=sum(usage.embeddings for usage in usages),
+        searches=sum(usage.searches for usage in usages),
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        usd=math.fsum(prices) if usages and len(prices) == len(usages) else None,
+        **tables,
+    )
 
 
 class Metric(StrEnum):
@@ -93,8 +114,9 @@ class Verdict(Frozen):
         label: of the claim's label set; None where no answer could be read (counted wrong) or an error ended the run.
         meaning: what the label says; None without a label.
         confidence: in [0, 1]; None because this method and model were not calibrated.
-        decided_by: ``consensus`` of the debaters, the ``judge``, or one ``reader``; None where an error ended the run.
-        rounds: debate rounds held.
+        decided_by: ``consensus`` of the debaters, the ``judge``, one ``reader``, the ``executor`` of steps, or its
+            ``forced`` answer after the last; None where an error ended the run.
+        rounds: debate rounds held, or steps taken.
         round_labels: of each round, one a debater; empty where there were no rounds.
         reason: the deciding text, as the agent wrote it.
         quotes: found in the passages by code; those not found are kept, marked, and count for nothing.
@@ -113,7 +135,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: Literal["consensus", "judge", "reader"] | None = None
+    decided_by: Literal["consensus", "judge", "reader", "executor", "forced"] | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""

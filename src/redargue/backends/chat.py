@@ -96,7 +96,7 @@ class ChatBackend:
         What the endpoint turns out to take does not belong to the question: a run is resumed and replayed whatever was
         found out since.
         """
-        if isinstance(task, CompareTexts | RateTexts):
+        if isinstance(task, CompareTexts):
             return ""
         prompt = self._renderer.prompt(task)
         return f"{prompt.system}\0{prompt.user}"
@@ -109,7 +109,7 @@ class ChatBackend:
             UsageError: the endpoint refuses the request.
             ProviderError, BudgetReached: nothing answered; nothing was sent.
         """
-        if isinstance(task, RateTexts):
+        if isinstance(task, RateTexts):  # before its base: no endpoint rates
             return cast("Reply[Out]", await self._embedded.perform(task, call))
         if isinstance(task, CompareTexts):
             return cast("Reply[Out]", await self._compare(task, call))

@@ -23,7 +23,7 @@ def replay(
 
     from redargue import api
     from redargue.cli import show
-    from redargue.cli.live import describe
+    from redargue.cli.told import describe
     from redargue.errors import RecordError
     from redargue.events import Event, canonical
     from redargue.ledger.record import read_events
@@ -40,7 +40,7 @@ def replay(
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(run) if event.item in replayed]
     if json:
-        show.whole(verdicts)
+        show.whole(show.CheckResult(verdicts=tuple(verdicts)))
     else:
         show.verdicts(verdicts, None)
     if canonical(seen) != canonical(recorded):

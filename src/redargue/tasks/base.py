@@ -102,6 +102,14 @@ class Task(Frozen, Generic[Out]):
         """The material in pieces, by the names under which a user's own prompt may place them."""
         return {"material": self.material()}
 
+    def accepted(self, answer: Out) -> Out:
+        """An answer of the right form, as it stands for this task.
+
+        Raises:
+            ValueError: it is none for this task; says what is wrong, as it can be said to a model.
+        """
+        return answer
+
     def instruction(self) -> str:
         """The words, from the fields; never the docstring."""
         return lines(self.role(), self.form(), self.material())
