@@ -19,24 +19,28 @@ from redargue.backends.base import Call, Sampling
 from redargue.backends.prompts import Prompts
 from redargue.backends.render import Renderer, Stretch
 from redargue.backends.transformers import TransformersBackend
-from redargue.claims import AVERITEC, Claim, Frozen
+from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
 from redargue.errors import BadReply, CannotPlay, MissingExtra, UsageError
 from redargue.evidence import Passage
 from redargue.ledger.budget import Account, Budget
+from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task
 from redargue.tasks.confidence import Said, said_parts
+from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 from redargue.tasks.literature import Keywords
 from redargue.tasks.querying import WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion, WriteStatements
+from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
 from support.tiny import needs_torch, tiny_llama
+from tasks.test_tasks import examples
 
 pytestmark = pytest.mark.anyio
 
 PASSAGE = Passage(text="The lighthouse at Cape Ansel was first lit in 1871.", title="Cape Ansel")
 SHORT = 24  # characters of a free text
+TASKS = sorted({*examples("hardened")} - {"CompareTexts", "RateTexts"})  # the embedded models perform them
 
 
 class _Merge(Task[Keywords]):
@@ -279,26 +283,42 @@ async def test_closed_fields_take_the_likeliest_option(backend: TransformersBack
     assert json.loads(output.text)["noncommittal"] == output.answer.noncommittal
 
 
+MORE: dict[str, Task[Any]] = {
+    "four labels": AnswerClaim(claim=Claim(text="Was it?", labels=AVERITEC)),
+    "free text": AnswerClaim(claim=Claim(text="Who?", labels=LabelSet(name="free"))),
+    "no tools": NextStep(claim=CLAIM),
+    "weights": merge(2.0, 1.0),
+}
+
+
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
-async def test_every_reply_can_be_read_and_says_how_unsure_the_model_was(
-    backend: TransformersBackend, profile: Profile
+@pytest.mark.parametrize("name", [*TASKS, *MORE])
+async def test_every_task_gets_a_reply_that_can_be_read_and_says_how_unsure_the_model_was(
+    backend: TransformersBackend, name: str, profile: Profile
 ) -> None:
-    tasks: list[Task[Any]] = [
-        WriteQuery(claim=CLAIM, tool="corpus", about="documents", profile=profile),
-        AnswerClaim(claim=CLAIM, passages=(PASSAGE,), profile=profile),
-        AnswerClaim(claim=Claim(text="Was it?", labels=AVERITEC), profile=profile),
-        WriteStatements(question="Was it?", answer="It was.", profile=profile),
-        CheckStatements(context="It was.", statements=("It was.",), profile=profile),
-        merge(2.0, 1.0, profile=profile),
-    ]
-    for task in tasks:
-        account = Account(Budget())
-        (output,) = (await backend.perform(task, call(account=account))).outputs
-        assert isinstance(output.answer, task.answer_type())
-        assert output.entropy is not None
-        assert 0 <= output.entropy <= math.log(500)
-        assert account.requests == 1
-        assert account.prompt_tokens > account.completion_tokens > 0
+    task = (examples(profile) | MORE)[name].model_copy(update={"profile": profile})
+    account = Account(Budget())
+    (output,) = (await backend.perform(task, call(account=account))).outputs
+    assert isinstance(output.answer, task.answer_type())
+    assert output.entropy is not None
+    assert 0 <= output.entropy <= math.log(500)
+    assert account.requests == 1
+    assert account.prompt_tokens > account.completion_tokens > 0
+
+
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+async def test_what_a_task_knows_of_its_answer_is_put_in(backend: TransformersBackend, profile: Profile) -> None:
+    statements = ('It "was" lit.', "It stands.", "It fell.")
+    (checked,) = (
+        await backend.perform(CheckStatements(context="It was.", statements=statements, profile=profile), call())
+    ).outputs
+    assert tuple(each.statement for each in checked.answer.statements) == statements
+    (marked,) = (
+        await backend.perform(MarkOpinions(sentences=("I like it.", "It was."), profile=profile), call())
+    ).outputs
+    assert [each.sentence for each in marked.answer.marks] == [1, 2]
+    (claims,) = (await backend.perform(ExtractClaims(sentences=("It was.", "It is."), profile=profile), call())).outputs
+    assert {each.sentence for each in claims.answer.claims} <= {1, 2}
 
 
 async def test_samples_differ_by_seed_and_come_back_with_it(backend: TransformersBackend) -> None:

@@ -209,6 +209,9 @@ class Draft:
 
     def choose(self, options: Sequence[str]) -> int:
         """The place of the likeliest of several ways to go on, which is put in; none may begin another."""
+        if len(options) == 1:
+            self.text += options[0]
+            return 0
         every = [self._model.tokens(self.text + option).ids for option in options]
         shared = min(min(_shared(every[0], ids), len(ids) - 1) for ids in every)
         scores = []
