@@ -27,6 +27,7 @@ EVERY = (
     "poison",
     "hops",
     "memory",
+    "mcp",
 )
 
 
