@@ -183,8 +183,13 @@ def full_pass(backend: TransformersBackend, written: Any) -> Any:
     return ids, out.logits[0].float().log_softmax(-1)
 
 
+@pytest.mark.parametrize(("double", "near"), [(False, 1e-4), (True, 1e-5)])  # softmax and norms are float32 anyway
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (2.0, 1.0), (0.01, 5.0, 1.0)])
-def test_decoding_with_and_without_a_cache_agree(backend: TransformersBackend, weights: tuple[float, ...]) -> None:
+def test_decoding_with_and_without_a_cache_agree(
+    backend: TransformersBackend, weights: tuple[float, ...], double: bool, near: float
+) -> None:
+    if double:
+        model_of(backend).model.double()
     written = draft(backend, merge(*weights))
     written.add('{"keywords": ["the lighthouse at Cape Ansel", "first lit in 1871"]}')
     ids, whole = full_pass(backend, written)
@@ -192,7 +197,7 @@ def test_decoding_with_and_without_a_cache_agree(backend: TransformersBackend, w
     assert len(ids) > written.prompt_tokens + 8
     for length in range(written.prompt_tokens, len(ids) + 1):
         (row,) = written._log_probabilities(ids[:length], length - 1)
-        assert row.tolist() == pytest.approx(whole[length - 1].tolist(), rel=1e-5, abs=1e-5)
+        assert row.tolist() == pytest.approx(whole[length - 1].tolist(), rel=near, abs=near)
 
 
 async def test_equal_weights_change_nothing_and_different_ones_do(backend: TransformersBackend) -> None:
