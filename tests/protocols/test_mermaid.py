@@ -58,7 +58,8 @@ async def verify(*steps: Any, tools: tuple[str, ...] = ("corpus",), **given: Any
         step = turns.pop(0) if len(turns) > 1 else turns[0]
         if isinstance(step, Exception):
             raise step
-        return step(task) if callable(step) else step
+        found: Step = step(task) if callable(step) else step
+        return found
 
     article = Article()
     backend = ScriptedBackend(script(**({"NextStep": next_step} | lines)))
