@@ -253,7 +253,7 @@ async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() ->
         )
         quotes = [quote for each in report.claims for quote in each.verdict.quotes]
         assert quotes
-        assert all(quote.text in document for quote in quotes)
+        assert all(document[quote.offset : quote.offset + len(quote.text)] == quote.text for quote in quotes)
         assert report.claims[0].verdict.label == "SUPPORTS"
         assert report.usage.by_tool.keys() <= {"corpus", "keywords"}
 

@@ -23,7 +23,7 @@ from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
 from redargue.protocols.base import configure
 from redargue.run import Run
-from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks
+from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.texts.nearest import nearest_sentences
 from redargue.texts.report import Report, report
 from redargue.texts.text import Kind, Text
@@ -190,14 +190,13 @@ def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
     if not path.exists():
         return None
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        held = dict(about["text"])
-        usage = Usage.model_validate(held.pop("usage"))
-        extraction = Extraction.model_validate({name: held.pop(name) for name in Extraction.model_fields})
-        if Text.model_validate(held) != text:
-            raise RecordError(f"{str(folder)!r} holds the run of another text", hint="take another folder")
+        held = json.loads(path.read_text(encoding="utf-8"))["text"]
+        usage = Usage.model_validate(held["usage"])
+        known, extraction = recorded(held)
     except (OSError, ValueError, KeyError, TypeError):
         raise RecordError(f"{str(folder)!r} holds a run, and not one of a text", hint="take another folder") from None
+    if known != text:
+        raise RecordError(f"{str(folder)!r} holds the run of another text", hint="take another folder")
     return extraction, usage
 
 
