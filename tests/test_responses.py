@@ -12,7 +12,7 @@ import pytest
 from redargue.api import replay
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, TWO
-from redargue.errors import BadReply, BudgetReached, RecordError, UsageError
+from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, UsageError
 from redargue.events import CallFinished, canonical
 from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
@@ -206,12 +206,21 @@ async def test_a_run_goes_on_without_asking_for_the_claims_again(server: Loopbac
 async def test_the_extraction_stands_in_the_record_and_the_claims_replay(server: Loopback, tmp_path: Path) -> None:
     folder, seen = tmp_path / "run", list[Any]()
     evidence = {"corpus": ShelfTool("corpus")}
-    report = await verify_text(TEXT, model="for-m", folder=folder, evidence=evidence, **PLAIN)
+    report = await verify_text(
+        TEXT, model="for-m", models={"extractor": "cheap"}, folder=folder, evidence=evidence, **PLAIN
+    )
     assert await replay(folder, listeners=[seen.append]) == [each.verdict for each in report.claims]
     assert canonical(seen) == canonical(each for each in read_events(folder) if each.item < 3)
     (extraction,) = [each for each in read_events(folder) if each.item == 3]
     assert isinstance(extraction, CallFinished)
     assert (extraction.task, extraction.agent) == ("ExtractClaims", "extractor")
+    about = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(about.replace('"start": 0', '"start": 1'))
+    with pytest.raises(RecordError, match="other claims come out"):
+        await replay(folder)
+    (folder / "run.json").write_text(about.replace("1889.  I love it!", "1889.  I love her!"))
+    with pytest.raises(ReplayMiss, match="ExtractClaims of 'extractor'"):
+        await replay(folder)
 
 
 async def test_a_folder_of_another_text_is_refused_before_anything_is_asked(server: Loopback, tmp_path: Path) -> None:

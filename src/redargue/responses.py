@@ -124,7 +124,11 @@ async def prepare(
         options["evidence"] = await asyncio.to_thread(_evidence, method.tools(), text, claims, documents)
     about = {name: each for part in (text, extraction) for name, each in part.model_dump(mode="json").items()}
     shared = {"backend": first.backend, "transport": first.transport, "budget": first.budget}
-    own_run = {"folder": folder, "claims": claims, "text": {**about, "usage": spent.model_dump(mode="json")}}
+    own_run = {
+        "folder": folder,
+        "claims": claims,
+        "text": {**about, "models": own, "usage": spent.model_dump(mode="json")},
+    }
     whole = {**options, **shared, **own_run, "models": models, "model": "", "prompts": None}
     return Prepared(text, extraction, claims, spent, whole, calls)
 
