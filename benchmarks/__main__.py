@@ -25,6 +25,9 @@ EVERY = (
     "scale",
     "ragas",
     "milvus",
+    "poison",
+    "hops",
+    "memory",
 )
 
 

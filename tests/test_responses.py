@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
 from redargue.responses import ground, prepare, text_of, verify_text
 from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.decomposing import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
-from redargue.tasks.decomposing import SentenceMarks as Marks
+from redargue.tasks.extracting import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
+from redargue.tasks.extracting import SentenceMarks as Marks
 from redargue.texts.report import Outcome
 from redargue.texts.text import KINDS
 from support.debates import CLOCK, ShelfTool, answer
@@ -252,6 +253,22 @@ async def test_a_model_may_be_named_for_the_extraction(server: Loopback) -> None
     assert [ask.body["model"] for ask in server.requests] == ["cheap", "for-m", "for-m", "for-m"]
     with pytest.raises(UsageError, match="no role 'extracter'"):
         await verify_text(TEXT, model="for-m", models={"extracter": "cheap"}, evidence=evidence, **PLAIN)
+
+
+def homes() -> list[str]:
+    """What lies in the user's folder."""
+    return os.listdir(os.environ["REDARGUE_HOME"])
+
+
+async def test_ground_reads_no_memory_and_no_tools_of_servers(server: Loopback) -> None:
+    given: dict[str, Any] = {"contexts": ["It was opened in 1889."], "method": "mermaid", "model": "for-m"}
+    report = await ground("The bridge was opened in 1889.", **given)
+    assert [each.verdict.error for each in report.claims] == [None]
+    assert report.claims[0].verdict.usage.by_tool.keys() <= {"corpus", "keywords"}
+    assert not [name for name in homes() if "memory" in name]
+    for more in ({"settings": {"memory": "on"}}, {"actions": {"search": object()}}):
+        with pytest.raises(UsageError, match="no tools of servers and no memory"):
+            await ground("The bridge was opened in 1889.", **given, **more)
 
 
 async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() -> None:

@@ -16,6 +16,7 @@ from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import Event
@@ -185,6 +186,7 @@ async def replay_claim(
         backend=stand_in,
         models=about["models"],
         evidence=evidence,
+        actions={name: _RecordedAction(name, **each) for name, each in about.get("actions", {}).items()},
         seed=about["seed"],
         settings=about["settings"] if settings is None else settings,
         offline=True,
@@ -199,13 +201,13 @@ def _stand_in(about: Mapping[str, Any], backend: Backend | None) -> ReplayBacken
 
 def renderer(about: Mapping[str, Any]) -> Backend:
     """A backend that writes prompts as the recorded one did; it is never asked."""
-    if about["backend"] != "chat":
+    if about["backend"] not in ("chat", "transformers"):
         return backends[about["backend"]]()
-    words, form = about["prompts"], about["form"]
+    words = Prompts(about["prompts"]) if about["prompts"] else None
+    if about["backend"] == "transformers":
+        return TransformersBackend(prompts=words)
     nowhere = Service(name="model", url="http://localhost")
-    return ChatBackend(
-        Transport(offline=True), nowhere, "recorded", prompts=Prompts(words) if words else None, form=form
-    )
+    return ChatBackend(Transport(offline=True), nowhere, "recorded", prompts=words, form=about["form"])
 
 
 class _RecordedTool:
@@ -216,6 +218,16 @@ class _RecordedTool:
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         raise RecordError(f"a replay asked the tool {self.name!r}")
+
+
+class _RecordedAction:
+    """What is told of an agent's tool; its answers are in the record."""
+
+    def __init__(self, name: str, about: str, revision: str, parameters: Mapping[str, Any]) -> None:
+        self.name, self.about, self.revision, self.parameters = name, about, revision, parameters
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        raise RecordError(f"a replay called the tool {self.name!r}")
 
 
 def new_run_folder(home: Path) -> Path:

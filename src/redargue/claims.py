@@ -7,6 +7,7 @@ is what the authors' program does and what misreads reasoning that names another
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
@@ -245,6 +246,22 @@ class Claim(Frozen):
                 f"{len(self.options)} options, but {self.labels.name!r} has {len(self.labels.labels)} labels"
             )
         return self
+
+
+def in_time(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims, with evidence wanted that was published by each one's day.
+
+    Raises:
+        UsageError: a claim has no day.
+    """
+    found = []
+    for claim in claims:
+        if claim.as_of is None:
+            raise UsageError(
+                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
+            )
+        found.append(claim.model_copy(update={"only_in_time": True}))
+    return found
 
 
 def readable(text: str) -> str:

@@ -1,7 +1,8 @@
 """Everything that happens in a run, as a closed union of events; the only log format.
 
-Two of them carry what was paid for, a mind's reply (``CallFinished``) and a tool's passages (``EvidenceFound``), under
-the key that asks for it again: reading those two back is resume and replay.
+Some carry what cannot be asked for twice, a mind's reply (``CallFinished``), a tool's passages (``EvidenceFound``) and
+what the memory held then (``EvidenceRecalled``), under the key that asks for it again: reading those back is resume and
+replay.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage, Quote, timeless
+from redargue.evidence import Passage, Quote, Recalled, timeless
+from redargue.tasks.decomposing import Triplet
 from redargue.verdicts import ErrorInfo, Score, Verdict
 
 
@@ -90,6 +92,46 @@ class EvidenceMissing(_Event):
     usd: float = 0.0
 
 
+class EvidenceRecalled(_Event):
+    """The memory was asked; ``key`` asks for the same answer again.
+
+    Attributes:
+        entities: that were asked for, as the agent wrote them.
+        text: that evidence was to be near to.
+        items: what it gave, the best first.
+        held_back: how many more it holds that were found for near-duplicates of the claim alone.
+        left_out: how many more it did not give, by why: expired, later, undated.
+    """
+
+    kind: Literal["evidence_recalled"] = "evidence_recalled"
+    agent: str
+    round: int
+    entities: tuple[str, ...]
+    text: str
+    items: tuple[Recalled, ...]
+    held_back: int = 0
+    left_out: dict[str, int] = Field(default_factory=dict)
+    key: str
+
+
+class EvidenceRemembered(_Event):
+    """What was found was handed to the memory; once this is recorded, it is on the disk.
+
+    Attributes:
+        entities: it stands under, as the agent wrote them.
+        passages: sha256 of the texts that it was given.
+        dropped: how many findings it does not keep, by why: frozen, error, empty.
+    """
+
+    kind: Literal["evidence_remembered"] = "evidence_remembered"
+    agent: str
+    round: int
+    entities: tuple[str, ...]
+    passages: tuple[str, ...]
+    dropped: dict[str, int] = Field(default_factory=dict)
+    key: str
+
+
 class CallFinished(_Event):
     """A mind answered a task; ``key`` asks for the same answer again.
 
@@ -157,6 +199,46 @@ class Scored(_Event):
     score: Score
 
 
+class Decomposed(_Event):
+    """A claim was taken apart.
+
+    Attributes:
+        triplets: its relations.
+        topics: what it is about.
+        entities: all subjects and objects, each once: the keys of the memory.
+    """
+
+    kind: Literal["decomposed"] = "decomposed"
+    agent: str
+    round: int = 0
+    triplets: tuple[Triplet, ...]
+    topics: tuple[str, ...]
+    entities: tuple[str, ...]
+
+
+class Stepped(_Event):
+    """An agent that acts in steps decided what to do; what came of a call is an event of its own.
+
+    Attributes:
+        thought: why.
+        tool: that it calls, as it wrote it; empty where it answers, or nothing could be read.
+        arguments: of the call.
+        reason: for this tool.
+        answer: the label that it gives.
+        problem: why the step could not be read, or why the tool was not asked.
+    """
+
+    kind: Literal["stepped"] = "stepped"
+    agent: str
+    round: int
+    thought: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    reason: str = ""
+    answer: str | None = None
+    problem: str = ""
+
+
 class RoundEnded(_Event):
     """All debaters of a round have answered and, where their labels agree, the gate has spoken.
 
@@ -196,10 +278,14 @@ Event = Annotated[
     | EvidenceFound
     | EvidenceKept
     | EvidenceMissing
+    | EvidenceRecalled
+    | EvidenceRemembered
     | CallFinished
     | CallFailed
     | Answered
     | Scored
+    | Decomposed
+    | Stepped
     | RoundEnded
     | Judged
     | ClaimEnded,
@@ -222,3 +308,10 @@ def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
         return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
 
     return sorted(rows, key=lane)
+
+
+def passages_of(event: Event) -> tuple[Passage, ...]:
+    """The passages that an event brought, from a tool or from the memory."""
+    if isinstance(event, EvidenceRecalled):
+        return tuple(each.passage for each in event.items)
+    return event.passages if isinstance(event, EvidenceFound) else ()

@@ -9,10 +9,14 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal
+
+from pydantic import Field
 
 from redargue.claims import Frozen
 
@@ -91,6 +95,44 @@ class Passage(Source):
     def source(self) -> Source:
         """Where the passage comes from, without its text."""
         return Source(**{name: getattr(self, name) for name in Source.model_fields})
+
+
+class Recalled(Frozen):
+    """A piece of evidence that the memory gave.
+
+    Attributes:
+        passage: as it is shown, cut where it was too long; ``retrieved`` is when its tool returned it.
+        length: of its text in characters, before it was cut.
+        number: of its record in the memory.
+        status: ``empty`` for an earlier search that found nothing.
+        arguments: of the call that found it.
+        claims: it was found for.
+        entities: that were asked for and that it stands under; empty where it was found by meaning alone.
+        similarity: cosine of its vector and the claim's, in [-1, 1]; None where it was found by entity alone.
+    """
+
+    passage: Passage
+    length: int
+    number: int
+    status: Literal["ok", "empty"] = "ok"
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    similarity: float | None = None
+
+
+def first_in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[str, int]]:
+    """The first ``k`` that were published in time, and how many before the last of them were not, by why."""
+    kept: list[Passage] = []
+    left_out: Counter[str] = Counter()
+    for passage in passages:
+        if len(kept) == k:
+            break
+        if passage.timing == "in time":
+            kept.append(passage.model_copy(update={"rank": len(kept) + 1}))
+        else:
+            left_out[passage.timing] += 1
+    return tuple(kept), dict(sorted(left_out.items()))
 
 
 class QuoteStatus(StrEnum):

@@ -97,6 +97,8 @@ _hiding = _Hiding()
 _LOGGERS = (
     "httpx2",
     "httpcore2",
+    "mcp.client.streamable_http",
+    "mcp.shared.jsonrpc_dispatcher",
     *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
 )
 

@@ -21,7 +21,7 @@ from redargue.claims import FEVER, Claim, LabelSet, Meaning
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
-from redargue.protocols.base import configure
+from redargue.protocols.base import configure, methods
 from redargue.run import Run
 from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.texts.nearest import nearest_sentences
@@ -108,6 +108,7 @@ async def prepare(
         BadReply, BudgetReached, ProviderError: no claims could be had.
     """
     _fitting(text, labels, documents)
+    options = options if documents is None else _alone(options)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
     models = dict(options.pop("models", None) or {})
     own = {role: models.pop(role) for role in [*models] if role in roles}
@@ -115,7 +116,7 @@ async def prepare(
         options.get("method", "tool-mad"), options.get("profile", "hardened"), options.get("settings") or {}
     )
     unread = {name: FrozenEvidence(()) for name in method.tools()}  # nothing is searched before there are claims
-    with Verifier(**{**options, "evidence": unread}, models=models) as first:
+    with Verifier(**{**options, "evidence": unread, "actions": None}, models=models) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
         extraction, spent, calls = await _taken_apart(text, first, folder, {**models, **own})
     given = {"labels": labels, "as_of": as_of, "only_in_time": only_in_time}
@@ -163,6 +164,23 @@ def _fitting(text: Text, labels: LabelSet, documents: Sequence[Passage] | None) 
         raise UsageError("a summary is checked against its document", hint="redargue ground --context FILE")
     if documents is not None and not any(each.text.strip() for each in documents):
         raise UsageError("there is no document to check the text against", hint="give one: --context FILE")
+
+
+def _alone(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a verifier whose evidence is the given documents alone: no evidence of other claims, no servers.
+
+    Raises:
+        UsageError: something else is to be read, too.
+    """
+    settings = dict(options.get("settings") or {})
+    if options.get("actions") or options.get("memory") or settings.get("memory", "off") != "off":
+        raise UsageError(
+            "the text has to keep to the given documents: no tools of servers and no memory are read beside them",
+            hint="leave them out, or check the text without documents",
+        )
+    if "memory" in methods[options.get("method", "tool-mad")].options.model_fields:
+        settings["memory"] = "off"
+    return {**options, "settings": settings}
 
 
 def _claims(extraction: Extraction, given: Mapping[str, Any]) -> tuple[Claim, ...]:

@@ -11,19 +11,32 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
-from redargue.backends.base import Backend, Call, Output, Sampling
+from redargue.backends.base import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
-from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed
-from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceMissing
-from redargue.evidence import Passage, timing
+from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed, UsageError
+from redargue.events import (
+    CallFailed,
+    CallFinished,
+    Event,
+    EvidenceFound,
+    EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
+)
+from redargue.evidence import Passage, first_in_time, timing
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.record import Record
+from redargue.ledger.spent import Spent, cost_of
+from redargue.memory.base import Finding, Recall
+from redargue.memory.memory import Memory
+from redargue.registry import did_you_mean
 from redargue.tasks.base import Out, Task
-from redargue.tools.base import Search, Tool
+from redargue.tools.base import Action, Observation, Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
 
 ASKED_IN_TIME = 4  # times as many passages are asked for where those that are not in time are left out
@@ -43,6 +56,8 @@ class Run:
         listeners: called with every event, in order, on the run's own thread.
         models: the model wanted for an agent or a task, by its name; a task's own goes first.
         priced: whether what calls and searches cost is known in dollars.
+        actions: tools that agents call with arguments, by the names they use.
+        memory: evidence of earlier claims; None for a run without, and in a replay.
     """
 
     def __init__(
@@ -58,14 +73,17 @@ class Run:
         listeners: Sequence[Callable[[Event], None]] = (),
         models: Mapping[str, str] | None = None,
         priced: bool = False,
+        actions: Mapping[str, Action] | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self.actions, self.memory = dict(actions or {}), memory
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
         self._listeners, self._models = tuple(listeners), dict(models or {})
         self._asked: Counter[str] = Counter()
         self._began = self.clock.elapsed()
-        self._spent = _Spent(priced)
+        self._spent = Spent(priced)
         for failed in record.failed(item) if record else ():
             self._spent.call(failed)
             self.budget.recall(cost_of(failed))
@@ -88,6 +106,13 @@ class Run:
     async def perform(
         self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
     ) -> tuple[Out, ...]:
+        """The answers of :meth:`ask`."""
+        outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
+        return tuple(each.answer for each in outputs)
+
+    async def ask(
+        self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
+    ) -> tuple[Output[Out], ...]:
         """Has the backend perform a task, or the record answer it.
 
         Args:
@@ -98,7 +123,7 @@ class Run:
             temperature: 0 for the likeliest words.
 
         Returns:
-            The ``n`` answers.
+            The ``n`` answers, each with its text and, where offered, how sure the model was of its words.
 
         Raises:
             ReplayMiss: in a replay, the record does not hold the call.
@@ -127,7 +152,7 @@ class Run:
             self._spent.call(known)
             self.budget.recall(cost_of(known))
             self.emit(known)
-            return tuple(cast(Out, task.answer_type().model_validate(each["answer"])) for each in known.outputs)
+            return tuple(_read(task, each) for each in known.outputs)
         self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
         account = Account(self.budget, counted=task.charge == "call")
         call = Call(agent=agent, model=model, sampling=sampling, seed=int(key[:8], 16), account=account)
@@ -143,7 +168,7 @@ class Run:
         outputs = tuple(_dumped(each) for each in reply.outputs)
         rejected = tuple(each.model_dump() for each in reply.rejected)
         self._finish(CallFinished(**facts, **_paid(account), outputs=outputs, rejected=rejected))
-        return tuple(each.answer for each in reply.outputs)
+        return reply.outputs
 
     def _finish(self, event: CallFinished | CallFailed) -> None:
         self._spent.call(event)
@@ -165,43 +190,165 @@ class Run:
         strict = claim is not None and claim.only_in_time
         parts = [as_of.isoformat(), *(["only in time"] if strict else [])] if as_of else []
         key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
-        known = self.record.recall(self.item, key) if self.record else None
-        if isinstance(known, EvidenceFound | EvidenceMissing):
-            self._spent.search(known)
-            self.budget.recall(Cost(usd=known.usd))
-            self.emit(known)
-            return known.passages if isinstance(known, EvidenceFound) else ()
-        self._refuse_in_replay(f"a search of {tool!r} for {query!r}")
-        account = Account(self.budget, counted=False)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
+        wanted = k * ASKED_IN_TIME if strict else k
+        event = await self._evidence(
+            facts,
+            f"a search of {tool!r} for {query!r}",
+            lambda made_for: source.search(query, wanted, search=made_for),
+            as_of=as_of,
+            most=k if strict else None,
+        )
+        return event.passages if isinstance(event, EvidenceFound) else ()
+
+    async def act(
+        self, tool: str, arguments: Mapping[str, Any], *, agent: str, round_: int = 0, claim: Claim | None = None
+    ) -> Observation:
+        """Calls an action, or has the record answer; what goes wrong is an observation, too, and never evidence.
+
+        Args:
+            tool: the action's name as the agent wrote it; one that is not there is answered with those that are.
+            arguments: as the agent wrote them.
+            agent: who acts.
+            round_: of the protocol, from 1; 0 outside of rounds.
+            claim: passages say whether they were published by its ``as_of``.
+
+        Raises:
+            ReplayMiss: in a replay, the record does not hold the call.
+            BudgetReached: the budget has no room for it.
+        """
+        source = self.actions.get(tool)
+        query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+        as_of = claim.as_of if claim else None
+        parts = [as_of.isoformat()] if as_of else []
+        key = self._key("act", tool, source.revision if source else "", query, agent, round_, *parts)
+        facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
+
+        async def called(made_for: Search) -> tuple[Passage, ...]:
+            if source is None:
+                raise ToolFailed(f"there is no tool {tool[:60]!r}", hint=did_you_mean(tool[:60], list(self.actions)))
+            return await source.call(arguments, search=made_for)
+
+        event = await self._evidence(facts, f"a call of {tool!r} with {query}", called, as_of=as_of, least=0)
+        if isinstance(event, EvidenceMissing):
+            return Observation(why=event.why)
+        return Observation(passages=event.passages)
+
+    async def _evidence(
+        self,
+        facts: Mapping[str, Any],
+        what: str,
+        ask: Callable[[Search], Awaitable[Sequence[Passage]]],
+        *,
+        as_of: date | None,
+        most: int | None = None,
+        least: int = 1,
+    ) -> EvidenceFound | EvidenceMissing:
+        """What a tool answered, from the record or asked now; emitted and counted.
+
+        Args:
+            facts: of the event.
+            what: is asked, in words.
+            ask: asks the tool.
+            as_of: the day by which passages have to be published to be in time.
+            most: passages that are kept, of those in time alone; None keeps all.
+            least: requests that are counted, at the least.
+        """
+        known = self.record.recall(self.item, facts["key"]) if self.record else None
+        if isinstance(known, EvidenceFound | EvidenceMissing):
+            self.budget.recall(Cost(usd=known.usd))
+            return self._told(known)
+        self._refuse_in_replay(what)
+        account = Account(self.budget, counted=False)
         try:
-            wanted = k * ASKED_IN_TIME if strict else k
-            found = await source.search(query, wanted, search=Search(as_of=as_of, account=account))
+            found = await ask(Search(as_of=as_of, account=account))
         except ToolFailed as error:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
-            missing = EvidenceMissing(**facts, why=why, requests=max(1, account.requests), usd=account.usd)
-            self._spent.search(missing)
-            self.emit(missing)
-            return ()
+            requests = max(least, account.requests)
+            return self._told(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
         now = self.clock.now()
         passages = tuple(
             each.model_copy(
                 update={
-                    "tool": tool,
+                    "tool": facts["tool"],
                     "retrieved": now,
-                    "query": query,
+                    "query": facts["query"],
                     "timing": timing(each.published, as_of) if as_of else "",
                 }
             )
             for each in found
         )
-        kept, left_out = _in_time(passages, k) if strict else (passages, {})
-        event = EvidenceFound(
-            **facts, passages=kept, left_out=left_out, requests=max(1, account.requests), usd=account.usd
-        )
+        kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
+        requests = max(least, account.requests)
+        return self._told(EvidenceFound(**facts, passages=kept, left_out=left_out, requests=requests, usd=account.usd))
+
+    def _told(self, event: EvidenceFound | EvidenceMissing) -> EvidenceFound | EvidenceMissing:
         self._spent.search(event)
         self.emit(event)
-        return kept
+        return event
+
+    async def recall(
+        self, entities: Sequence[str], *, agent: str, claim: Claim, text: str = "", round_: int = 0
+    ) -> Recall:
+        """Asks the memory, or the record; asked again, later, the memory may hold something else.
+
+        Args:
+            entities: as the agent wrote them.
+            agent: who asks.
+            claim: in hand; its ``as_of`` and ``only_in_time`` hold for what is recalled as for what is searched.
+            text: what evidence is to be near to; the claim by default.
+            round_: of the protocol.
+
+        Raises:
+            UsageError: the run has no memory; a method asks where its settings say that it has one.
+            ReplayMiss: in a replay, the record does not hold the recall.
+            CorpusError: the memory cannot be read.
+        """
+        text, as_of = text or claim.text, claim.as_of
+        day = as_of.isoformat() if as_of else ""
+        key = self._key("recall", *entities, text, agent, round_, day, claim.only_in_time)
+        known = self.record.recall(self.item, key) if self.record else None
+        if not isinstance(known, EvidenceRecalled):
+            self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
+            found = await self._memory().recall(
+                entities,
+                claim=claim.text,
+                now=self.clock.now(),
+                text=text,
+                as_of=as_of,
+                only_in_time=claim.only_in_time,
+            )
+            facts = {"agent": agent, "round": round_, "entities": tuple(entities), "text": text, "key": key}
+            known = EvidenceRecalled(**facts, **dict(found))
+        self.emit(known)
+        return Recall(items=known.items, held_back=known.held_back, left_out=known.left_out)
+
+    async def remember(
+        self, findings: Sequence[Finding], *, entities: Sequence[str], agent: str, claim: Claim, round_: int = 0
+    ) -> None:
+        """Hands what was found for the claim to the memory; what the record says was handed over is not again.
+
+        Raises:
+            UsageError: the run has no memory.
+            ReplayMiss: in a replay, the record does not hold it.
+            CorpusError: the memory cannot be written to; nothing was kept.
+        """
+        shas = [each.passage.sha256 for each in findings]
+        key = self._key("remember", *entities, *shas, agent, round_)
+        known = self.record.recall(self.item, key) if self.record else None
+        if not isinstance(known, EvidenceRemembered):
+            self._refuse_in_replay(f"{len(findings)} findings for the memory")
+            memory = self._memory()
+            run, now = self.record.id if self.record else "", self.clock.now()
+            kept = await memory.remember(findings, entities=entities, claim=claim.text, run=run, now=now)
+            facts = {"agent": agent, "round": round_, "entities": tuple(entities), "passages": tuple(shas), "key": key}
+            known = EvidenceRemembered(**facts, dropped=kept.dropped)
+        self.emit(known)
+
+    def _memory(self) -> Memory:
+        if self.memory is None:
+            raise UsageError("this run has no memory", hint="Run(…, memory=open_memory(…)), or a method without")
+        return self.memory
 
     def _key(self, *parts: Any) -> str:
         """The key of a question: its parts, and how often the same was asked before."""
@@ -219,26 +366,6 @@ class Run:
             )
 
 
-def _in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[str, int]]:
-    """The first ``k`` that were published in time, and how many before the last of them were not, by why."""
-    kept: list[Passage] = []
-    left_out: Counter[str] = Counter()
-    for passage in passages:
-        if len(kept) == k:
-            break
-        if passage.timing == "in time":
-            kept.append(passage.model_copy(update={"rank": len(kept) + 1}))
-        else:
-            left_out[passage.timing] += 1
-    return tuple(kept), dict(sorted(left_out.items()))
-
-
-def cost_of(event: CallFinished | CallFailed) -> Cost:
-    """What a recorded call cost of a budget."""
-    calls = event.requests if event.charge == "call" else 0
-    return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
-
-
 def _paid(account: Account) -> dict[str, Any]:
     return {
         "requests": account.requests,
@@ -249,51 +376,18 @@ def _paid(account: Account) -> dict[str, Any]:
 
 
 def _dumped(output: Output[Out]) -> dict[str, Any]:
-    thoughts = {"thoughts": output.thoughts} if output.thoughts else {}
-    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | thoughts
+    more: dict[str, Any] = {"thoughts": output.thoughts} if output.thoughts else {}
+    if output.tokens:
+        more["tokens"] = [list(each) for each in output.tokens]
+    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
 
 
-class _Spent:
-    """Adds up what a claim costs."""
-
-    def __init__(self, priced: bool) -> None:
-        self._priced = priced
-        self._counts: Counter[str] = Counter()
-        self._agents: Counter[str] = Counter()
-        self._tasks: Counter[str] = Counter()
-        self._rounds: Counter[str] = Counter()
-        self._tools: Counter[str] = Counter()
-        self._usd = 0.0
-
-    def call(self, event: CallFinished | CallFailed) -> None:
-        """Counts the requests of one performed task."""
-        self._counts["prompt"] += event.prompt_tokens
-        self._counts["completion"] += event.completion_tokens
-        self._usd += event.usd
-        if event.charge == "embedding":
-            self._counts["embeddings"] += event.requests
-            return
-        self._counts["calls"] += event.requests
-        self._agents[event.agent] += event.requests
-        self._tasks[event.task] += event.requests
-        self._rounds[str(event.round)] += event.requests
-
-    def search(self, event: EvidenceFound | EvidenceMissing) -> None:
-        """Counts the requests of one search."""
-        self._tools[event.tool] += event.requests
-        self._usd += event.usd
-
-    def usage(self) -> Usage:
-        """The sums; tables in alphabetical order, so that two equal runs read the same."""
-        return Usage(
-            calls=self._counts["calls"],
-            embeddings=self._counts["embeddings"],
-            searches=self._tools.total(),
-            prompt_tokens=self._counts["prompt"],
-            completion_tokens=self._counts["completion"],
-            usd=round(self._usd, 9) if self._priced else None,
-            by_agent=dict(sorted(self._agents.items())),
-            by_task=dict(sorted(self._tasks.items())),
-            by_round=dict(sorted(self._rounds.items())),
-            by_tool=dict(sorted(self._tools.items())),
-        )
+def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
+    """What :func:`_dumped` wrote."""
+    return Output(
+        cast(Out, task.answer_type().model_validate(output["answer"])),
+        text=output["text"],
+        thoughts=output.get("thoughts", ""),
+        entropy=output["entropy"],
+        tokens=tuple(Token(*each) for each in output.get("tokens", ())),
+    )

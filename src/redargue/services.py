@@ -71,6 +71,13 @@ SERVICES = {
         {"mailto": "REDARGUE_MAILTO"},
         Rate(in_flight=10, requests_per_minute=590, burst=0),
     ),
+    "arxiv": _Known(
+        "https://export.arxiv.org",
+        ("REDARGUE_ARXIV_URL",),
+        (),
+        30,
+        Rate(in_flight=1, requests_per_minute=20, burst=0),  # arXiv's own rule: one at a time, one each 3 seconds
+    ),
     "openalex": _Known(
         "https://api.openalex.org",
         ("REDARGUE_OPENALEX_URL",),

@@ -114,8 +114,9 @@ class Verdict(Frozen):
         label: of the claim's label set; None where no answer could be read (counted wrong) or an error ended the run.
         meaning: what the label says; None without a label.
         confidence: in [0, 1]; None because this method and model were not calibrated.
-        decided_by: ``consensus`` of the debaters, the ``judge``, or one ``reader``; None where an error ended the run.
-        rounds: debate rounds held.
+        decided_by: ``consensus`` of the debaters, the ``judge``, one ``reader``, the ``executor`` of steps, or its
+            ``forced`` answer after the last; None where an error ended the run.
+        rounds: debate rounds held, or steps taken.
         round_labels: of each round, one a debater; empty where there were no rounds.
         reason: the deciding text, as the agent wrote it.
         quotes: found in the passages by code; those not found are kept, marked, and count for nothing.
@@ -134,7 +135,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: Literal["consensus", "judge", "reader"] | None = None
+    decided_by: Literal["consensus", "judge", "reader", "executor", "forced"] | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""

@@ -8,38 +8,49 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from redargue.backends import embedded, scripted  # noqa: F401  (each registers its backend)
+from redargue.backends import acting, embedded, scripted  # noqa: F401  (each registers its roles or its backend)
 from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
+from redargue.backends.replay import ReplayBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
-from redargue.corpus.index import Corpus, default_store, open_corpus
-from redargue.corpus.shipped import open_starter
+from redargue.corpus.index import Corpus
+from redargue.corpus.shipped import open_store
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
-from redargue.protocols import tool_mad  # noqa: F401  (registers its method: one import line a method)
+from redargue.memory.memory import Memory, open_memory
+from redargue.protocols import mermaid, tool_mad  # noqa: F401  (registers its method: one import line a method)
 from redargue.protocols.base import Method, configure
 from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
-from redargue.tools import corpus, google, keywords, openalex, pubmed, tavily, wikipedia  # noqa: F401  (each registers)
-from redargue.tools.base import PerClaim, Sources, Tool, tools
+from redargue.tools import (  # noqa: F401  (each registers)
+    arxiv,
+    corpus,
+    google,
+    keywords,
+    openalex,
+    pubmed,
+    tavily,
+    wikipedia,
+)
+from redargue.tools.base import Action, PerClaim, Sources, Tool, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 Listener = Callable[[Event], None]
-
-STARTER = "starter"
 
 
 class Verifier:
@@ -64,6 +75,10 @@ class Verifier:
         offline: sends no request that leaves this machine.
         evidence: evidence tools of your own, by the names that the settings use, also ones that differ from claim to
             claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
+        actions: tools that the method's agents call with arguments, by the names they use; those that are asynchronous
+            context managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
+        memory: of earlier claims' evidence, where the method keeps one; whoever opened it closes it. By default the
+            user's own.
         store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
             there is none.
         seed: of the run.
@@ -95,6 +110,8 @@ class Verifier:
         transport: Transport | None = None,
         offline: bool = False,
         evidence: Mapping[str, Tool | PerClaim] | None = None,
+        actions: Mapping[str, Action] | None = None,
+        memory: Memory | None = None,
         store: str | Path | None = None,
         seed: int = 0,
         budget: Budget | None = None,
@@ -114,14 +131,17 @@ class Verifier:
         require(self.backend, method, self.method.tasks())
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
-        self.claims = tuple(claims)
+        self.claims, self.actions = tuple(claims), dict(actions or {})
+        self.memory, self._own_memory = memory, False
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
+            wanted = getattr(self.method.settings, "remembering", None)
+            if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
+                self.memory, self._own_memory = open_memory(settings=wanted), True
             self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
-            if self.corpus:
-                self.corpus.close()
+            self._close_stores()
             raise
         if self.record:  # what finished claims cost was spent from the same budget
             for verdict in self.record.finished():
@@ -130,7 +150,7 @@ class Verifier:
     def _backend(self, backend: str | Backend, model: str, prompts: Path | None, chat: Mapping[str, Any]) -> Backend:
         if not isinstance(backend, str):
             return backend
-        if backend != "chat":
+        if backend not in ("chat", "transformers"):
             if model or self.models or prompts:
                 raise UsageError(
                     f"the backend {backend!r} takes no model and no prompts",
@@ -138,7 +158,12 @@ class Verifier:
                 )
             return backends[backend]()
         if not model:
-            raise UsageError("the chat backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+            raise UsageError(f"the {backend} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+        words = Prompts.read(prompts) if prompts else None
+        if backend == "transformers":
+            if self.models:
+                raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
+            return TransformersBackend(model, prompts=words)
         known = {*self.method.agents(), *(task.name() for task in self.method.tasks())}
         for role in self.models:
             if role not in known:
@@ -149,12 +174,11 @@ class Verifier:
                 f"no key for {service.place}",
                 hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
             )
-        words = Prompts.read(prompts) if prompts else None
         return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
 
     def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
-            self.corpus = self.corpus or _open(store)
+            self.corpus = self.corpus or open_store(store)
             return self.corpus
 
         sources = Sources(
@@ -181,7 +205,7 @@ class Verifier:
             return False
         chosen = {self.backend.model, *self.models.values(), self.backend.embedding_model} - {""}
         try:
-            self.prices.require(sorted(chosen), sorted(self.tools))
+            self.prices.require(sorted(chosen), sorted({*self.tools, *self.actions}))
         except UsageError:
             if self.budget.usd is not None:
                 raise
@@ -201,18 +225,28 @@ class Verifier:
             "models": self.models,
             "priced": self.priced,
             **self._wording(),
+            **({"memory": self.memory.about} if self.memory else {}),
             "tools": {
                 name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
                 for name, tool in sorted(self.tools.items())
             },
+            **self._actions(),
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
             **({"text": dict(text)} if text else {}),
         }
 
+    def _actions(self) -> dict[str, Any]:
+        """The agents' tools with their schemas, which prompts hold: a replay has no server to ask for them."""
+        rows = {
+            name: {"about": each.about, "revision": each.revision, "parameters": dict(each.parameters)}
+            for name, each in sorted(self.actions.items())
+        }
+        return {"actions": rows} if rows else {}
+
     def _wording(self) -> dict[str, Any]:
         """What a replay needs in order to write the same prompts."""
-        if not isinstance(self.backend, ChatBackend):
+        if not isinstance(self.backend, ChatBackend | TransformersBackend):
             return {}
         return {"form": self.backend.form, "prompts": self.backend.prompts.texts if self.backend.prompts else {}}
 
@@ -243,6 +277,8 @@ class Verifier:
             listeners=listeners,
             models=self.models,
             priced=self.priced,
+            actions=self.actions,
+            memory=self.memory,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -251,7 +287,7 @@ class Verifier:
             )
         )
         try:
-            async with self.transport:
+            async with self._open():
                 verdict = await self.method.verify(claim, run)
         except RecordError:
             raise  # the record itself is unfit: nothing that it says of this claim can be kept
@@ -307,7 +343,7 @@ class Verifier:
         Only what is in work is held, however many claims there are.
         """
         left = enumerate(claims)
-        async with self.transport:
+        async with self._open():
             work = {self._begin(*each, listeners) for each in itertools.islice(left, at_once)}
             try:
                 while work:
@@ -320,6 +356,16 @@ class Verifier:
                     each.cancel()
                 await asyncio.gather(*work, return_exceptions=True)
 
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[None]:
+        """Holds connections open; may be entered several times at once."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.transport)
+            for action in self.actions.values():
+                if isinstance(action, AbstractAsyncContextManager):
+                    await stack.enter_async_context(action)
+            yield
+
     def _begin(self, item: int, claim: Claim, listeners: Sequence[Listener]) -> asyncio.Task[tuple[int, Verdict]]:
         async def one() -> tuple[int, Verdict]:
             return item, await self.verify(claim, item=item, listeners=listeners)
@@ -327,11 +373,15 @@ class Verifier:
         return asyncio.create_task(one(), name=f"claim {item:09}")
 
     def close(self) -> None:
-        """Closes the corpus and the run folder."""
-        if self.corpus:
-            self.corpus.close()
+        """Closes the corpus, the memory and the run folder."""
+        self._close_stores()
         if self.record:
             self.record.close()
+
+    def _close_stores(self) -> None:
+        for store in (self.corpus, self.memory if self._own_memory else None):
+            if store:
+                store.close()
 
     def __enter__(self) -> Verifier:
         return self
@@ -343,9 +393,3 @@ class Verifier:
 def cost_of(usage: Usage) -> Cost:
     """What a finished claim has cost of a budget."""
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)
-
-
-def _open(store: str | Path | None) -> Corpus:
-    if store == STARTER or (store is None and not default_store().exists()):
-        return open_starter()
-    return open_corpus(store or default_store())

@@ -14,7 +14,9 @@ from redargue.ledger.clock import FixedClock
 from redargue.protocols.tool_mad import ToolMad
 from redargue.protocols.tool_mad_settings import ToolMadSettings
 from redargue.run import Run
+from redargue.tasks.acting import ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
@@ -80,9 +82,24 @@ def script(**lines: Any) -> Script:
         JudgeDebate: answer("REFUTES"),
         WriteKeywords: Keywords(keywords=("lighthouse", "Ansel")),
         SummariseAbstract: Summary(summary="In short: lit in 1871."),
+        DecomposeClaim: Decomposition(
+            triplets=(Triplet(subject="the lighthouse", relation="was lit in", object="1871"),)
+        ),
+        NextStep: lambda task, call: act("corpus", "lighthouse") if not task.steps else say_label(task, QUOTE),
+        ForceAnswer: answer("REFUTES"),
     }
     named = {part.__name__: part for part in parts}
     return {**parts, **{named[name]: line for name, line in lines.items()}}
+
+
+def act(tool: str, text: str) -> Step:
+    """A call of a tool."""
+    return Step(thought="I have to look.", action=ToolCall(name=tool, reason="to read", input=text))
+
+
+def say_label(task: NextStep, *quotes: str) -> Step:
+    """The first label as an answer."""
+    return Step(thought="It says so.", answer=task.claim.labels.names[0], quotes=quotes)
 
 
 def checked(*verdicts: int) -> CheckedStatements:

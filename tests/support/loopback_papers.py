@@ -1,4 +1,4 @@
-"""What PubMed (E-utilities) and OpenAlex answer behind the loopback server, over the same made-up pages.
+"""What PubMed (E-utilities), OpenAlex and arXiv answer behind the loopback server, over the same made-up pages.
 
 A page is a paper: its text is the abstract, each ``== Heading ==`` in it the label of a part, its host the journal. A
 page without text has no abstract, one without date came out in 2010.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -159,7 +160,59 @@ def inverted(text: str) -> dict[str, list[int]]:
     return index
 
 
+class Arxiv:
+    """arXiv's export API: an Atom feed whose titles and abstracts are broken into lines; errors are a feed, too."""
+
+    def __init__(self, request: Request, docs: Sequence[Doc]) -> None:
+        self.request, self.asked, self.docs = request, request.fields, docs
+
+    def answer(self) -> Raw:
+        query, most = self.asked.get("search_query", ""), self.asked.get("max_results", "10")
+        if self.asked.get("sortBy", "relevance") not in ("relevance", "lastUpdatedDate", "submittedDate"):
+            return self.error("sortBy must be in: relevance, lastUpdatedDate, submittedDate", 400)
+        if not most.isdigit() or int(most) > 2000:
+            return self.error("max_results must be non-negative and at most 2000", 400)
+        if query.count('"') % 2:
+            return self.error("malformed query: a quotation mark is missing", 200)  # as it was answered for years
+        found = [doc for _, doc in ranked(self.docs, re.sub(r"\b(all|ti|au|abs|cat):|\bAND\b", " ", query)) if doc.text]
+        if self.asked.get("sortBy") == "submittedDate":
+            found.sort(key=lambda doc: doc.date or UNKNOWN, reverse=self.asked.get("sortOrder") != "ascending")
+        shown = [] if "emptypage" in query else found[: int(most)]
+        return self.feed(len(found), "".join(map(self.entry, shown)))
+
+    def error(self, words: str, status: int) -> Raw:
+        number = "http://arxiv.org/api/errors#" + words.split()[0]
+        entry = f"<entry><id>{number}</id><title>Error</title><summary>{html.escape(words)}</summary></entry>"
+        return replace(self.feed(1, entry), status=status, fault="error")
+
+    def feed(self, total: int, entries: str) -> Raw:
+        said = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">'
+            "<title>arXiv Query</title><id>http://arxiv.org/api/x</id><updated>2026-01-02T00:00:00-05:00</updated>"
+            f'<opensearch:totalResults xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/">{total}'
+            f"</opensearch:totalResults>{entries}</feed>"
+        )
+        return Raw(200, said.encode(), "application/atom+xml; charset=UTF-8")
+
+    def entry(self, doc: Doc) -> str:
+        at, day = self.docs.index(doc), doc.date or UNKNOWN
+        number, title = f"{day[2:4]}01.{at:05}v2", html.escape(doc.title).replace(" ", "\n  ", 1)
+        return (
+            f"<entry><id>http://arxiv.org/abs/{number}</id><updated>{day}T09:00:00Z</updated>"
+            f"<published>{day}T08:00:00Z</published><title>{title}</title>"
+            f"<summary>  {html.escape(doc.text)}\n</summary>"
+            "<author><name>Ilse Tarnow</name></author><author><name>Jonas Wirral</name></author>"
+            f'<link href="http://arxiv.org/abs/{number}" rel="alternate" type="text/html"/>'
+            f'<link title="pdf" href="http://arxiv.org/pdf/{number}" rel="related" type="application/pdf"/>'
+            '<arxiv:primary_category xmlns:arxiv="http://arxiv.org/schemas/atom" term="physics.geo-ph"/>'
+            '<category term="physics.geo-ph" scheme="http://arxiv.org/schemas/atom"/><category term="cs.CE"/>'
+            '<arxiv:comment xmlns:arxiv="http://arxiv.org/schemas/atom">7 pages</arxiv:comment>'
+            f'<arxiv:doi xmlns:arxiv="http://arxiv.org/schemas/atom">10.5555/{at}</arxiv:doi></entry>'
+        )
+
+
 PAPERS: Mapping[str, Callable[[Request, Sequence[Doc]], Raw]] = {
     "pubmed": lambda request, docs: Eutils(request, docs).answer(),
     "openalex": lambda request, docs: OpenAlex(request, docs).answer(),
+    "arxiv": lambda request, docs: Arxiv(request, docs).answer(),
 }

@@ -207,6 +207,9 @@ def failure(
     elif request.route == "openalex":
         name, text = _OPENALEX.get(status, ("Error", f"Status {status}."))
         said = {"error": name + tail, "message": (message or text) + tail}
+    elif request.route == "arxiv":
+        text = (message or ("Rate exceeded." if status == 429 else f"Status {status}.")) + tail
+        return Raw(status, text.encode(), "text/plain; charset=utf-8", headers, fault="error")
     else:  # Wikimedia's front answers in plain text
         text = (message or _WIKI.get(status, "Our servers are currently under maintenance.")) + tail
         return Raw(status, text.encode(), "text/plain; charset=utf-8", headers, fault="error")
@@ -444,6 +447,11 @@ class _Wiki:
             page |= {"pagelanguage": "en", "touched": second, "lastrevid": 2 * number + 1, "length": len(doc.text)}
             if "url" in self.asked.get("inprop", ""):
                 page |= {"fullurl": doc.url, "canonicalurl": doc.url, "editurl": f"{doc.url}?action=edit"}
+        if "links" in self.props:
+            linked = sorted(each.title for each in self.docs if each != doc and each.title in doc.text)
+            page["links"] = [{"ns": 0, "title": title} for title in linked[: self.number("pllimit", 10)]]
+        if "categories" in self.props:
+            page["categories"] = [{"ns": 14, "title": f"Category:Pages of {doc.url.split('/')[2]}"}]
         if "pageprops" in self.props and doc.title.endswith("(disambiguation)"):
             page["pageprops"] = {"disambiguation": ""}
         if "revisions" in self.props:

@@ -28,36 +28,59 @@ def disagreeing(ask: Ask) -> dict[str, Any] | str | None:
     return _reply(ask, label="REFUTES" if ask.model.startswith("against") else "SUPPORTS", verdict=1)
 
 
+ALWAYS: dict[str, dict[str, Any]] = {
+    "WriteStatements": {"statements": [STATEMENT]},
+    "WriteQuestion": {"question": STATEMENT, "noncommittal": 0},
+    "WriteKeywords": {"keywords": ["bridge", "Orvell"]},
+    "SummariseAbstract": {"summary": STATEMENT},
+}
+
+
 def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None:
-    match role := ask.role or _role(ask.user):
+    role = ask.role or _role(ask.user)
+    match role:
         case "WriteQuery":
             return {"query": "bridge Orvell opened"} if ask.schema else "[bridge Orvell opened]"
         case "RewriteQuery":  # a new query in each round, so that every round searches
             query = f"bridge Orvell opened {len(ask.user)}"
             return {"keep": False, "query": query} if ask.schema else f"[{query}]"
-        case "AnswerClaim" | "JudgeDebate":
+        case "AnswerClaim" | "JudgeDebate" | "ForceAnswer":
             named = _labels(ask)
             chosen = named[min(label == "REFUTES", len(named) - 1)]
             if not ask.schema:
                 return f"The document says it. {STATEMENT}\n**{chosen}**"
             return {"reasoning": f"The document says it. {STATEMENT}", "quotes": _quotes(ask.user), "label": chosen}
-        case "WriteStatements":
-            return {"statements": [STATEMENT]}
         case "CheckStatements":
             return {"statements": [{"statement": STATEMENT, "reason": "it says so", "verdict": verdict}]}
-        case "WriteQuestion":
-            return {"question": STATEMENT, "noncommittal": 0}
-        case "WriteKeywords":
-            return {"keywords": ["bridge", "Orvell"]}
-        case "SummariseAbstract":
-            return {"summary": STATEMENT}
+        case "DecomposeClaim" | "NextStep":
+            return _acting(ask, label)
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
-    return _of_sentences(role, ask.user)
+    return ALWAYS.get(role) or _of_sentences(role, ask.user)
+
+
+def _acting(ask: Ask, label: str) -> dict[str, Any]:
+    """A triplet; a search, and an answer once the history holds an observation."""
+    if "knowledge triplets" in ask.system + ask.user:
+        triplet = {"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}
+        return {"triplets": [triplet], "topics": ["bridges"]}
+    answer = "False" if label == "REFUTES" else "True"
+    seen = "Observation:" in ask.user
+    if not ask.schema:
+        action = {"name": "corpus", "reason": "to read", "input": "bridge Orvell opened"}
+        return {"thought": STATEMENT} | ({"answer": answer} if seen else {"action": action})
+    reply = {"thought": STATEMENT, "tool": "", "reason": "", "input": "", "answer": "", "quotes": []}
+    if not seen:
+        return reply | {"tool": "corpus", "input": "bridge Orvell opened"}
+    offered = ask.schema["properties"]["answer"]["enum"]
+    return reply | {"answer": answer if answer in offered else offered[0], "quotes": _quotes(ask.user)}
 
 
 SIGNS = {  # of prompts in the papers' own form, which name no task
     "stay with the query": "RewriteQuery",
+    "extract the knowledge triplets": "DecomposeClaim",
+    "You verify a claim in steps": "NextStep",
+    "You verified a claim in steps": "ForceAnswer",
     "Take the keywords": "WriteKeywords",
     "Summarise a paper": "SummariseAbstract",
     "Write the query": "WriteQuery",

@@ -6,6 +6,7 @@ To accept changed words: ``REDARGUE_GOLDEN=write make test``, and read the diffe
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ from pydantic import ValidationError
 
 import redargue.api  # noqa: F401  (loads every task)
 from redargue.claims import Claim
-from redargue.evidence import Passage
+from redargue.evidence import Passage, Recalled
+from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.decomposing import (
+from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
+from redargue.tasks.extracting import (
     ExtractClaims,
     ExtractedClaim,
     ExtractedClaims,
@@ -26,7 +29,7 @@ from redargue.tasks.decomposing import (
     SentenceMarks,
 )
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
-from redargue.tasks.literature import SummariseAbstract, WriteKeywords
+from redargue.tasks.literature import MOST_KEYWORDS, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
 from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
@@ -41,6 +44,29 @@ TURN = Turn(agent="corpus", round=1, query="Cape Ansel lit", passages=(PASSAGE,)
 SAID = ("It was lit in 1871.", "I love its\nlamp!")
 
 
+TOOL = ActionTool(
+    name="search_wikipedia",
+    about="Search Wikipedia for articles matching a query.",
+    parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
+REMEMBERED = PASSAGE.model_copy(
+    update={"tool": "search_wikipedia", "query": "Cape Ansel", "retrieved": datetime(2026, 1, 2, tzinfo=UTC)}
+)
+STATE: dict[str, Any] = {
+    "background": Decomposition(
+        triplets=(Triplet(subject="lighthouse", relation="was lit in", object="1871"),), topics=("lighthouses",)
+    ),
+    "memory": (Recalled(passage=REMEMBERED, length=52, number=1),),
+    "steps": (
+        PastStep(
+            thought="The year has to be checked.",
+            action=ToolCall(name="search_wikipedia", reason="the year", input="Cape Ansel light 1875"),
+            passages=(Passage(title="Cape Ansel light", text="It was lit in 1875."),),
+        ),
+    ),
+}
+
+
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     tool = {"tool": "corpus", "about": "a collection of documents", "profile": profile}
     later = RewriteQuery(claim=CLAIM, others=(OTHER,), used="Cape Ansel lit", **tool)
@@ -53,6 +79,9 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "WriteQuestion": WriteQuestion(response=ANSWER.text, profile=profile),
         "CompareTexts": CompareTexts(reference=CLAIM.text, texts=("When was it lit?",), profile=profile),
         "RateTexts": RateTexts(reference="It was lit in 1871.", texts=("It was first lit in 1871.",), profile=profile),
+        "DecomposeClaim": DecomposeClaim(claim=CLAIM, profile=profile),
+        "NextStep": NextStep(claim=CLAIM, tools=(TOOL,), step=2, **STATE, profile=profile),
+        "ForceAnswer": ForceAnswer(claim=CLAIM, **STATE, profile=profile),
         "CheckConsensus": CheckConsensus(claim=CLAIM, answers=(OTHER, OTHER), profile=profile),
         "WriteKeywords": WriteKeywords(query="When was the lighthouse at Cape Ansel lit?", profile=profile),
         "SummariseAbstract": SummariseAbstract(
@@ -144,6 +173,16 @@ def test_tasks_are_frozen_and_know_their_answers() -> None:
         WriteQuestion(response="r", temperature=1)  # type: ignore[call-arg]
 
 
+def test_a_query_of_keywords_is_bounded_however_many_a_model_writes() -> None:
+    many = Keywords(keywords=(" statin ", "", *(f"word{at} beta-blocker {'x' * at}" for at in range(300))))
+    words = many.query.split()
+    assert words[:4] == ["statin", "word0", "beta-blocker", "word1"]
+    assert sum(each.startswith(("statin", "word")) for each in words) == MOST_KEYWORDS
+    long = Keywords(keywords=("the many effects of a beta-blocker given early in the morning, before breakfast",))
+    assert long.query == "the many effects of a beta-blocker given early in the"
+    assert len(Keywords(keywords=("x" * 5000,) * 300).query) < 500
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
@@ -178,17 +217,17 @@ def test_a_query_is_read_from_brackets_or_a_short_reply(reply: str, expected: Qu
 def test_claims_of_no_sentence_or_without_a_word_are_no_answer(claims: list[tuple[int, str]], said: str) -> None:
     answer = ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=text) for at, text in claims))
     with pytest.raises(ValueError, match=said):
-        ExtractClaims(sentences=SAID).accept(answer)
-    ExtractClaims(sentences=SAID).accept(ExtractedClaims(claims=()))
+        ExtractClaims(sentences=SAID).accepted(answer)
+    ExtractClaims(sentences=SAID).accepted(ExtractedClaims(claims=()))
 
 
 @pytest.mark.parametrize("marked", [(), (1,), (1, 1), (1, 2, 3), (2, 3)])
 def test_every_sentence_needs_one_mark(marked: tuple[int, ...]) -> None:
     answer = SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=0) for at in marked))
     with pytest.raises(ValueError, match="each of the sentences 1 to 2"):
-        MarkOpinions(sentences=SAID).accept(answer)
+        MarkOpinions(sentences=SAID).accepted(answer)
     every = tuple(SentenceMark(sentence=at, subjective=0) for at in (2, 1))
-    MarkOpinions(sentences=SAID).accept(SentenceMarks(marks=every))
+    MarkOpinions(sentences=SAID).accepted(SentenceMarks(marks=every))
 
 
 def test_a_sentence_cannot_pass_for_two_in_a_prompt() -> None:

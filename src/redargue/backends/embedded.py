@@ -27,7 +27,7 @@ from redargue.models.rater import Rater
 from redargue.models.session import WEIGHTS, tally
 from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.decomposing import (
+from redargue.tasks.extracting import (
     ExtractClaims,
     ExtractedClaim,
     ExtractedClaims,
@@ -61,20 +61,24 @@ class EmbeddedBackend:
 
     Args:
         threads: texts read at once; 0 for one a core.
+        publishers_once: passages of one publisher (or site, or document) count as one voice, however many there are;
+            off, every passage counts (``python -m benchmarks poison`` shows what that does).
     """
 
     name = "embedded"
+    weighs = False
     stability = Stability(0.7, 0.5)  # chosen with ``python -m benchmarks thresholds`` (docs/models.md)
 
-    def __init__(self, *, threads: int = 0) -> None:
-        self._threads = threads
+    def __init__(self, *, threads: int = 0, publishers_once: bool = True) -> None:
+        self._threads, self._publishers_once = threads, publishers_once
 
     @cached_property
     def identity(self) -> str:
-        """The backend and the hashes of its weights."""
+        """The backend, the hashes of its weights, and how it counts voices where that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        return "embedded:" + ",".join([*parts, *([self.rater.sha256[:12]] if self.rater else [])])
+        parts += [self.rater.sha256[:12]] if self.rater else []
+        return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
         """Whether some role is played for that type or one of its bases."""
@@ -110,7 +114,7 @@ class EmbeddedBackend:
     @cached_property
     def reader(self) -> Reader:
         """Reads passages with both models."""
-        return Reader(self.embedder, self.entailment)
+        return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once)
 
     @cached_property
     def rater(self) -> Rater | None:
@@ -155,7 +159,7 @@ def _rewrite_query(task: RewriteQuery, mind: EmbeddedBackend) -> Query:
     covered = {word.lower() for text in quoted(task.others) for word in words(text)}
     uncovered = [word for word in claim if word.lower() not in covered]
     names = [
-        name for text in quoted(task.others) for name in _names(text) if name.lower() not in task.claim.text.lower()
+        name for text in quoted(task.others) for name in names_in(text) if name.lower() not in task.claim.text.lower()
     ]
     if not covered or not said:
         return _changed(" ".join(claim), task.used)
@@ -172,11 +176,11 @@ def _changed(text: str, used: str) -> Query:
 def _answer(task: AnswerClaim, mind: EmbeddedBackend) -> Answer:
     """Reads its own documents; where they leave the claim open, the sentences that the others quote."""
     reading = mind.reader.read(task.claim.text, task.passages)
-    answer = _say(task.claim, reading, task.passages, mind)
+    answer = say(task.claim, reading, task.passages, mind)
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
         heard = tuple(Passage(text=text) for text in quoted(task.others))
-        answer = _say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(
+        answer = say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(
             update={"quotes": ()}
         )
     return _read_again(task, answer)
@@ -191,13 +195,15 @@ def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
         for turn in task.history
         for text in quoted((OtherAnswer(agent=turn.agent, text=turn.answer.text),))
     )
-    return _read_again(task, _say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind))
+    return _read_again(task, say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind))
 
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
     """The answer with the label that its own text gives, where labels are read in another way."""
-    plain = task.label_reading == "last_line"
-    return answer if plain else answer.model_copy(update={"label": task.label_of(answer.text)})
+    label = answer.label if task.label_reading == "last_line" else task.label_of(answer.text)
+    if label == answer.label:
+        return answer
+    return answer.model_copy(update={"label": label, "confidence": None})  # what was calibrated is the other label
 
 
 CORRECT, INCORRECT, OPEN = (
@@ -207,7 +213,7 @@ CORRECT, INCORRECT, OPEN = (
 )
 
 
-def _say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
+def say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
     """A label with its reasons: quotations, what they mean for the claim, and the label on the last line."""
     labels = claim.labels
     if labels.free_text:
@@ -377,7 +383,7 @@ def words(text: str) -> list[str]:
     )
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     """Runs of capitalised words that do not merely begin a sentence."""
     return [name.strip() for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text)]
 

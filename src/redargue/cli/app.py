@@ -14,7 +14,23 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli import batch, bench, check, corpus, diff, doctor, estimate, ground, listing, replay, report, why
+from redargue.cli import (
+    batch,
+    bench,
+    bench_table,
+    check,
+    corpus,
+    diff,
+    doctor,
+    estimate,
+    ground,
+    listing,
+    mcp_tools,
+    memory,
+    replay,
+    report,
+    why,
+)
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
 from redargue.settings import read_config
@@ -31,11 +47,14 @@ app.command("ground")(ground.ground)
 app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
+bench.app.command("table")(bench_table.table)
 app.add_typer(bench.app, name="bench")
+app.add_typer(memory.app, name="memory")
 app.command("replay")(replay.replay)
 app.command("report")(report.report)
 app.command("diff")(diff.diff)
 app.command("why")(why.why)
+app.command("mcp-tools")(mcp_tools.mcp_tools)
 app.add_typer(listing.app, name="list")
 app.command("doctor")(doctor.doctor)
 

@@ -60,6 +60,15 @@ def check(
         list[str] | None,
         typer.Option("--tool", envvar="REDARGUE_TOOL", help="A debater's tool, or none; once a debater."),
     ] = None,
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mcp",
+            envvar="REDARGUE_MCP",
+            metavar="[NAME=]SERVER",
+            help="An MCP server's tools: wikipedia, google, scholar, papers, a command or an address; repeat it.",
+        ),
+    ] = None,
     offline: Annotated[
         bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send nothing that leaves this machine.")
     ] = False,

@@ -32,8 +32,27 @@ def methods(json: Json = False) -> None:
 
 
 @app.command("tools")
-def tools(json: Json = False) -> None:
-    """Evidence tools."""
+def tools(
+    mcp: Annotated[
+        list[str] | None,
+        typer.Option("--mcp", envvar="REDARGUE_MCP", metavar="[NAME=]SERVER", help="Those of an MCP server instead."),
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Ask no service.")] = False,
+    json: Json = False,
+) -> None:
+    """Evidence tools, or those of MCP servers with the schemas of their arguments."""
+    if mcp:
+        import asyncio
+        import os
+
+        from redargue.cli.options import sources
+        from redargue.tools.mcp.client import list_tools, servers
+
+        found = asyncio.run(list_tools(servers(mcp, sources(offline=offline), os.environ)))
+        _print(
+            {name: {"about": _first(each.about), "parameters": each.parameters} for name, each in found.items()}, json
+        )
+        return
     from redargue import verifier  # noqa: F401
     from redargue.tools.base import tools as registry
 
@@ -46,7 +65,7 @@ def tasks(json: Json = False) -> None:
     from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends
     from redargue.protocols.base import methods as registry
-    from redargue.tasks.decomposing import ExtractClaims, MarkOpinions
+    from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 
     embedded = backends["embedded"]()
     rows: dict[str, dict[str, Any]] = {}

@@ -18,27 +18,29 @@ from rich.text import Text
 
 from redargue.claims import Claim
 from redargue.cli.terminal import printable
+from redargue.cli.told import MARKS, describe, memory_line, stepped
 from redargue.events import (
     Answered,
     CallFailed,
     CallFinished,
     ClaimEnded,
     ClaimStarted,
+    Decomposed,
     Event,
     EvidenceFound,
-    EvidenceKept,
     EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
     Judged,
     QueryWritten,
     RoundEnded,
     Scored,
+    Stepped,
 )
-from redargue.evidence import QuoteStatus
 from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier
 
-MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 BAR = 10
 
 
@@ -80,6 +82,12 @@ class DebateView:
                 ] or [Text("  · nothing found", style="yellow")]
             case EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
+            case Decomposed():
+                return [Text(f"  · {printable(each.line)}") for each in event.triplets]
+            case Stepped():
+                return [Text(f"Step {event.round}", style="bold underline"), Text(stepped(event))]
+            case EvidenceRecalled() | EvidenceRemembered():
+                return [Text(f"  · {memory_line(event)}", style="cyan")]
             case Answered():
                 quotes = [
                     Text(
@@ -103,34 +111,6 @@ class DebateView:
         return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, foot)
 
 
-def describe(event: Event) -> str:
-    """One event in one line of plain words; empty for what a person need not see."""
-    match event:
-        case ClaimStarted():
-            return f"claim: {printable(event.claim.text)}"
-        case QueryWritten():
-            return f"round {event.round}, {event.agent} asks: {printable(event.query)}{' (kept)' if event.kept else ''}"
-        case EvidenceFound():
-            found = "; ".join(printable(each.title or each.text)[:50] for each in event.passages)
-            return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
-        case EvidenceMissing():
-            return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
-        case Answered():
-            quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
-            return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
-        case Scored():
-            return f"round {event.round}, {event.agent}: {event.score.metric} {_value(event.score)}"
-        case RoundEnded():
-            how = "accepted" if event.accepted else "not accepted: " + "; ".join(event.why)
-            return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
-        case Judged():
-            return f"the judge says: {printable(event.label or '(no label)')}"
-        case CallFailed():
-            return f"{event.agent}, {event.task}: {printable(event.error.what)}"
-        case CallFinished() | EvidenceKept() | ClaimEnded():
-            return ""
-
-
 class Viewer:
     """Shows a run on stderr: debates one after the other, or the progress over claims in work at once.
 
@@ -150,7 +130,7 @@ class Viewer:
         settings = verifier.method.settings
         debate = isinstance(settings, ToolMadSettings)
         self._limits = settings.limits(verifier.backend.stability) if debate else {}
-        self._debaters = debater_names(settings.debaters) if debate else ()
+        self._debaters = debater_names(settings.debaters) if debate else verifier.method.agents()
         self._view = DebateView(claims[0].text, self._debaters, self._limits)
         self._debates = at_once == 1 or len(claims) == 1
         self._errors = 0
@@ -201,17 +181,14 @@ class Viewer:
 
 def _bar(score: Score, limits: dict[Metric, float]) -> str:
     """A score as a small bar with its threshold."""
-    limit = limits[score.metric]
+    limit = limits.get(score.metric)
     if score.value is None:
         return f"{_short(score)} {'·' * BAR} {score.undefined}"
     full = round(max(0.0, min(1.0, score.value)) * BAR)
     bar = "█" * full + "░" * (BAR - full)
-    return f"{_short(score)} {bar} {score.value:.2f} {'>' if score.value > limit else '≤'} {limit:g}"
+    compared = "" if limit is None else f" {'>' if score.value > limit else '≤'} {limit:g}"
+    return f"{_short(score)} {bar} {score.value:.2f}{compared}"
 
 
 def _short(score: Score) -> str:
-    return {"faithfulness": "faithful", "answer_relevance": "relevant"}[score.metric]
-
-
-def _value(score: Score) -> str:
-    return f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
+    return {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)

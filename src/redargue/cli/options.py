@@ -6,19 +6,22 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from redargue.claims import Claim, LabelSet, label_sets
+from redargue.claims import Claim, LabelSet, in_time, label_sets
+from redargue.corpus.index import Corpus
 from redargue.errors import UsageError
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
 from redargue.protocols.base import methods
-from redargue.services import services
+from redargue.services import limiter, services
+from redargue.tools.base import Sources
+from redargue.transport import Transport
 from redargue.verifier import Verifier  # noqa: F401  (registers every method)
 
 REACHED_WITHIN = 2.0  # seconds, or there is no network worth the name
@@ -48,10 +51,12 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
     chat = {name: given[name] for name in ("embedding_model", "form", "max_tokens", "stream")}
     settings = read_settings(given["setting"] or [])
     settings |= {name: given[name] for name in ("rounds", "top_k") if given[name] is not None}
+    fields = methods[given["method"]].options.model_fields
+    tools = "debaters" if "debaters" in fields else "tools"  # the setting that names them
     if given["tool"]:
-        settings["debaters"] = tuple(given["tool"])
-    elif "debaters" in methods[given["method"]].options.model_fields and "debaters" not in settings:
-        settings["debaters"] = _recorded_debaters(given["run"]) or ("corpus", live_tool(offline=given["offline"]))
+        settings[tools] = tuple(given["tool"])
+    elif tools not in settings:
+        settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
     return {
         **{name: given[name] for name in ("method", "profile", "backend", "base_url", "prompts", "store", "seed")},
         "offline": given["offline"],
@@ -59,6 +64,7 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "models": models,
         "chat": chat,
         "settings": settings,
+        "actions": _actions(given, getattr(methods[given["method"]], "calls_actions", False)),
         "budget": Budget.parse(given["budget"]) if given["budget"] else None,
         "prices": Prices.read(given["prices"]),
     }
@@ -91,6 +97,46 @@ def read_models(given: list[str]) -> tuple[str, dict[str, str]]:
     return (whole or [""])[0], roles
 
 
+def sources(*, offline: bool, prices: Path | None = None) -> Sources:
+    """What tools are made from that need no corpus, as the environment sets them up.
+
+    Raises:
+        UsageError: a setting that cannot be read.
+    """
+
+    def no_corpus() -> Corpus:
+        raise UsageError("no corpus is open here")
+
+    searches = dict(Prices.read(prices).searches)
+    return Sources(
+        corpus=no_corpus, transport=Transport(limiter(), offline=offline), services=services(), prices=searches
+    )
+
+
+def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
+    """The tools of the MCP servers that the user names.
+
+    Raises:
+        UsageError: the method's agents call no such tools.
+        ToolFailed: a server does not answer.
+    """
+    if not given.get("mcp"):
+        return {}
+    if not called:
+        raise UsageError(
+            f"the agents of {given['method']!r} call no tools of servers",
+            where="--mcp",
+            hint="mermaid's do: --method mermaid",
+        )
+    import asyncio
+
+    from redargue.tools.mcp.client import list_tools, servers
+
+    prices = Prices.read(given["prices"]).searches
+    made = sources(offline=given["offline"], prices=given["prices"])
+    return dict(asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices))))
+
+
 def live_tool(*, offline: bool) -> str:
     """The live search that can be had: with a key Tavily or Google, without one Wikipedia, offline keywords alone."""
     known = services()
@@ -115,11 +161,16 @@ def _reachable(place: str) -> bool:
     return True
 
 
-def _recorded_debaters(run: Path | None) -> tuple[str, ...]:
+def _usual(tools: tuple[str, ...], offline: bool) -> tuple[str, ...]:
+    """A method's own tools, with the live search that can be had in the place of plain keywords."""
+    return tuple(live_tool(offline=offline) if each == "keywords" else each for each in tools)
+
+
+def _recorded_tools(run: Path | None, setting: str) -> tuple[str, ...]:
     """Those of the run that is gone on with: what can be reached may have changed since it began."""
     try:
         about = json.loads((run / "run.json").read_text(encoding="utf-8")) if run else {}
-        return tuple(about["settings"]["debaters"]) if about else ()
+        return tuple(about["settings"][setting]) if about else ()
     except (OSError, ValueError, KeyError, TypeError):
         return ()
 
@@ -134,22 +185,6 @@ def read_day(text: str) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         raise UsageError(f"{text!r} is no day", where="--as-of", hint="write it like 2024-03-31") from None
-
-
-def in_time(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, with evidence wanted that was published by each one's day.
-
-    Raises:
-        UsageError: a claim has no day.
-    """
-    found = []
-    for claim in claims:
-        if claim.as_of is None:
-            raise UsageError(
-                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
-            )
-        found.append(claim.model_copy(update={"only_in_time": True}))
-    return found
 
 
 def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:

@@ -23,7 +23,7 @@ def replay(
 
     from redargue import api
     from redargue.cli import show
-    from redargue.cli.live import describe
+    from redargue.cli.told import describe
     from redargue.errors import RecordError
     from redargue.events import Event, canonical
     from redargue.ledger.record import read_events

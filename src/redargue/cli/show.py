@@ -109,9 +109,12 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         console.print(Text(printable(f"→ {verdict.error.hint}")) if verdict.error.hint else Text(""))
         return
     label = Text(printable(verdict.label or "no answer was given"), style=STYLES.get(str(verdict.meaning), "bold"))
-    how = {"consensus": "by consensus of the debaters", "judge": "by the judge"}.get(str(verdict.decided_by), "")
-    rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}" if how else ""
-    console.print(Text.assemble(label, " ", (how + rounds, "dim")))
+    how = {"consensus": "by consensus of the debaters", "judge": "by the judge", "executor": "by the executor"}
+    how["forced"] = "by the executor, forced"
+    by = how.get(str(verdict.decided_by), "")
+    unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
+    rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if by else ""
+    console.print(Text.assemble(label, " ", (by + rounds, "dim")))
     if verdict.meaning in WORDS:
         console.print(Text(WORDS[verdict.meaning]))
 

@@ -6,12 +6,22 @@ import hashlib
 from importlib.resources import files
 from pathlib import Path
 
-from redargue.corpus.index import Corpus, open_corpus
+from redargue.corpus.index import Corpus, default_store, open_corpus
 from redargue.corpus.ingest import read_documents
 from redargue.errors import UnreadableFile
 from redargue.home import home
 
 ARTICLES = Path(str(files("redargue.corpus") / "starter"))
+
+
+STARTER = "starter"
+
+
+def open_store(store: str | Path | None) -> Corpus:
+    """The corpus that is named, or the user's own, or the starter corpus where there is none."""
+    if store == STARTER or (store is None and not default_store().exists()):
+        return open_starter()
+    return open_corpus(store or default_store())
 
 
 def open_starter() -> Corpus:

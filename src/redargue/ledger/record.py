@@ -19,7 +19,17 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from redargue.errors import RecordError
-from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, Event, EvidenceFound, EvidenceMissing
+from redargue.events import (
+    EVENT,
+    CallFailed,
+    CallFinished,
+    ClaimEnded,
+    Event,
+    EvidenceFound,
+    EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
+)
 from redargue.keys import Secrets
 from redargue.verdicts import Verdict
 
@@ -28,7 +38,7 @@ try:
 except ImportError:  # Windows has no flock; two processes on one run folder go unnoticed there
     fcntl = None  # type: ignore[assignment]
 
-Paid = CallFinished | EvidenceFound | EvidenceMissing
+Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 Mode = Literal["record", "replay"]
 NEEDED = {"method", "profile", "settings", "backend", "identity", "stability", "tools", "seed", "claims"}
 

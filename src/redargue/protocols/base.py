@@ -44,6 +44,7 @@ class Method(Protocol):
         about: one line: what happens, and the paper.
         options: the class of its settings.
         profiles: for each profile the settings that differ from the defaults.
+        calls_actions: optional; whether its agents call tools by name, with arguments of their choice.
     """
 
     name: ClassVar[str]

@@ -1,158 +1,156 @@
-"""Taking a text apart: which of its sentences are mere opinion, and which claims the others make.
-
-Source: FacTool's claim extraction (under 15 words, no pronouns) and the removal of the subjective parts of a dialogue
-(Sun et al. 2024; DPD's gatherer). A model is shown sentences by number and names the sentence that makes a claim: code
-knows where sentences stand, so the offsets of claims are exact whatever a model writes.
-"""
+"""Taking a claim apart into triplets and topics (MERMAID, appendix A.1)."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, json_schema, lines
-
-BLOCK = 20  # sentences of a task at most: what a reply can hold without being cut
-LONGEST = 400  # characters of a claim
+from redargue.tasks.base import UNTRUSTED, Task, at_most, lines, several
 
 
-class SentenceMark(Frozen):
-    """Whether a sentence is mere opinion."""
-
-    sentence: int = Field(description="the number of the sentence")
-    subjective: Literal[0, 1] = Field(description="1 if it states nothing but opinion, feeling or courtesy, 0 if not")
-
-
-class SentenceMarks(Frozen):
-    """One mark a sentence."""
-
-    marks: tuple[SentenceMark, ...] = Field(
-        description="one item a sentence, in their order", json_schema_extra={"maxItems": BLOCK}
-    )
-
-
-class ExtractedClaim(Frozen):
-    """A claim that can be understood and checked without the text, and the sentence that makes it."""
-
-    sentence: int = Field(description="the number of the sentence that makes the claim")
-    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=at_most(LONGEST))
-
-
-class ExtractedClaims(Frozen):
-    """The claims of a text, in its order; none where it states nothing that can be checked."""
-
-    claims: tuple[ExtractedClaim, ...] = Field(
-        description="the claims, in the order of their sentences", json_schema_extra={"maxItems": 3 * BLOCK}
-    )
-
-
-def numbered(sentences: tuple[str, ...], profile: Profile) -> str:
-    """Sentences as they stand in a prompt: one a line, with its number."""
-    shown = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
-    return data("\n".join(shown), profile)
-
-
-class MarkOpinions(Task[SentenceMarks]):
-    """Tells which sentences of a dialogue are mere opinion (Sun et al. 2024, preprocessing of dialogues).
+class Triplet(Frozen):
+    """One relation of a claim.
 
     Attributes:
-        sentences: of what was said, in order.
-        context: what was said before; may be empty.
+        subject: a noun.
+        relation: a verb.
+        object: a noun; empty where the relation has none ("Hurling survived").
+        attributes: what fits in none of the three.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
+    subject: str = Field(description="a noun", json_schema_extra=at_most(200))
+    relation: str = Field(description="a verb", json_schema_extra=at_most(200))
+    object: str = Field(default="", description="a noun; empty if there is none", json_schema_extra=at_most(200))
+    attributes: str = Field(
+        default="", description="only what fits in none of the three; else empty", json_schema_extra=at_most(300)
+    )
 
-    sentences: tuple[str, ...]
-    context: str = ""
+    @model_validator(mode="before")
+    @classmethod
+    def _named_otherwise(cls, given: Any) -> Any:
+        """Names in any case, a list of three or four, "attribute" and "attributions" (``M23``)."""
+        if isinstance(given, list | tuple) and 2 <= len(given) <= 4:
+            given = dict(zip(cls.model_fields, given, strict=False))
+        if not isinstance(given, Mapping):
+            return given
+        found = {str(name).strip().lower(): value for name, value in given.items()}
+        for name in ("attribute", "attribution", "attributions"):
+            found.setdefault("attributes", found.pop(name, None))
+        return {name: _plain(value) for name, value in found.items() if value is not None}
+
+    @property
+    def line(self) -> str:
+        """As it is shown."""
+        return " | ".join(part for part in (self.subject, self.relation, self.object, self.attributes) if part)
+
+    @model_validator(mode="after")
+    def _about_something(self) -> Triplet:
+        if not self.subject and not self.object:
+            raise ValueError("a triplet without a subject and without an object")
+        return self
+
+
+class Decomposition(Frozen):
+    """A claim taken apart.
+
+    Attributes:
+        triplets: at least one.
+        topics: what the claim is about, in a few words each.
+    """
+
+    triplets: tuple[Triplet, ...] = Field(
+        min_length=1, description="the claim's relations, in its order", json_schema_extra={"maxItems": 12}
+    )
+    topics: tuple[str, ...] = Field(
+        default=(), description="what the claim is about, in a few words each", json_schema_extra=several(4, 80)
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_otherwise(cls, given: Any) -> Any:
+        """One triplet or a list of them, under any of the names that models choose; what else stands there is not read.
+
+        A triplet may also stand alone, with the topic beside its parts.
+        """
+        if not isinstance(given, Mapping):
+            return given
+        found = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in given.items()}
+        triplets = _first(found, "triplets", "triplet", "knowledge_triplets", "knowledge_triplet")
+        topics = _first(found, "topics", "topic", "topical_keywords")
+        if triplets is None and "subject" in found:
+            triplets = {name: value for name, value in found.items() if name not in ("topic", "topics")}
+        one = isinstance(triplets, Mapping) or (isinstance(triplets, list | tuple) and _is_row(triplets))
+        return {"triplets": [triplets] if one else triplets or (), "topics": topics or ()}
+
+    @field_validator("topics", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        """A list, or one text with ";" between ("Entertainment; Economics")."""
+        parts = re.split(r"\s*;\s*", given) if isinstance(given, str) else given
+        return [_plain(each) for each in parts if _plain(each)] if isinstance(parts, list | tuple) else parts
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """All subjects and objects, each once: the keys of the evidence memory."""
+        return tuple(dict.fromkeys(part for each in self.triplets for part in (each.subject, each.object) if part))
+
+
+def _is_row(values: list[Any] | tuple[Any, ...]) -> bool:
+    return 2 <= len(values) <= 4 and all(isinstance(each, str) for each in values)
+
+
+def _first(found: Mapping[str, Any], *names: str) -> Any:
+    return next((found[name] for name in names if found.get(name) is not None), None)
+
+
+def _plain(value: Any) -> Any:
+    """A text: attributes may come as a list or an object."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_plain(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(str(_plain(each)) for each in value)
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else value
+
+
+class DecomposeClaim(Task[Decomposition]):
+    """The claim's triplets and topics.
+
+    Attributes:
+        claim: what is checked.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim",)
+
+    claim: Claim
 
     def role(self) -> str:
-        """What to tell apart."""
+        """The agent's part, the four parts of a triplet, the topic."""
         return lines(
-            "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
-            " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
-            " world that can be checked, right or wrong.",
+            "You analyse claims in a system of several agents that assesses whether claims are true.",
+            "First, extract the knowledge triplets of the claim below. Each consists of:",
+            "1. subject (must be a noun)",
+            "2. relation (must be a verb)",
+            "3. object (must be a noun)",
+            "4. attributes (only for what cannot be said as a subject, a relation or an object)",
+            "Second, say what the topic of the claim is.",
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def form(self) -> str:
         """JSON."""
-        return f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
+        return (
+            'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}],'
+            ' "topics": [""]}'
+        )
 
     def material(self) -> str:
-        """What was said before, and the sentences."""
-        return lines(
-            f"Said before: {data(self.context, self.profile)}" if self.context else None,
-            f"Sentences: {numbered(self.sentences, self.profile)}",
-        )
+        """The claim."""
+        return f"Claim: {self.claim.text}"
 
     def slots(self) -> dict[str, str]:
-        """What was said before, and the sentences."""
-        return {"context": data(self.context, self.profile), "sentences": numbered(self.sentences, self.profile)}
-
-    def accept(self, answer: SentenceMarks) -> None:
-        """Wants every sentence marked once."""
-        marked = sorted(each.sentence for each in answer.marks)
-        if marked != list(range(1, len(self.sentences) + 1)):
-            raise ValueError(f"marks: each of the sentences 1 to {len(self.sentences)} needs one mark, not {marked}")
-
-
-class ExtractClaims(Task[ExtractedClaims]):
-    """Takes the claims out of a text (FacTool, claim extraction).
-
-    Attributes:
-        sentences: of the text, in order; the numbers of an answer count from 1.
-        before: the sentences before them, which say what pronouns stand for; no claim is wanted from them.
-        context: what the text answers or follows: a question, a dialogue; may be empty.
-    """
-
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
-
-    sentences: tuple[str, ...]
-    before: tuple[str, ...] = ()
-    context: str = ""
-
-    def role(self) -> str:
-        """What a claim is."""
-        return lines(
-            "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
-            " fewer than 15 words where that is possible, in the order of the sentences, each with the number of the"
-            " sentence that makes it.",
-            "A claim must be understood without the text: put names in the place of pronouns, and say what and when is"
-            " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
-            "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
-            " several claims, or none.",
-            UNTRUSTED if self.profile == "hardened" else None,
-        )
-
-    def form(self) -> str:
-        """JSON."""
-        return f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
-
-    def material(self) -> str:
-        """What the text answers, what stands before, the sentences."""
-        before = data(" ".join(self.before), self.profile) if self.before else None
-        return lines(
-            f"The text answers or follows: {data(self.context, self.profile)}" if self.context else None,
-            f"Before these sentences stands: {before}" if before else None,
-            f"Sentences: {numbered(self.sentences, self.profile)}",
-        )
-
-    def slots(self) -> dict[str, str]:
-        """What the text answers, what stands before, the sentences."""
-        return {
-            "context": data(self.context, self.profile),
-            "before": data(" ".join(self.before), self.profile),
-            "sentences": numbered(self.sentences, self.profile),
-        }
-
-    def accept(self, answer: ExtractedClaims) -> None:
-        """Wants sentences that are there, and claims that can be checked."""
-        for each in answer.claims:
-            if not 1 <= each.sentence <= len(self.sentences):
-                raise ValueError(f"claims: there is no sentence {each.sentence}, only 1 to {len(self.sentences)}")
-            try:
-                Claim(text=each.claim)
-            except ValidationError as error:
-                raise ValueError(f"claims: {each.claim[:60]!r} is no claim: {error.errors()[0]['msg']}") from None
+        """The claim."""
+        return {"claim": self.claim.text}

@@ -10,7 +10,7 @@ from redargue.claims import Frozen
 from redargue.concurrency import together
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.decomposing import BLOCK, ExtractClaims, MarkOpinions
+from redargue.tasks.extracting import BLOCK, ExtractClaims, MarkOpinions
 from redargue.texts.text import Located, Sentence, Text, Unchecked, sentences_of
 
 EXTRACTOR = "extractor"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from redargue.claims import Frozen
 from redargue.corpus.index import Corpus
 from redargue.evidence import Passage
 from redargue.ledger.budget import Account
@@ -92,6 +94,70 @@ class PerClaim(Protocol):
     def of(self, item: int) -> Tool:
         """The tool for one claim of the run, from 0."""
         ...
+
+
+class Action(Protocol):
+    """A tool that an agent calls by name, with arguments of its own choice (ReAct's action).
+
+    Attributes:
+        name: as agents call it.
+        about: what it does, in its server's words: data, not instruction.
+        parameters: the JSON schema of its arguments.
+        revision: changes when the same call may be answered otherwise; part of a call's key.
+    """
+
+    name: str
+    about: str
+
+    @property
+    def revision(self) -> str:
+        """The state of what is behind the tool."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The JSON schema of its arguments."""
+        ...
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        """What the tool answers, in pieces; none where it found nothing.
+
+        Raises:
+            ToolFailed: wrong arguments, no answer, or the tool's own error, in words that an agent can act on.
+            BudgetReached: the budget has no room for the call.
+        """
+        ...
+
+
+class Observation(Frozen):
+    """What came of an action, as an agent is told it.
+
+    Attributes:
+        passages: what the tool answered; empty where it found nothing or failed.
+        why: what went wrong; empty where nothing did. It is told, and is no evidence.
+    """
+
+    passages: tuple[Passage, ...] = ()
+    why: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return bool(self.why)
+
+    @property
+    def text(self) -> str:
+        """What the agent reads; empty where the tool found nothing."""
+        return self.why or "\n".join(each.text for each in self.passages)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The web addresses in what was answered, each once, in order."""
+        found = (url.rstrip(".,;:)]}") for each in self.passages for url in _URL.findall(f"{each.url} {each.text}"))
+        return tuple(dict.fromkeys(found))
+
+
+_URL = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
 
 
 class ToolKind(Protocol):

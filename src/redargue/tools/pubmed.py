@@ -12,12 +12,10 @@ from datetime import date
 from functools import reduce
 from typing import Any, ClassVar
 
-import lxml.etree  # type: ignore[import-untyped]
-
-from redargue.errors import ToolFailed, UsageError
+from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.tools.base import Search, Sources, tools
-from redargue.tools.online import OnlineTool, clean, cut, iso_date, mail_address, not_later
+from redargue.tools.base import Search, tools
+from redargue.tools.online import OnlineTool, clean, cut, iso_date, mail_address, not_later, parsed_xml
 from redargue.transport import Service, Transport
 
 MOST_RESULTS = 100  # their numbers have to fit in an address
@@ -58,23 +56,6 @@ class PubmedTool(OnlineTool):
         self._told = {name: value for name, value in told.items() if value}
         self.without_abstract = 0
 
-    @classmethod
-    def make(cls, sources: Sources) -> PubmedTool:
-        """With the environment's key, where it has one.
-
-        Raises:
-            UsageError: the address is not known.
-        """
-        service = sources.services.get("pubmed")
-        if service is None:
-            raise UsageError("the tool 'pubmed' has no address", hint="export REDARGUE_PUBMED_URL=…")
-        return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
-
-    @property
-    def revision(self) -> str:
-        """Where it asks."""
-        return self.service.place
-
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` abstracts (100 at most), whole; with ``search.as_of``, of what was published by then.
 
@@ -82,21 +63,21 @@ class PubmedTool(OnlineTool):
             ToolFailed: the service did not answer, or refused.
             BudgetReached: the budget has no room for a request.
         """
-        asked = _asked(query)
+        asked = readable(query)
         if k < 1 or not asked:
             return ()
         numbers = await self._find(asked, min(k, MOST_RESULTS), search)
         if not numbers:
             return ()
         records = await self._records(numbers, search)
-        found = [records[number] for number in numbers if number in records]
+        found = [records[number][0] for number in numbers if number in records]
         self.without_abstract += sum(not each.text for each in found)
         return self.ordered(not_later(found, search.as_of), k, query)
 
-    async def _find(self, query: str, k: int, search: Search) -> list[str]:
+    async def _find(self, query: str, k: int, search: Search, sort: str = "relevance") -> list[str]:
         """The numbers of the records that fit best and have an abstract."""
         params: dict[str, Any] = {"term": f"({query}) AND hasabstract", "retmode": "json", "retmax": k}
-        params["sort"] = "relevance"
+        params["sort"] = sort
         if search.as_of:
             params |= _until(search.as_of)
         found = await self.ask("GET", "/esearch.fcgi", search=search, headers={}, params=self._params(params))
@@ -110,23 +91,24 @@ class PubmedTool(OnlineTool):
         numbers = (each for each in result["idlist"] if isinstance(each, str) and re.fullmatch(r"[0-9]{1,12}", each))
         return list(dict.fromkeys(numbers))[:k]
 
-    async def _records(self, numbers: Sequence[str], search: Search) -> dict[str, Passage]:
-        """What PubMed holds under these numbers, by number; one that it does not know any more is missing."""
+    async def _records(self, numbers: Sequence[str], search: Search) -> dict[str, tuple[Passage, Any]]:
+        """What PubMed holds under these numbers, read and as XML; one that it does not know any more is missing."""
         params = self._params({"id": ",".join(numbers), "retmode": "xml"})
         text = await self.ask_text("GET", "/efetch.fcgi", search=search, headers={}, params=params)
-        root = _parsed(text)
+        root = parsed_xml(text)
         if root is None or root.tag != "PubmedArticleSet":
             raise self.unreadable("no set of records")
-        records: dict[str, Passage] = {}
-        for passage in filter(None, map(_passage, root)):
-            records.setdefault(passage.document, passage)
+        records: dict[str, tuple[Passage, Any]] = {}
+        for each in root:
+            if passage := _passage(each):
+                records.setdefault(passage.document, (passage, each))
         return records
 
     def _params(self, more: Mapping[str, Any]) -> dict[str, Any]:
         return {"db": "pubmed", **more, **self._told}
 
 
-def _asked(query: str) -> str:
+def readable(query: str) -> str:
     """A query whose brackets and quotation marks come in pairs: an open one would swallow what is added to it."""
     asked = cut(query, LONGEST_QUERY)
     depth = 0
@@ -144,26 +126,6 @@ def _asked(query: str) -> str:
 def _until(day: date) -> dict[str, str]:
     """The publication dates that are wanted: E-utilities want both ends or neither."""
     return {"datetype": "pdat", "mindate": "1000/01/01", "maxdate": f"{day.year:04}/{day:%m/%d}"}
-
-
-def _parsed(text: str) -> Any:
-    """The root of an XML text; None where it is none, or declares entities, of which a few lines can make gigabytes."""
-    if "<!ENTITY" in text:
-        return None
-    # As bytes in a fixed encoding, no declaration inside can contradict it.
-    parser = lxml.etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    try:
-        return lxml.etree.fromstring(text.encode("utf-8", "replace"), parser)
-    except lxml.etree.XMLSyntaxError:
-        return None
 
 
 def _passage(record: Any) -> Passage | None:

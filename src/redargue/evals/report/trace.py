@@ -10,14 +10,19 @@ from redargue.events import (
     Answered,
     ClaimEnded,
     ClaimStarted,
+    Decomposed,
     Event,
     EvidenceFound,
     EvidenceKept,
     EvidenceMissing,
+    EvidenceRecalled,
+    EvidenceRemembered,
     Judged,
     QueryWritten,
     RoundEnded,
     Scored,
+    Stepped,
+    passages_of,
 )
 from redargue.evidence import Passage, Quote, QuoteStatus, Source
 from redargue.verdicts import Verdict
@@ -44,10 +49,9 @@ class Passages:
         self.held: dict[str, Passage] = {}
         self.spans: dict[str, list[tuple[int, int]]] = {}
         for event in (event for trace in traces for event in trace):
-            if isinstance(event, EvidenceFound):
-                for passage in event.passages:
-                    self.held.setdefault(passage.sha256, passage)
-            elif isinstance(event, Answered):
+            for passage in passages_of(event):
+                self.held.setdefault(passage.sha256, passage)
+            if isinstance(event, Answered):
                 self._mark(event.quotes)
             elif isinstance(event, ClaimEnded):
                 self._mark(event.verdict.quotes)
@@ -148,9 +152,10 @@ def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
         elif not isinstance(event, ClaimStarted | ClaimEnded):
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
     parts: list[Node] = []
+    steps = any(isinstance(event, Stepped) for event in trace)
     for number, agents in sorted(rounds.items()):
-        held = len(rounds) > 1 or number in ends
-        parts.append(el(level, f"Round {number}") if held else None)
+        held = number and (len(rounds) > 1 or number in ends)
+        parts.append(el(level, f"{'Step' if steps else 'Round'} {number}") if held else None)
         turns = [
             el("div", el("p", el("b", name)), [_line(each, passages) for each in events], class_="turn")
             for name, events in sorted(agents.items())
@@ -174,6 +179,15 @@ def _line(event: Event, passages: Passages) -> Html | None:
     match event:
         case QueryWritten():
             return el("p", "asks: ", el("q", event.query, dir="auto"), " (query kept)" if event.kept else None)
+        case Decomposed():
+            return join(el("p", "takes the claim apart:"), el("ul", [el("li", each.line) for each in event.triplets]))
+        case Stepped():
+            return join(
+                el("p", event.thought[:LONGEST], dir="auto", class_="prose") if event.answer is None else None,
+                el("p", "answers: ", el("b", event.answer)) if event.answer is not None else None,
+                el("p", f"calls {event.tool}: ", el("q", _arguments(event), dir="auto")) if event.tool else None,
+                el("p", event.problem, class_="bad") if event.problem else None,
+            )
         case EvidenceFound():
             found = [join(passages.reference(each.sha256), " ") for each in event.passages]
             return el("p", f"{event.tool} finds: ", found or "nothing")
@@ -181,6 +195,12 @@ def _line(event: Event, passages: Passages) -> Html | None:
             return el("p", f"{event.tool} is not asked again: same query, same documents", class_="dim")
         case EvidenceMissing():
             return el("p", f"{event.tool} failed: {event.why}", class_="bad")
+        case EvidenceRecalled():
+            found = [join(passages.reference(each.passage.sha256), " ") for each in event.items]
+            held = f" ({event.held_back} held back)" if event.held_back else None
+            return el("p", "memory holds: ", found or "nothing", held)
+        case EvidenceRemembered():
+            return el("p", f"memory is given {len(event.passages)}", class_="dim")
         case Answered():
             label = el("p", "says: ", el("b", event.label or "no answer"))
             return join(answer(event.text, event.quotes, passages), label)
@@ -188,6 +208,10 @@ def _line(event: Event, passages: Passages) -> Html | None:
             value = "undefined: " + score.undefined if score.value is None else f"{score.value:.3f}"
             return el("p", f"{score.metric.replace('_', ' ')}: {value}", class_="dim")
     return None
+
+
+def _arguments(event: Stepped) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in event.arguments.items())[:LONGEST]
 
 
 def _ended(event: RoundEnded) -> Html:
@@ -202,7 +226,9 @@ def in_short(verdict: Verdict) -> str:
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
     by = {"consensus": "by consensus of the debaters", "judge": "by the judge", "reader": "by one reader"}
-    rounds = f" after {verdict.rounds} round{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
+    by |= {"executor": "by the executor", "forced": "by the executor, forced after its last step"}
+    unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
+    rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
     return (
         f"{by.get(str(verdict.decided_by), '')}{rounds}; {verdict.usage.calls} call{'s' * (verdict.usage.calls != 1)}"
     )

@@ -1,0 +1,71 @@
+"""A sentence taken apart by its own words, without a parser: subject, verb, and what follows each preposition.
+
+Good enough for the keys of an evidence memory (``python -m benchmarks decompositions`` compares them with a language
+model's), and for nothing finer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from redargue.tasks.decomposing import Decomposition, Triplet
+
+_MODAL = "can|could|will|would|may|might|shall|should|must|do|does|did"
+_AUXILIARY = "am|is|are|was|were|be|been|being|has|have|had"
+# Past and present forms that neither end in -ed nor stand behind an auxiliary; nouns that look alike are left out.
+_VERBS = (
+    "won|wins|wrote|writes|written|made|makes|became|becomes|began|begins|led|leads|took|takes|gave|gives|went|goes|"
+    "came|comes|held|holds|said|says|sold|sells|built|spent|left|met|ran|runs|saw|sees|sang|sings|grew|grows|knew|"
+    "knows|lost|loses|kept|keeps|lies|lay|lived|lives|died|dies|born|stars|plays|contains|includes|involves|causes|"
+    "reduces|increases|prevents|inhibits|induces|regulates|promotes|results|consists|belongs|remains|serves|"
+    "works|allows|requires|provides|produces|uses|helps|affects|shows|means|refers|appears|occurs|exists|"
+    "borders|flows|wears|speaks|owns|costs|weighs|measures|originated|stood|stands|taught|teaches|fell|falls|rose|rises"
+)
+_BETWEEN = r"(?:\s+(?:not|never|also|only|been|being|be|have|\w+ly))*"
+_VERB = re.compile(
+    rf"\b(?:(?:{_MODAL})(?:n't)?{_BETWEEN}\s+[a-z]+\b"
+    rf"|(?:{_AUXILIARY})(?:n't)?\b{_BETWEEN}(?:\s+(?:\w+(?:ed|en|wn)|{_VERBS})\b)?|(?:{_VERBS})\b|[a-z]{{2,}}ed\b)"
+)
+_CLAUSE = re.compile(r";\s+|,?\s+(?:but|whereas|while|who|which)\s+|\s+that\s+|,\s+and\s+(?=\w+\s)")
+_ASIDE = re.compile(r"\s*\(([^()]+)\)")
+_BEFORE_VERB = re.compile(r"(?:\s+(?:\w+ly|also|already|both|all|that))+$")
+_PREPOSITION = re.compile(
+    r"\s+\b(in|on|at|by|from|to|with|for|during|since|between|into|as|about|over|under|after|before)\b\s+"
+)
+_EDGE = " \t\n.,;:!?\"'()[]“”‘’"
+
+
+def decompose(text: str) -> Decomposition:
+    """Triplets of a sentence's clauses; a clause without a verb of its own goes on with the last subject.
+
+    Raises:
+        ValueError: never for a text that holds a word.
+    """
+    triplets: list[Triplet] = []
+    subject = ""
+    plain = " ".join(text.split())
+    for clause in filter(str.strip, _CLAUSE.split(_ASIDE.sub("", plain) or plain)):
+        verb = _VERB.search(clause)
+        before = _BEFORE_VERB.sub("", clause[: verb.start()].strip(_EDGE)) if verb else ""
+        subject = before or subject
+        if verb is None or not subject:
+            triplets.append(_triplet(subject or clause, "concerns" if subject else "is", clause if subject else ""))
+            continue
+        triplets += _parts(subject, verb.group(), clause[verb.end() :])
+    triplets += [_triplet(triplets[0].subject, "is", aside) for aside in _ASIDE.findall(plain) if triplets]
+    names = tuple(dict.fromkeys(part for each in triplets for part in (each.subject,) if part))
+    return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
+
+
+def _parts(subject: str, verb: str, rest: str) -> list[Triplet]:
+    """One triplet for what follows the verb, and one for what follows each preposition."""
+    pieces = _PREPOSITION.split(f" {rest.strip()} ")
+    found = [_triplet(subject, verb, pieces[0])] if pieces[0].strip(_EDGE) else []
+    for preposition, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+        if piece.strip(_EDGE):
+            found.append(_triplet(subject, f"{verb} {preposition}", piece))
+    return found or [_triplet(subject, verb, "")]
+
+
+def _triplet(subject: str, relation: str, rest: str) -> Triplet:
+    return Triplet(subject=subject.strip(_EDGE), relation=" ".join(relation.split()), object=rest.strip(_EDGE))

@@ -1,0 +1,61 @@
+"""The memory as a tool that an agent may ask for an entity (MERMAID's proxy memory, ``M21``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from redargue.claims import Claim
+from redargue.errors import ToolFailed, UsageError
+from redargue.evidence import Passage
+from redargue.ledger.clock import Clock
+from redargue.memory.memory import Memory
+from redargue.tools.base import Search
+
+LOOKUP = "memory_lookup"
+
+
+class MemoryLookup:
+    """Gives what is kept under an entity.
+
+    Args:
+        memory: of the run; None in a replay, which asks nothing.
+        claim: in hand.
+        clock: tells when.
+    """
+
+    name = LOOKUP
+    about = "evidence that was found for earlier claims, by entity; look here before you call another tool"
+    revision = "1"
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"entity": {"type": "string", "description": "a name, a date, a thing"}},
+        "required": ["entity"],
+        "additionalProperties": False,
+    }
+
+    def __init__(self, memory: Memory | None, claim: Claim, clock: Clock) -> None:
+        self._memory, self._claim, self._clock = memory, claim, clock
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        """What is kept, the best first.
+
+        Raises:
+            ToolFailed: no entity.
+            UsageError: the run has no memory.
+        """
+        entity = arguments.get("entity")
+        if not isinstance(entity, str) or not entity.strip():
+            raise ToolFailed(f"{LOOKUP} cannot be called with {dict(arguments)!r:.200}", hint='give {"entity": "…"}')
+        if self._memory is None:
+            raise UsageError("this run has no memory")
+        claim = self._claim
+        found = await self._memory.recall(
+            (entity,),
+            claim=claim.text,
+            now=self._clock.now(),
+            text=entity,
+            as_of=claim.as_of,
+            only_in_time=claim.only_in_time,
+        )
+        return tuple(each.passage for each in found.items if each.status == "ok")

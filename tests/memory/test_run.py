@@ -1,0 +1,74 @@
+"""A run asks the memory, and its record answers where it was asked before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from corpus.words import WordEncoder
+from memory.conftest import NOW, found
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import Claim
+from redargue.errors import ReplayMiss, UsageError
+from redargue.events import EvidenceRecalled, EvidenceRemembered, canonical, passages_of
+from redargue.ledger.record import NEEDED, Record
+from redargue.memory.memory import Memory, open_memory
+from redargue.run import Run
+from support.debates import CLOCK
+
+pytestmark = pytest.mark.anyio
+
+CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+ABOUT = dict.fromkeys(NEEDED, "x")
+
+
+def memory_at(folder: Path) -> Memory:
+    return open_memory(folder / "memory.db", encoder=WordEncoder())
+
+
+async def verify(run: Run) -> list[str]:
+    """What MERMAID does with its memory: recall, act, update."""
+    recall = await run.recall(["Cape Ansel"], agent="executor", claim=CLAIM)
+    await run.remember([found("Lit in 1871."), found("")], entities=["Cape Ansel"], agent="executor", claim=CLAIM)
+    return [each.passage.text for each in recall.items]
+
+
+async def test_a_recall_is_recorded_and_replayed_without_a_memory(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with memory_at(tmp_path) as memory:
+        await memory.remember([found("An older text.")], entities=["Cape Ansel"], claim="x", run="", now=NOW)
+        with Record(folder, ABOUT) as record:
+            run = Run(ScriptedBackend({}), clock=CLOCK, record=record, memory=memory)
+            assert await verify(run) == ["An older text."]
+        recalled, remembered = run.events
+        assert isinstance(recalled, EvidenceRecalled)
+        assert passages_of(recalled)[0].text == "An older text."
+        assert isinstance(remembered, EvidenceRemembered)
+        assert (remembered.entities, remembered.dropped) == (("Cape Ansel",), {"empty": 1})
+        assert memory.records()[0].claims == ((CLAIM.text, "run"),)
+    again = Run(ScriptedBackend({}), clock=CLOCK, record=Record(folder, mode="replay"))
+    assert await verify(again) == ["An older text."]
+    assert canonical(again.events) == canonical(run.events)
+
+
+async def test_a_resumed_claim_recalls_what_it_did_and_does_not_remember_twice(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory:
+        for _ in range(2):
+            with Record(tmp_path / "run", ABOUT) as record:
+                run = Run(ScriptedBackend({}), clock=CLOCK, record=record, memory=memory)
+                assert await verify(run) == []  # by now the memory holds what the first attempt found
+        assert memory.count() == 1
+
+
+async def test_a_replay_that_asks_for_another_recall_is_a_miss(tmp_path: Path) -> None:
+    with memory_at(tmp_path) as memory, Record(tmp_path / "run", ABOUT) as record:
+        await verify(Run(ScriptedBackend({}), clock=CLOCK, record=record, memory=memory))
+    run = Run(ScriptedBackend({}), clock=CLOCK, record=Record(tmp_path / "run", mode="replay"))
+    with pytest.raises(ReplayMiss, match="a recall of 'Amos Reed'"):
+        await run.recall(["Amos Reed"], agent="executor", claim=CLAIM)
+
+
+async def test_a_run_without_a_memory_says_so() -> None:
+    with pytest.raises(UsageError, match="this run has no memory"):
+        await Run(ScriptedBackend({})).recall(["x"], agent="executor", claim=CLAIM)

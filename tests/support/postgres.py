@@ -1,0 +1,79 @@
+"""A PostgreSQL server for tests: the machine's own programs, a folder of its own, no network port.
+
+``REDARGUE_TEST_POSTGRES=required`` makes what would be skipped without it a failure.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+REQUIRED = os.environ.get("REDARGUE_TEST_POSTGRES") == "required"
+
+
+class Server(NamedTuple):
+    """A running server.
+
+    Attributes:
+        folder: of its socket.
+    """
+
+    folder: Path
+
+    def url(self, database: str) -> str:
+        """The address of a database."""
+        return f"postgresql:///{database}?host={self.folder}&user=redargue"
+
+    def create(self, database: str) -> str:
+        """Makes an empty database; its address."""
+        import psycopg
+
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {database}".encode())
+        return self.url(database)
+
+
+def program(name: str) -> str:
+    """Where a program of PostgreSQL is; empty where it is not installed."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, places))) or ""
+
+
+def missing() -> str:
+    """What keeps a server from being started; empty where nothing does."""
+    if not all(map(program, ("initdb", "pg_ctl"))):
+        return "needs PostgreSQL: apt-get install postgresql"
+    return "" if importlib.util.find_spec("psycopg") else "needs pip install -e '.[postgres]'"
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A server that goes when the block is left; under another user where this one is root, as PostgreSQL demands."""
+    folder = Path(tempfile.mkdtemp(prefix="redargue-pg-"))  # a socket's path is short, and pytest's folders are not
+    user: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "check": True}
+    if os.geteuid() == 0:
+        names = {each.pw_name: each for each in pwd.getpwall()}
+        other = names.get("postgres") or names["nobody"]
+        os.chown(folder, other.pw_uid, other.pw_gid)
+        user |= {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []}
+    data = str(folder / "data")
+    control = [program("pg_ctl"), "-D", data, "-w"]
+    try:
+        init = [program("initdb"), "-D", data, "-A", "trust", "-U", "redargue", "-E", "UTF8", "--locale=C", "-N"]
+        subprocess.run(init, **user)
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        subprocess.run([*control, "-l", str(folder / "log"), "-o", options, "start"], **user)
+        try:
+            yield Server(folder)
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **user)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
