@@ -28,6 +28,7 @@ EVERY = (
     "poison",
     "hops",
     "memory",
+    "mcp",
 )
 
 

@@ -240,7 +240,7 @@ class Verifier:
         """The agents' tools with their schemas, which prompts hold: a replay has no server to ask for them."""
         rows = {
             name: {"about": each.about, "revision": each.revision, "parameters": dict(each.parameters)}
-            for name, each in sorted(self.actions.items())
+            for name, each in self.actions.items()  # in their order, which prompts keep, too
         }
         return {"actions": rows} if rows else {}
 
