@@ -18,6 +18,7 @@ EVERY = (
     "speed",
     "load",
     "faults",
+    "texts",
     "local",
     "tokens",
     "tables",
