@@ -111,6 +111,22 @@ def run(
     raise typer.Exit(exit_code([outcome.verdict for each in contenders for outcome in bench.outcomes(each)], NO_GATE))
 
 
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(exists=True, metavar="FILE", help="Runs that MERMAID's authors released.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; there is none yet.")],
+    json: AsJson = False,
+) -> None:
+    """Makes a record of runs that MERMAID's authors released: it replays and reports like a run of our own."""
+    from redargue.evals import comparison
+    from redargue.evals.recorded import import_runs
+
+    done = import_runs(file, out)
+    without = f"; {done.left_out} rows hold no run and are left out" if done.left_out else ""
+    typer.echo(f"{done.table.rows[0].scores.n} runs in {out / done.contender.slug}{without}", err=True)
+    print(done.table.model_dump_json(indent=1) if json else comparison.render(done.table))  # noqa: T201
+
+
 @app.command("compare")
 def compare(
     bench: Folder,

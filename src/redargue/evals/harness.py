@@ -69,7 +69,8 @@ class Contender(Frozen):
             if not equals or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
             name = key.strip().replace("-", "_")
-            settings[name] = value.strip().split("+") if name in _lists(method) else _value(value.strip())
+            values = [each for each in value.strip().split("+") if each]
+            settings[name] = values if name in _lists(method) else _value(value.strip())
         configure(method, profile or "hardened", settings)
         seed = int(number) if sign else None
         return cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed)

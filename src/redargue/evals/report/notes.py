@@ -17,7 +17,10 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     """To run it again, to compute its table again, to hear a contender's debates again."""
     again = ["redargue", "bench", "compare", str(bench.folder)]
     replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
-    return (command(bench.comparison), shlex.join(again), shlex.join(replay))
+    made = command(bench.comparison)
+    if all(about.get("backend") == "recorded" for about in bench.abouts):
+        made = shlex.join(["redargue", "bench", "import", bench.comparison.sample["file"], "--out", "DIR"])
+    return (made, shlex.join(again), shlex.join(replay))
 
 
 def command(comparison: Comparison, out: str = "DIR") -> str:
