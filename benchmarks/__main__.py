@@ -25,6 +25,7 @@ EVERY = (
     "ragas",
     "milvus",
     "memory",
+    "mermaid",
 )
 
 
