@@ -29,14 +29,13 @@ from redargue.evals.statistics.bootstrap import Difference, macro_f1_difference,
 from redargue.evals.statistics.paired import mcnemar
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.ledger.record import read_events
-from redargue.memory.base import MemorySettings
 from redargue.memory.memory import open_memory
+from redargue.protocols.base import configure
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
-OWN = (
-    "mermaid:tools=frozen-words",
-    "mermaid:tools=frozen-words,memory=on",
-    "mermaid:tools=frozen-words,decomposer=false",
+OWN = tuple(
+    f"mermaid:tools=frozen-words,{each}"
+    for each in ("memory=off", "memory=on,guard=true", "memory=off,decomposer=false")
 )
 POOLED = tuple(each.replace("frozen-words", "corpus") for each in OWN)
 PAIRS = ((0, 1), (0, 2), (3, 4), (3, 5), (0, 3))  # of contenders that differ in one thing
@@ -72,9 +71,10 @@ def main(half: str, limit: int | None) -> None:
 def _run(bench: Bench, contender: Contender) -> list[Outcome]:
     with ExitStack() as held:
         bench.options["memory"] = None
-        if contender.settings.get("memory") == "on":
+        settings = configure(contender.method, contender.profile, contender.settings).settings
+        if (wanted := getattr(settings, "remembering", None)) is not None:
             bench.folder.mkdir(parents=True, exist_ok=True)
-            memory = open_memory(bench.folder / f"{contender.slug}.db", settings=MemorySettings(guard=True))
+            memory = open_memory(bench.folder / f"{contender.slug}.db", settings=wanted)
             bench.options["memory"] = held.enter_context(memory)
         return asyncio.run(bench.run(contender, at_once=1))
 
