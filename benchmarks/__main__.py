@@ -24,7 +24,10 @@ EVERY = (
     "scale",
     "ragas",
     "milvus",
+    "poison",
+    "hops",
     "memory",
+    "mcp",
     "mermaid",
 )
 

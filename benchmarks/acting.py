@@ -21,9 +21,10 @@ from typing import Any
 from benchmarks import pool
 from redargue.corpus.documents import Document
 from redargue.corpus.index import open_corpus
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
-from redargue.evals.harness import Bench, Contender, Outcome
+from redargue.evals.harness import Bench, Outcome
 from redargue.evals.metrics.classification import NonAnswers, right, three_rules
 from redargue.evals.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
 from redargue.evals.statistics.paired import mcnemar

@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from redargue.corpus.index import open_corpus
 from redargue.evals import comparison
+from redargue.evals.contender import Contender
 from redargue.evals.datasets import fever, scifact
 from redargue.evals.datasets.catalogue import load
-from redargue.evals.harness import Bench, Contender
+from redargue.evals.harness import Bench
 from redargue.evals.metrics.retrieval import hit, ndcg, reciprocal_rank
+from redargue.evals.table import render
 
 DEBATERS = "debaters=frozen+frozen-words"
 SEARCHED = ("tool-mad", "tool-mad:rounds=1", "one-reader:tools=debated", "one-reader")
@@ -85,7 +87,7 @@ def _one(name: str, limit: int, half: str) -> None:
     result = comparison.compare(bench)
     comparison.keep(result, folder)
     print(f"-- {name} ({time.perf_counter() - began:.0f} s)")
-    print(comparison.render(result), flush=True)
+    print(render(result), flush=True)
     if store:
         print(json.dumps(_retrieval(chosen, store, loaded.examples)), flush=True)
 

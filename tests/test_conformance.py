@@ -12,6 +12,7 @@ from redargue.api import replay
 from redargue.backends.base import Backend, backends
 from redargue.backends.chat import ChatBackend
 from redargue.backends.scripted import ScriptedBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import CannotPlay
 from redargue.events import canonical
@@ -22,6 +23,7 @@ from redargue.verifier import Verifier
 from support.debates import CLOCK, answer, script
 from support.loopback import Loopback
 from support.scripts import agreeing
+from support.tiny import needs_torch, tiny_llama
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +38,7 @@ HERE: dict[str, dict[str, Any]] = {"pubmedqa": {"debaters": ("corpus", "keywords
 PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
 
 
-def made(name: str, server: Loopback) -> Backend:
+def made(name: str, server: Loopback, folder: Path) -> Backend:
     if name == "scripted":
         parts = script(
             AnswerClaim=lambda task, call: answer(task.claim.labels.names[call.agent == "keywords"]),
@@ -46,6 +48,9 @@ def made(name: str, server: Loopback) -> Backend:
     if name == "chat":
         service = Service(name="model", url=f"{server.url}/v1")
         return ChatBackend(Transport(), service, "for-model", embedding_model="loopback-embedding")
+    if name == "transformers":
+        needs_torch()
+        return TransformersBackend(tiny_llama(folder), longest=12, device="cpu")
     backend: Backend = backends[name]()
     return backend
 
@@ -56,18 +61,23 @@ def server() -> Iterator[Loopback]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
 # The backend "recorded" plays what another program did, and nothing else.
 @pytest.mark.parametrize("backend", [name for name in backends if name != "recorded"])
 @pytest.mark.parametrize(("method", "profile"), PROFILES)
 async def test_a_method_reaches_a_verdict_and_replays(
-    method: str, profile: str, backend: str, server: Loopback, tmp_path: Path
+    method: str, profile: str, backend: str, server: Loopback, models: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
     with Verifier(
         method=method,
         profile=profile,
         settings=HERE.get(profile, {}),
-        backend=made(backend, server),
+        backend=made(backend, server, models),
         store="starter",
         folder=folder,
         claims=CLAIMS,
@@ -80,7 +90,7 @@ async def test_a_method_reaches_a_verdict_and_replays(
         assert verdict.label in {*claim.labels.names, *undecided}
         assert all(quote.start >= 0 for quote in verdict.quotes if quote.found)
     seen: list[Any] = []
-    again = await replay(folder, listeners=[seen.append], backend=made(backend, server))
+    again = await replay(folder, listeners=[seen.append], backend=made(backend, server, models))
     assert again == verdicts
     assert canonical(seen) == canonical(read_events(folder))
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from redargue.errors import RedargueError
     from redargue.evidence import Passage, Quote, QuoteStatus, Side
     from redargue.ledger.budget import Budget
+    from redargue.responses import ground, verify_text
+    from redargue.texts.report import Report
     from redargue.verdicts import Score, Usage, Verdict
     from redargue.verifier import Verifier
 
@@ -26,6 +28,8 @@ _HOMES = {
     "redargue.errors": ("RedargueError",),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.ledger.budget": ("Budget",),
+    "redargue.responses": ("ground", "verify_text"),
+    "redargue.texts.report": ("Report",),
     "redargue.verdicts": ("Score", "Usage", "Verdict"),
     "redargue.verifier": ("Verifier",),
 }
@@ -41,15 +45,18 @@ __all__ = [
     "Quote",
     "QuoteStatus",
     "RedargueError",
+    "Report",
     "Score",
     "ScriptedBackend",
     "Side",
     "Usage",
     "Verdict",
     "Verifier",
+    "ground",
     "replay",
     "verify",
     "verify_sync",
+    "verify_text",
     "watch",
 ]
 

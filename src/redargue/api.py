@@ -16,6 +16,7 @@ from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import Event
@@ -171,13 +172,13 @@ async def replay_claim(
 
 def renderer(about: Mapping[str, Any]) -> Backend:
     """A backend that writes prompts as the recorded one did; it is never asked."""
-    if about["backend"] != "chat":
+    if about["backend"] not in ("chat", "transformers"):
         return backends[about["backend"]]()
-    words, form = about["prompts"], about["form"]
+    words = Prompts(about["prompts"]) if about["prompts"] else None
+    if about["backend"] == "transformers":
+        return TransformersBackend(prompts=words)
     nowhere = Service(name="model", url="http://localhost")
-    return ChatBackend(
-        Transport(offline=True), nowhere, "recorded", prompts=Prompts(words) if words else None, form=form
-    )
+    return ChatBackend(Transport(offline=True), nowhere, "recorded", prompts=words, form=about["form"])
 
 
 class _RecordedTool:

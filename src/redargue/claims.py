@@ -7,6 +7,7 @@ is what the authors' program does and what misreads reasoning that names another
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
@@ -227,13 +228,13 @@ class Claim(Frozen):
             raise ValueError(f"{text!r} holds no word to check")
         if len(text) > MAX_CLAIM:
             raise ValueError(f"a claim of {len(text):,} characters; the limit is {MAX_CLAIM:,}")
-        return _readable(text)
+        return readable(text)
 
     @field_validator("context", "options")
     @classmethod
     def _all_readable(cls, given: Any) -> Any:
         for text in (given,) if isinstance(given, str) else given:
-            _readable(text)
+            readable(text)
         return given
 
     @model_validator(mode="after")
@@ -247,7 +248,28 @@ class Claim(Frozen):
         return self
 
 
-def _readable(text: str) -> str:
+def in_time(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims, with evidence wanted that was published by each one's day.
+
+    Raises:
+        UsageError: a claim has no day.
+    """
+    found = []
+    for claim in claims:
+        if claim.as_of is None:
+            raise UsageError(
+                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
+            )
+        found.append(claim.model_copy(update={"only_in_time": True}))
+    return found
+
+
+def readable(text: str) -> str:
+    """The text itself.
+
+    Raises:
+        ValueError: it holds a control character, or what is no character.
+    """
     if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
         raise ValueError(f"control character {control.group()!r} at position {control.start()}")
     if broken := re.search(r"[\ud800-\udfff]", text):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -117,6 +119,20 @@ class Recalled(Frozen):
     claims: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     similarity: float | None = None
+
+
+def first_in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[str, int]]:
+    """The first ``k`` that were published in time, and how many before the last of them were not, by why."""
+    kept: list[Passage] = []
+    left_out: Counter[str] = Counter()
+    for passage in passages:
+        if len(kept) == k:
+            break
+        if passage.timing == "in time":
+            kept.append(passage.model_copy(update={"rank": len(kept) + 1}))
+        else:
+            left_out[passage.timing] += 1
+    return tuple(kept), dict(sorted(left_out.items()))
 
 
 class QuoteStatus(StrEnum):

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, cast
 
-from redargue.backends.base import Backend, Call, Output, Sampling
+from redargue.backends.base import Backend, Call, Output, Sampling, Token
 from redargue.claims import Claim
 from redargue.errors import BadReply, RedargueError, ReplayMiss, ToolFailed, UsageError
 from redargue.events import (
@@ -27,7 +27,7 @@ from redargue.events import (
     EvidenceRecalled,
     EvidenceRemembered,
 )
-from redargue.evidence import Passage, timing
+from redargue.evidence import Passage, first_in_time, timing
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.record import Record
@@ -105,6 +105,13 @@ class Run:
     async def perform(
         self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
     ) -> tuple[Out, ...]:
+        """The answers of :meth:`ask`."""
+        outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
+        return tuple(each.answer for each in outputs)
+
+    async def ask(
+        self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
+    ) -> tuple[Output[Out], ...]:
         """Has the backend perform a task, or the record answer it.
 
         Args:
@@ -115,7 +122,7 @@ class Run:
             temperature: 0 for the likeliest words.
 
         Returns:
-            The ``n`` answers.
+            The ``n`` answers, each with its text and, where offered, how sure the model was of its words.
 
         Raises:
             ReplayMiss: in a replay, the record does not hold the call.
@@ -144,7 +151,7 @@ class Run:
             self._spent.call(known)
             self.budget.recall(cost_of(known))
             self.emit(known)
-            return tuple(cast(Out, task.answer_type().model_validate(each["answer"])) for each in known.outputs)
+            return tuple(_read(task, each) for each in known.outputs)
         self._refuse_in_replay(f"{task.name()} of {agent!r} in round {round_}")
         account = Account(self.budget, counted=task.charge == "call")
         call = Call(agent=agent, model=model, sampling=sampling, seed=int(key[:8], 16), account=account)
@@ -160,7 +167,7 @@ class Run:
         outputs = tuple(_dumped(each) for each in reply.outputs)
         rejected = tuple(each.model_dump() for each in reply.rejected)
         self._finish(CallFinished(**facts, **_paid(account), outputs=outputs, rejected=rejected))
-        return tuple(each.answer for each in reply.outputs)
+        return reply.outputs
 
     def _finish(self, event: CallFinished | CallFailed) -> None:
         self._spent.call(event)
@@ -270,7 +277,7 @@ class Run:
             )
             for each in found
         )
-        kept, left_out = (passages, {}) if most is None else _in_time(passages, most)
+        kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
         requests = max(least, account.requests)
         return self._told(EvidenceFound(**facts, passages=kept, left_out=left_out, requests=requests, usd=account.usd))
 
@@ -358,20 +365,6 @@ class Run:
             )
 
 
-def _in_time(passages: Sequence[Passage], k: int) -> tuple[tuple[Passage, ...], dict[str, int]]:
-    """The first ``k`` that were published in time, and how many before the last of them were not, by why."""
-    kept: list[Passage] = []
-    left_out: Counter[str] = Counter()
-    for passage in passages:
-        if len(kept) == k:
-            break
-        if passage.timing == "in time":
-            kept.append(passage.model_copy(update={"rank": len(kept) + 1}))
-        else:
-            left_out[passage.timing] += 1
-    return tuple(kept), dict(sorted(left_out.items()))
-
-
 def _paid(account: Account) -> dict[str, Any]:
     return {
         "requests": account.requests,
@@ -382,5 +375,18 @@ def _paid(account: Account) -> dict[str, Any]:
 
 
 def _dumped(output: Output[Out]) -> dict[str, Any]:
-    thoughts = {"thoughts": output.thoughts} if output.thoughts else {}
-    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | thoughts
+    more: dict[str, Any] = {"thoughts": output.thoughts} if output.thoughts else {}
+    if output.tokens:
+        more["tokens"] = [list(each) for each in output.tokens]
+    return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
+
+
+def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
+    """What :func:`_dumped` wrote."""
+    return Output(
+        cast(Out, task.answer_type().model_validate(output["answer"])),
+        text=output["text"],
+        thoughts=output.get("thoughts", ""),
+        entropy=output["entropy"],
+        tokens=tuple(Token(*each) for each in output.get("tokens", ())),
+    )

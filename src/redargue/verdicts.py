@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -38,6 +41,24 @@ class Usage(Frozen):
     by_task: dict[str, int] = Field(default_factory=dict)
     by_round: dict[str, int] = Field(default_factory=dict)
     by_tool: dict[str, int] = Field(default_factory=dict)
+
+
+def total_usage(usages: Sequence[Usage]) -> Usage:
+    """The sums; in dollars only where every item has a price."""
+    prices = [usage.usd for usage in usages if usage.usd is not None]
+    tables = {
+        name: dict(sum((Counter(getattr(usage, name)) for usage in usages), Counter()))
+        for name in ("by_agent", "by_task", "by_round", "by_tool")
+    }
+    return Usage(
+        calls=sum(usage.calls for usage in usages),
+        embeddings=sum(usage.embeddings for usage in usages),
+        searches=sum(usage.searches for usage in usages),
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        usd=math.fsum(prices) if usages and len(prices) == len(usages) else None,
+        **tables,
+    )
 
 
 class Metric(StrEnum):

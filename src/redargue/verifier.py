@@ -19,6 +19,7 @@ from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
+from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.corpus.index import Corpus
 from redargue.corpus.shipped import open_store
@@ -46,7 +47,7 @@ from redargue.tools import (  # noqa: F401  (each registers)
     tavily,
     wikipedia,
 )
-from redargue.tools.base import Action, PerClaim, Sources, Tool, tools
+from redargue.tools.base import Action, PerClaim, Sources, Tool, own, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -86,6 +87,7 @@ class Verifier:
         clock: where times come from.
         folder: records the run there, or goes on with the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
+        text: what they were taken from (``redargue.responses``), for the record.
         settings: of the method, by field name.
 
     Raises:
@@ -117,6 +119,7 @@ class Verifier:
         clock: Clock | None = None,
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
+        text: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.method: Method = configure(method, profile, settings or {})
@@ -138,7 +141,7 @@ class Verifier:
             wanted = getattr(self.method.settings, "remembering", None)
             if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
                 self.memory = self._own_memory = open_memory(settings=wanted)
-            self.record = Record(folder, self._about(claims), secrets=self.transport.secrets) if folder else None
+            self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
             self._close_stores()
             raise
@@ -149,7 +152,7 @@ class Verifier:
     def _backend(self, backend: str | Backend, model: str, prompts: Path | None, chat: Mapping[str, Any]) -> Backend:
         if not isinstance(backend, str):
             return backend
-        if backend != "chat":
+        if backend not in ("chat", "transformers"):
             if model or self.models or prompts:
                 raise UsageError(
                     f"the backend {backend!r} takes no model and no prompts",
@@ -157,7 +160,12 @@ class Verifier:
                 )
             return backends[backend]()
         if not model:
-            raise UsageError("the chat backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+            raise UsageError(f"the {backend} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+        words = Prompts.read(prompts) if prompts else None
+        if backend == "transformers":
+            if self.models:
+                raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
+            return TransformersBackend(model, prompts=words)
         known = {*self.method.agents(), *(task.name() for task in self.method.tasks())}
         for role in self.models:
             if role not in known:
@@ -168,7 +176,6 @@ class Verifier:
                 f"no key for {service.place}",
                 hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
             )
-        words = Prompts.read(prompts) if prompts else None
         return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
 
     def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
@@ -207,7 +214,7 @@ class Verifier:
             return False
         return True
 
-    def _about(self, claims: Sequence[Claim]) -> dict[str, Any]:
+    def _about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None) -> dict[str, Any]:
         """What a run folder was made for; a run with other values is another run."""
         return {
             "redargue": version("redargue"),
@@ -228,19 +235,20 @@ class Verifier:
             **self._actions(),
             "seed": self.seed,
             "claims": [claim.model_dump(mode="json") for claim in claims],
+            **({"text": dict(text)} if text else {}),
         }
 
     def _actions(self) -> dict[str, Any]:
         """The agents' tools with their schemas, which prompts hold: a replay has no server to ask for them."""
         rows = {
             name: {"about": each.about, "revision": each.revision, "parameters": dict(each.parameters)}
-            for name, each in sorted(self.actions.items())
+            for name, each in self.actions.items()  # in their order, which prompts keep, too
         }
         return {"actions": rows} if rows else {}
 
     def _wording(self) -> dict[str, Any]:
         """What a replay needs in order to write the same prompts."""
-        if not isinstance(self.backend, ChatBackend):
+        if not isinstance(self.backend, ChatBackend | TransformersBackend):
             return {}
         return {"form": self.backend.form, "prompts": self.backend.prompts.texts if self.backend.prompts else {}}
 
@@ -261,8 +269,8 @@ class Verifier:
             if known := self.record.verdict(item):
                 return known
         run = Run(
-            _of(self.backend, item),
-            {name: _of(tool, item) for name, tool in self.tools.items()},
+            own(self.backend, item),
+            {name: own(tool, item) for name, tool in self.tools.items()},
             item=item,
             seed=self.seed,
             budget=self.budget,
@@ -271,8 +279,8 @@ class Verifier:
             listeners=listeners,
             models=self.models,
             priced=self.priced,
-            actions={name: _of(action, item) for name, action in self.actions.items()},
-            memory=_of(self.memory, item),
+            actions={name: own(action, item) for name, action in self.actions.items()},
+            memory=own(self.memory, item),
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -382,11 +390,6 @@ class Verifier:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def _of(each: Any, item: int) -> Any:
-    """What belongs to single claims (:class:`~redargue.tools.base.PerClaim`) as it is for this one."""
-    return each.of(item) if hasattr(each, "of") else each
 
 
 def cost_of(usage: Usage) -> Cost:

@@ -20,7 +20,7 @@ from redargue.ledger.budget import Account, Budget
 from redargue.ledger.prices import Price, Prices
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.querying import Query, WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion
+from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion
 from redargue.transport import Service, Transport
 from redargue.verifier import Verifier
 from support.debates import ShelfTool
@@ -324,6 +324,16 @@ async def test_without_an_embedding_model_texts_are_compared_on_this_machine(ser
         task = CompareTexts(reference="the old bridge", texts=("the old bridge", "a zebra"))
         (output,) = (await backend.perform(task, call())).outputs
         assert backend.stability != PAPER_STABILITY
+    assert output.answer.values[0] > output.answer.values[1]
+    assert not server.requests
+
+
+async def test_rating_is_a_comparison_that_no_endpoint_is_asked_for(server: Loopback) -> None:
+    async with chat(server, embedding_model="e") as backend:
+        task = RateTexts(reference="The old bridge is red.", texts=("The old bridge is red.", "Bread is baked."))
+        assert isinstance(task, CompareTexts)
+        assert backend.render(task) == ""
+        (output,) = (await backend.perform(task, call())).outputs
     assert output.answer.values[0] > output.answer.values[1]
     assert not server.requests
 

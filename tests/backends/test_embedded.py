@@ -79,6 +79,18 @@ async def test_an_instruction_or_a_label_in_a_document_decides_nothing() -> None
     assert answer.label == "NOT ENOUGH INFO"
 
 
+async def test_a_label_that_is_read_in_another_way_has_no_confidence_of_the_first() -> None:
+    claim = Claim(text="The lighthouse at Cape Ansel was first lit in 1903.")
+    shown = Passage(text="The almanac SUPPORTS this: the lighthouse at Cape Ansel was first lit in 1871.")
+    (plain,) = await ask(AnswerClaim(claim=claim, passages=(shown,)))
+    (again,) = await ask(AnswerClaim(claim=claim, passages=(shown,), label_reading="first_inside"))
+    assert (plain.label, again.label) == ("REFUTES", "SUPPORTS")
+    assert plain.confidence is not None
+    assert again.confidence is None
+    (same,) = await ask(AnswerClaim(claim=CLAIM, passages=(PASSAGE,), label_reading="first_inside"))
+    assert same.confidence is not None
+
+
 async def test_the_judge_reads_all_documents_of_the_debate() -> None:
     empty = await ask(AnswerClaim(claim=CLAIM, passages=(OTHER,)))
     turns = tuple(
@@ -183,9 +195,13 @@ def test_a_cross_encoder_of_the_users_own_is_named_by_its_folder(
     assert EmbeddedBackend().identity.endswith(rater.sha256[:12])
     with pytest.raises(UsageError, match="3 numbers a pair"):  # ours gives three labels: no reranker
         rater.rate("a", ["b"])
-    logits = {("a", "b"): np.array([2.0], np.float32), ("a", "c"): np.array([-40.0], np.float32)}
-    rater.__dict__["_session"] = type("Fake", (), {"run": lambda self, pairs: [logits[pair] for pair in pairs]})()
-    assert rater.rate("a", ["b", "c"]) == pytest.approx([0.880797, 0.0], abs=1e-6)
+    given = {"b": 2.0, "c": -40.0, "d": -800.0, "e": 800.0, "f": float("nan"), "g": float("inf")}
+    fake = type("Fake", (), {"run": lambda self, pairs: [np.array([given[text]], np.float32) for _, text in pairs]})
+    rater.__dict__["_session"] = fake()
+    assert rater.rate("a", ["b", "c", "d", "e"]) == pytest.approx([0.880797, 0.0, 0.0, 1.0], abs=1e-6)
+    for text, said in (("f", "nan"), ("g", "inf")):
+        with pytest.raises(UsageError, match=f"gives {said} for a pair"):
+            rater.rate("a", ["b", text])
 
 
 def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() -> None:
@@ -232,6 +248,43 @@ def test_one_publisher_is_one_voice_however_often_it_speaks() -> None:
     assert len(reading(*rows, passages=others).voices) == 5
     named = tuple(Passage(text=f"{at}", publisher="The Post", url=f"https://{at}.example/") for at in range(2))
     assert len(reading(*rows[:2], passages=named).voices) == 1
+
+
+def test_a_made_up_publisher_does_not_make_one_site_two_voices() -> None:
+    forged = tuple(Passage(text=f"{at}", publisher=f"Post {at}", url=f"https://same.example/{at}") for at in range(3))
+    rows = ((0.9, 0.9, 0.0), (0.9, 0.2, 0.0), (0.9, 0.7, 0.0))
+    (voice,) = reading(*rows, passages=forged).voices
+    assert voice.supports == pytest.approx(0.9)  # the loudest of them: nobody is silenced
+    assert len(reading((0.9, 0.9, 0.0), (0.9, 0.0, 0.9), passages=forged[:2]).voices) == 1
+
+
+def test_sources_that_a_third_one_links_are_one_voice_in_whatever_order() -> None:
+    linked = (
+        Passage(text="a", publisher="The Post", url="https://a.example/"),
+        Passage(text="b", publisher="The Courier", url="https://b.example/"),
+        Passage(text="c", publisher="the post", url="https://www.b.example/"),
+    )
+    rows = ((0.9, 0.9, 0.0), (0.9, 0.0, 0.8), (0.9, 0.1, 0.1))
+    for order in ((0, 1, 2), (2, 1, 0), (0, 2, 1)):
+        passages = tuple(linked[at] for at in order)
+        (voice,) = reading(*(rows[at] for at in order), passages=passages).voices
+        assert voice == pytest.approx((0.9, 0.8))
+    assert len(reading(*rows[:2], passages=linked[:2]).voices) == 2
+
+
+def test_journals_in_one_catalogue_are_voices_of_their_own_and_a_broken_address_is_none() -> None:
+    papers = tuple(Passage(text=f"{at}", publisher=f"Journal {at}", url=f"https://doi.org/10.1/{at}") for at in "ab")
+    assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=papers).voices) == 2
+    broken = tuple(Passage(text=each, url="http://[") for each in "ab")
+    assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=broken).voices) == 2
+
+
+def test_with_publishers_not_counted_once_every_passage_is_a_voice_and_the_backend_is_another() -> None:
+    copies = tuple(Passage(text=f"Bread is blue. Copy {at}.", publisher="The Post") for at in range(3))
+    once, each = EmbeddedBackend(), EmbeddedBackend(publishers_once=False)
+    assert len(once.reader.read("Bread is blue.", copies).voices) == 1
+    assert len(each.reader.read("Bread is blue.", copies).voices) == 3
+    assert once.identity != each.identity  # a recorded run is not gone on with under the other
 
 
 def test_confidence_is_the_probability_of_the_label_among_those_of_the_set() -> None:

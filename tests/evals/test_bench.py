@@ -9,10 +9,12 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.errors import RecordError, UsageError
-from redargue.evals.comparison import compare, read, render
+from redargue.evals.comparison import compare, read
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import GoldEvidence
 from redargue.evals.datasets.catalogue import load
-from redargue.evals.harness import Bench, Contender, reopened
+from redargue.evals.harness import Bench, reopened
+from redargue.evals.table import render
 from redargue.events import canonical
 from redargue.evidence import Passage
 from redargue.ledger.budget import Budget
@@ -243,7 +245,8 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
     await each.run(contenders[0])
     figures = {figure.name: figure for figure in compare(each, draws=50).rows[0].retrieval}
     assert (figures["hit@1"].value, figures["hit@1"].n) == (1.0, 2)
-    named = Bench(tmp_path / "b", examples, contenders, sample=sample, relevant={examples[3].id: frozenset(("d2",))})
+    named = Bench(tmp_path / "b", examples, contenders, sample=sample)
+    named.relevant = {examples[3].id: frozenset(("d2",))}
     figures = {figure.name: figure for figure in compare(named, draws=50).rows[0].retrieval}
     assert (figures["hit@1"].value, figures["hit@3"].value, figures["mrr"].value) == (0.0, 1.0, 0.5)
     assert "gold documents: hit@1 0.000" in render(compare(named, draws=50))

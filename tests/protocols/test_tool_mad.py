@@ -18,7 +18,7 @@ from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.judging import JudgeDebate
-from redargue.tasks.literature import SummariseAbstract
+from redargue.tasks.literature import SummariseAbstract, Summary
 from redargue.tasks.querying import Query, RewriteQuery
 from redargue.tasks.scoring import CheckStatements, Question, Similarities, Statements, WriteStatements
 from redargue.verdicts import Metric
@@ -301,6 +301,13 @@ async def test_a_debater_of_papers_searches_keywords_and_reads_summaries_and_its
     verdict, _ = await debate(parts, tools=tools, **settings)
     assert verdict.decided_by == "judge"  # a summary is nobody's words: what is quoted of it stands in no paper
     assert not any(quote.found for quote in verdict.quotes if quote.agent != "judge")
+
+
+async def test_a_document_with_a_blank_summary_is_read_whole() -> None:
+    parts = script(SummariseAbstract=Summary(summary=" \n"))
+    _, run = await debate(parts, summarised=("keywords",), rounds=1)
+    (read,) = tasks(run, AnswerClaim, "keywords")
+    assert [passage.text for passage in read.passages] == [TEXT]
 
 
 async def test_an_error_of_one_debater_is_the_error_of_the_debate() -> None:

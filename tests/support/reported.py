@@ -9,8 +9,9 @@ from pathlib import Path
 
 from redargue.claims import FEVER, Claim
 from redargue.evals.comparison import compare, keep
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import Example
-from redargue.evals.harness import Bench, Contender
+from redargue.evals.harness import Bench
 from redargue.events import (
     Answered,
     ClaimEnded,

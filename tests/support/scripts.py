@@ -56,7 +56,7 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             return _acting(ask, label)
         case "CheckConsensus":
             return {"agree": verdict, "answer": "1889" if verdict else ""}
-    return ALWAYS.get(role)
+    return ALWAYS.get(role) or _of_sentences(role, ask.user)
 
 
 def _acting(ask: Ask, label: str) -> dict[str, Any]:
@@ -90,11 +90,23 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "For each statement": "CheckStatements",
     "Write a question": "WriteQuestion",
     "answered the same question": "CheckConsensus",
+    "Extract every claim": "ExtractClaims",
+    "sentences of a reply": "MarkOpinions",
 }
 
 
 def _role(prompt: str) -> str:
     return next((role for sign, role in SIGNS.items() if sign in prompt), "")
+
+
+def _of_sentences(role: str, prompt: str) -> dict[str, Any] | None:
+    """Every sentence is a claim; what is loved is opinion."""
+    numbered = re.findall(r"(?m)^\[(\d+)\] (.+)$", prompt.partition("Sentences: ")[2])
+    if role == "ExtractClaims":
+        return {"claims": [{"sentence": int(at), "claim": text} for at, text in numbered]}
+    if role == "MarkOpinions":
+        return {"marks": [{"sentence": int(at), "subjective": int("love" in text)} for at, text in numbered]}
+    return None
 
 
 def _labels(ask: Ask) -> list[str]:

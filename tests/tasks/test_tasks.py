@@ -20,8 +20,16 @@ from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, T
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
+from redargue.tasks.extracting import (
+    ExtractClaims,
+    ExtractedClaim,
+    ExtractedClaims,
+    MarkOpinions,
+    SentenceMark,
+    SentenceMarks,
+)
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
-from redargue.tasks.literature import SummariseAbstract, WriteKeywords
+from redargue.tasks.literature import MOST_KEYWORDS, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
 from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
@@ -32,6 +40,8 @@ PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was fir
 OTHER = OtherAnswer(agent="keywords", text='"It was lit in 1875." (Cape Ansel light)\n**REFUTES**')
 ANSWER = Answer(text='"first lit in 1871"\n**SUPPORTS**', label="SUPPORTS", quotes=("first lit in 1871",))
 TURN = Turn(agent="corpus", round=1, query="Cape Ansel lit", passages=(PASSAGE,), answer=ANSWER)
+
+SAID = ("It was lit in 1871.", "I love its\nlamp!")
 
 
 TOOL = ActionTool(
@@ -76,6 +86,10 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "WriteKeywords": WriteKeywords(query="When was the lighthouse at Cape Ansel lit?", profile=profile),
         "SummariseAbstract": SummariseAbstract(
             query="Cape Ansel lit", title=PASSAGE.title, abstract=PASSAGE.text, profile=profile
+        ),
+        "MarkOpinions": MarkOpinions(sentences=SAID, context="Have you been to Cape Ansel?", profile=profile),
+        "ExtractClaims": ExtractClaims(
+            sentences=SAID, before=("Cape Ansel has a lighthouse.",), context="When was it lit?", profile=profile
         ),
         "JudgeDebate": JudgeDebate(
             claim=CLAIM,
@@ -159,6 +173,16 @@ def test_tasks_are_frozen_and_know_their_answers() -> None:
         WriteQuestion(response="r", temperature=1)  # type: ignore[call-arg]
 
 
+def test_a_query_of_keywords_is_bounded_however_many_a_model_writes() -> None:
+    many = Keywords(keywords=(" statin ", "", *(f"word{at} beta-blocker {'x' * at}" for at in range(300))))
+    words = many.query.split()
+    assert words[:4] == ["statin", "word0", "beta-blocker", "word1"]
+    assert sum(each.startswith(("statin", "word")) for each in words) == MOST_KEYWORDS
+    long = Keywords(keywords=("the many effects of a beta-blocker given early in the morning, before breakfast",))
+    assert long.query == "the many effects of a beta-blocker given early in the"
+    assert len(Keywords(keywords=("x" * 5000,) * 300).query) < 500
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
@@ -179,3 +203,33 @@ def test_tasks_are_frozen_and_know_their_answers() -> None:
 )
 def test_a_query_is_read_from_brackets_or_a_short_reply(reply: str, expected: Query | None) -> None:
     assert parse_query(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ([(3, "It was lit.")], "no sentence 3, only 1 to 2"),
+        ([(0, "It was lit.")], "no sentence 0"),
+        ([(1, " ?! ")], "holds no word to check"),
+        ([(1, "It \x07 was lit.")], "control character"),
+    ],
+)
+def test_claims_of_no_sentence_or_without_a_word_are_no_answer(claims: list[tuple[int, str]], said: str) -> None:
+    answer = ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=text) for at, text in claims))
+    with pytest.raises(ValueError, match=said):
+        ExtractClaims(sentences=SAID).accept(answer)
+    ExtractClaims(sentences=SAID).accept(ExtractedClaims(claims=()))
+
+
+@pytest.mark.parametrize("marked", [(), (1,), (1, 1), (1, 2, 3), (2, 3)])
+def test_every_sentence_needs_one_mark(marked: tuple[int, ...]) -> None:
+    answer = SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=0) for at in marked))
+    with pytest.raises(ValueError, match="each of the sentences 1 to 2"):
+        MarkOpinions(sentences=SAID).accept(answer)
+    every = tuple(SentenceMark(sentence=at, subjective=0) for at in (2, 1))
+    MarkOpinions(sentences=SAID).accept(SentenceMarks(marks=every))
+
+
+def test_a_sentence_cannot_pass_for_two_in_a_prompt() -> None:
+    words = ExtractClaims(sentences=("One.\n[2] Two.", "Three.")).material()
+    assert [line[:4] for line in words.splitlines() if line.startswith("[")] == ["[1] ", "[2] "]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.errors import ToolFailed, UsageError
+from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder
 from redargue.tools.base import PerClaim, Search
@@ -52,6 +52,11 @@ async def test_a_shared_search_is_made_once_also_by_another_process(tmp_path: Pa
     assert shelf.queries == ["a"]
     await first.search("a", 3, search=Search())
     assert shelf.queries == ["a", "a"]
+
+
+async def test_a_shared_search_that_cannot_be_kept_is_an_error_of_the_record(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"searches\.jsonl' cannot be written: No such file"):
+        await SharedTool(ShelfTool("w"), tmp_path / "gone" / "searches.jsonl").search("a", 1, search=Search())
 
 
 async def test_a_failed_search_is_not_kept_and_a_torn_line_is_left_out(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redargue.backends.base import Output
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.run import Run
@@ -28,6 +29,12 @@ class Agent:
     async def sample(self, task: Task[Out], n: int, *, round_: int = 0, temperature: float = 0.0) -> tuple[Out, ...]:
         """``n`` answers to a task from one request."""
         return await self.run.perform(task, agent=self.name, round_=round_, n=n, temperature=temperature)
+
+    async def ask(
+        self, task: Task[Out], *, n: int = 1, round_: int = 0, temperature: float = 0.0
+    ) -> tuple[Output[Out], ...]:
+        """``n`` answers with their texts and how sure the model was of its words, from one request."""
+        return await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
 
     async def search(self, query: str, k: int, *, round_: int = 0, claim: Claim | None = None) -> tuple[Passage, ...]:
         """At most ``k`` passages from the agent's tool; none without a tool, and none where it failed.

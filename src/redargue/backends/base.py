@@ -52,6 +52,13 @@ class Call:
     account: Account = field(default_factory=Account)
 
 
+class Token(NamedTuple):
+    """A token that a model wrote, and its log probability (nats)."""
+
+    text: str
+    logprob: float
+
+
 @dataclass(frozen=True)
 class Output(Generic[A]):
     """One sample.
@@ -61,12 +68,14 @@ class Output(Generic[A]):
         text: what it was read from, verbatim.
         thoughts: what a reasoning model thought before; no part of the answer.
         entropy: mean entropy of its tokens where offered, in nats.
+        tokens: what the model wrote, where log probabilities were asked for and given.
     """
 
     answer: A
     text: str = ""
     thoughts: str = ""
     entropy: float | None = None
+    tokens: tuple[Token, ...] = ()
 
 
 class Rejected(Frozen):
@@ -105,10 +114,13 @@ class Backend(Protocol):
         name: registered name.
         identity: everything about the backend that changes its answers (model, weights, URL); part of a call's key.
         stability: the thresholds that fit its models.
+        weighs: whether the weights of a task's parts scale its attention; else they change nothing, and a protocol says
+            in words how sure the parts' writers are.
     """
 
     name: str
     stability: Stability
+    weighs: bool
 
     @property
     def identity(self) -> str:

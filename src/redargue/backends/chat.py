@@ -12,7 +12,7 @@ from redargue.backends.completion import Choice
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.endpoint import Endpoint, Form
 from redargue.backends.prompts import Prompts
-from redargue.backends.render import Prompt, Renderer
+from redargue.backends.render import Prompt, Renderer, again
 from redargue.concurrency import together
 from redargue.errors import BadReply, UsageError
 from redargue.ledger.prices import Prices
@@ -47,6 +47,7 @@ class ChatBackend:
     """
 
     name = "chat"
+    weighs = False
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class ChatBackend:
         What the endpoint turns out to take does not belong to the question: a run is resumed and replayed whatever was
         found out since.
         """
-        if isinstance(task, CompareTexts | RateTexts):
+        if isinstance(task, CompareTexts):
             return ""
         prompt = self._renderer.prompt(task)
         return f"{prompt.system}\0{prompt.user}"
@@ -108,7 +109,7 @@ class ChatBackend:
             UsageError: the endpoint refuses the request.
             ProviderError, BudgetReached: nothing answered; nothing was sent.
         """
-        if isinstance(task, RateTexts):
+        if isinstance(task, RateTexts):  # before its base: no endpoint rates
             return cast("Reply[Out]", await self._embedded.perform(task, call))
         if isinstance(task, CompareTexts):
             return cast("Reply[Out]", await self._compare(task, call))
@@ -139,8 +140,7 @@ class ChatBackend:
             return self._parse(task, prompt, choice), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.text[:2000])
-        again = f"That reply cannot be read: {first.why}. Reply again, in the form that was asked for and nothing else."
-        more = [{"role": "user", "content": again}]
+        more = [{"role": "user", "content": again(first.why)}]
         if choice.text.strip() and not choice.problem.startswith("the endpoint"):
             more.insert(0, {"role": "assistant", "content": choice.text[:MOST_SHOWN]})
         (second,) = await self._complete(endpoint, prompt, call, 1, more, turn=place + 1)
@@ -158,7 +158,7 @@ class ChatBackend:
         if choice.problem:
             raise ValueError(choice.problem)
         answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
-        return Output(cast(Out, answer), text=choice.text, thoughts=choice.thoughts, entropy=choice.entropy)
+        return Output(cast(Out, answer), choice.text, choice.thoughts, choice.entropy, choice.tokens)
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         """Cosines of vectors, from the endpoint or from the embedded model."""

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from redargue import transport
+from redargue.backends.base import Token
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,14 @@ class Choice:
         thoughts: what a reasoning model thought before.
         problem: why the sample cannot be an answer, whatever it says; empty where nothing is wrong.
         entropy: mean entropy of its tokens, in nats; None where the endpoint gives no log probabilities.
+        tokens: with their log probabilities; none where the endpoint gives none.
     """
 
     text: str
     thoughts: str = ""
     problem: str = ""
     entropy: float | None = None
+    tokens: tuple[Token, ...] = ()
 
 
 def read_completion(text: str) -> tuple[Choice, ...]:
@@ -70,15 +73,24 @@ def _choice(choice: Mapping[str, Any]) -> Choice:
         problem = "the endpoint's content filter stopped the reply"
     elif not text.strip() or text.lstrip().startswith(("<think>", "<thinking>")):
         problem = "the reply is empty"
-    return Choice(text, thoughts if isinstance(thoughts, str) else "", problem, _entropy(choice.get("logprobs")))
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    said = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    return Choice(text, thoughts if isinstance(thoughts, str) else "", problem, _entropy(said), _tokens(said))
 
 
-def _entropy(logprobs: Any) -> float | None:
+def _tokens(said: list[dict[str, Any]]) -> tuple[Token, ...]:
+    """Every token; none where one of them has no text or no log probability."""
+    found = [(each.get("token"), each.get("logprob")) for each in said]
+    usable = (isinstance(text, str) and isinstance(log, int | float) and log <= 1e-6 for text, log in found)
+    return tuple(Token(str(text), float(log or 0)) for text, log in found) if all(usable) else ()
+
+
+def _entropy(said: list[dict[str, Any]]) -> float | None:
     """Mean entropy over the tokens, each from its likeliest alternatives and the rest as one (nats)."""
-    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     found = []
-    for token in tokens if isinstance(tokens, list) else ():
-        top = token.get("top_logprobs") if isinstance(token, dict) else None
+    for token in said:
+        top = token.get("top_logprobs")
         given = [each.get("logprob") for each in top or () if isinstance(each, dict)]
         shares = [math.exp(each) for each in given if isinstance(each, int | float) and each <= 1e-6]  # NaN is not
         if shares:

@@ -15,6 +15,7 @@ from functools import cache, cached_property, singledispatch
 from pathlib import Path
 from typing import cast
 
+from redargue.backends import checkable
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.backends.reading import Cited, Reader, Reading, sentences
 from redargue.claims import Claim, Frozen, Meaning
@@ -26,6 +27,14 @@ from redargue.models.rater import Rater
 from redargue.models.session import WEIGHTS, tally
 from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.extracting import (
+    ExtractClaims,
+    ExtractedClaim,
+    ExtractedClaims,
+    MarkOpinions,
+    SentenceMark,
+    SentenceMarks,
+)
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
@@ -52,20 +61,24 @@ class EmbeddedBackend:
 
     Args:
         threads: texts read at once; 0 for one a core.
+        publishers_once: passages of one publisher (or site, or document) count as one voice, however many there are;
+            off, every passage counts (``python -m benchmarks poison`` shows what that does).
     """
 
     name = "embedded"
+    weighs = False
     stability = Stability(0.7, 0.5)  # chosen with ``python -m benchmarks thresholds`` (docs/models.md)
 
-    def __init__(self, *, threads: int = 0) -> None:
-        self._threads = threads
+    def __init__(self, *, threads: int = 0, publishers_once: bool = True) -> None:
+        self._threads, self._publishers_once = threads, publishers_once
 
     @cached_property
     def identity(self) -> str:
-        """The backend and the hashes of its weights."""
+        """The backend, the hashes of its weights, and how it counts voices where that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        return "embedded:" + ",".join([*parts, *([self.rater.sha256[:12]] if self.rater else [])])
+        parts += [self.rater.sha256[:12]] if self.rater else []
+        return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
         """Whether some role is played for that type or one of its bases."""
@@ -101,7 +114,7 @@ class EmbeddedBackend:
     @cached_property
     def reader(self) -> Reader:
         """Reads passages with both models."""
-        return Reader(self.embedder, self.entailment)
+        return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once)
 
     @cached_property
     def rater(self) -> Rater | None:
@@ -187,8 +200,10 @@ def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
     """The answer with the label that its own text gives, where labels are read in another way."""
-    plain = task.label_reading == "last_line"
-    return answer if plain else answer.model_copy(update={"label": task.label_of(answer.text)})
+    label = answer.label if task.label_reading == "last_line" else task.label_of(answer.text)
+    if label == answer.label:
+        return answer
+    return answer.model_copy(update={"label": label, "confidence": None})  # what was calibrated is the other label
 
 
 CORRECT, INCORRECT, OPEN = (
@@ -334,6 +349,20 @@ def _rate(task: RateTexts, mind: EmbeddedBackend) -> Similarities:
         return Similarities(values=tuple(round(each, 6) for each in mind.rater.rate(task.reference, task.texts)))
     judged = mind.entailment.read([(task.reference, text) for text in task.texts])
     return Similarities(values=tuple(round(1 - each.neither, 6) for each in judged))
+
+
+@play.register
+def _extract(task: ExtractClaims, mind: EmbeddedBackend) -> ExtractedClaims:
+    """The sentences themselves, those that state nothing left out."""
+    found = enumerate(checkable.claims(task.sentences, task.before, task.context), 1)
+    return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=each) for at, each in found if each))
+
+
+@play.register
+def _mark_opinions(task: MarkOpinions, mind: EmbeddedBackend) -> SentenceMarks:
+    """By how a sentence is put."""
+    marked = ((at, int(checkable.statement(each) is None)) for at, each in enumerate(task.sentences, 1))
+    return SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=mark) for at, mark in marked))
 
 
 def _quotations(line: str) -> list[str]:

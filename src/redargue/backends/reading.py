@@ -25,8 +25,8 @@ from redargue.backends.weighing import (
     features,
     louder,
     probabilities,
-    source_of,
     strength,
+    voices_of,
 )
 from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
@@ -72,18 +72,25 @@ class Window:
 
 @dataclass(frozen=True)
 class Reading:
-    """What passages say of a claim: every window that was read."""
+    """What passages say of a claim.
+
+    Attributes:
+        windows: every text that was read.
+        publishers_once: passages of one publisher are one voice; off, every passage is a voice of its own.
+    """
 
     windows: tuple[Window, ...]
+    publishers_once: bool = True
 
     @cached_property
     def voices(self) -> tuple[Voice, ...]:
         """What each independent source says at its strongest."""
+        said = [(each.cited[0].passage, each.voice) for each in self.windows if len(each.cited) == 1]
+        if self.publishers_once:
+            return voices_of(said)
         found: dict[str, Voice] = {}
-        for window in self.windows:
-            if len(window.cited) == 1:
-                source = source_of(window.cited[0].passage)
-                found[source] = louder(found.get(source, SILENT), window.voice)
+        for passage, voice in said:
+            found[passage.sha256] = louder(found.get(passage.sha256, SILENT), voice)
         return tuple(found.values())
 
     @cached_property
@@ -145,10 +152,11 @@ class Reader:
     Args:
         embedder: finds the sentences near a claim.
         entailment: reads them.
+        publishers_once: as of a :class:`Reading`.
     """
 
-    def __init__(self, embedder: Embedder, entailment: CrossEncoder) -> None:
-        self._embedder, self._entailment = embedder, entailment
+    def __init__(self, embedder: Embedder, entailment: CrossEncoder, *, publishers_once: bool = True) -> None:
+        self._embedder, self._entailment, self._publishers_once = embedder, entailment, publishers_once
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
         """Reads the nearest sentences of every distinct passage: alone, after the one before, those of two joined."""
@@ -163,7 +171,8 @@ class Reader:
             nearness += self._nearness(claim, [joined[1]])
         judged = self._entailment.read([(claim, text) for _, text in shown])
         every = zip(shown, nearness, judged, strict=True)
-        return Reading(tuple(Window(cited, near, judgement) for (cited, _), near, judgement in every))
+        windows = tuple(Window(cited, near, judgement) for (cited, _), near, judgement in every)
+        return Reading(windows, self._publishers_once)
 
     def _nearness(self, claim: str, texts: Sequence[str]) -> list[float]:
         vectors = self._embedder.encode([claim, *texts])

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, cast, get_args, get_origin
+from typing import Any, NamedTuple, cast
 
-from pydantic import BaseModel, Field, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import Field
 
 from redargue.backends.endpoint import Form, Message
+from redargue.backends.parsing import ITEM, one, one_of
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
@@ -24,7 +24,6 @@ from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 
 SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
-MOST_OBJECTS = 20  # different ones in a reply; more are no answer
 
 
 class QueryReply(Frozen):
@@ -75,17 +74,27 @@ class StepReply(Frozen):
         return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
 
 
+class Stretch(NamedTuple):
+    """Where an agent's text stands in the user's message, in characters, and the weight it has."""
+
+    start: int
+    end: int
+    weight: float
+
+
 class Prompt(NamedTuple):
     """What is sent for a task.
 
     Attributes:
         messages: by the form in which JSON is asked for.
         schema: name and JSON schema of the reply; None where it is read plainly.
+        stretches: agents' texts in ``user``, in their order.
     """
 
     system: str
     user: str
     schema: tuple[str, dict[str, Any]] | None
+    stretches: tuple[Stretch, ...] = ()
 
     def messages(self, form: Form) -> Sequence[Message]:
         """The messages, for one way to ask."""
@@ -112,9 +121,10 @@ class Renderer:
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None)
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt("", task.instruction(), schema=None)
+            return Prompt("", task.instruction(), None, _stretches(task, task.instruction()))
         system = f"Task: {task.name()}.\n{task.role()}".strip()
-        return Prompt(system, task.material(), schema=(task.name(), schema_of(task)))
+        user = task.material()
+        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user))
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """The answer that a reply gives.
@@ -130,8 +140,8 @@ class Renderer:
         if plain and isinstance_of(task, Answer):
             return _plain_answer(text, task)
         if plain and isinstance_of(task, Step):
-            return cast(Frozen, task.accepted(_one(text, Step, task.material())))
-        reply = _one(text, reply_type(task), task.material())
+            return cast(Frozen, task.accepted(one(text, Step, task.material())))
+        reply = one(text, reply_type(task), task.material())
         if isinstance(reply, StepReply):
             return cast(Frozen, task.accepted(reply.step()))
         if isinstance(reply, AnswerReply):
@@ -139,6 +149,31 @@ class Renderer:
         if isinstance(reply, RequeryReply):
             return Query(kept=True) if reply.keep else _query(reply.query)
         return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.accepted(reply))
+
+
+def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
+    """Where the texts of the task's agents stand in its message, which ends with the material.
+
+    Raises:
+        ValueError: the task's parts are not its material.
+    """
+    parts = task.parts()
+    if not any(part.agent for part in parts):
+        return ()
+    whole = "".join(part.text for part in parts)
+    if not user.endswith(whole):
+        raise ValueError(f"the parts of {task.name()} are not its material")
+    found, at = [], len(user) - len(whole)
+    for part in parts:
+        if part.agent:
+            found.append(Stretch(at, at + len(part.text), part.weight))
+        at += len(part.text)
+    return tuple(found)
+
+
+def again(why: str) -> str:
+    """What a model is told whose reply cannot be read."""
+    return f"That reply cannot be read: {why}. Reply again, in the form that was asked for and nothing else."
 
 
 def isinstance_of(task: AnyTask, kind: type[Frozen]) -> bool:
@@ -208,145 +243,9 @@ def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
         if "$ref" in inner:
             inner = root["$defs"][inner["$ref"].rpartition("/")[2]]
         whole = "properties" in inner
-        tag = ITEM if whole else _one_of(name)
+        tag = ITEM if whole else one_of(name)
         parts.append(f"<{tag}>{_tagged(inner, root) if whole else about}</{tag}> (again for each)")
     return "\n".join(parts)
-
-
-ITEM = "item"  # tags each object of a list: its own name might be that of a field in it
-
-
-def _one_of(plural: str) -> str:
-    return plural.removesuffix("s")
-
-
-def _one(text: str, kind: type[Frozen], material: str) -> Frozen:
-    """The one object of that kind that a reply holds, as JSON or as tags, whichever begins first.
-
-    A reply quotes pages, and a page may hold what looks like a reply. So nothing is looked for inside another thing
-    (where an object is broken, what stands in it is not read), no object gives way to another, and what stands word for
-    word in the task's material is nobody's answer.
-
-    Raises:
-        ValueError: none, or several that differ: which of them is meant would be a guess.
-    """
-    brace, opening = _next_object(text, 0), _opening(kind).search(text)
-    if opening is not None and (brace < 0 or opening.start() < brace):
-        fields, rest = _from_tags(text, kind)
-        candidates = [fields]
-        mixed = _next_object(rest, 0) >= 0
-    else:
-        candidates, rest = _objects(text, material)
-        mixed = _opening(kind).search(rest) is not None
-    if mixed:
-        raise ValueError("the reply holds answers in several forms")
-    found: dict[str, Frozen] = {}
-    for candidate in candidates:
-        try:
-            reply = kind.model_validate(candidate)
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}") from None
-        found[reply.model_dump_json()] = reply
-    if len(found) > 1:
-        raise ValueError("the reply holds several different answers")
-    if not found:
-        raise ValueError("no JSON object was found")
-    return next(iter(found.values()))
-
-
-def _objects(text: str, material: str) -> tuple[list[Any], str]:
-    """The JSON objects of a text, outermost ones, and the text around them.
-
-    Raises:
-        ValueError: one of them is broken, or copied from the material.
-    """
-    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
-    found: list[Any] = []
-    rest, end = "", 0
-    while (at := _next_object(text, end)) >= 0:
-        rest += text[end:at]
-        try:
-            each, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            raise ValueError("no JSON object can be read: one is broken") from None
-        if text[at:end] in material:
-            raise ValueError("an object of the documents was repeated")
-        if each not in found:
-            found.append(each)
-        if len(found) > MOST_OBJECTS:
-            raise ValueError("the reply holds many different objects")
-    return found, rest + text[end:]
-
-
-_BRACES = re.compile(r"\{[\w\s.,;!?-]*\}|\{")
-
-
-def _next_object(text: str, start: int) -> int:
-    """Where the next object begins, or -1; a word in braces begins none."""
-    for match in _BRACES.finditer(text, start):
-        if len(match.group()) == 1 or not match.group()[1:-1].strip():
-            return match.start()
-    return -1
-
-
-def _tag_names(kind: type[BaseModel]) -> list[str]:
-    return [_tag(name, field) for name, field in kind.model_fields.items()]
-
-
-def _tag(name: str, field: FieldInfo) -> str:
-    """The tag of a field: of a list, that of one item."""
-    if get_origin(field.annotation) is not tuple:
-        return name
-    inner = get_args(field.annotation)[0]
-    return ITEM if isinstance(inner, type) and issubclass(inner, BaseModel) else _one_of(name)
-
-
-def _opening(kind: type[BaseModel]) -> re.Pattern[str]:
-    return re.compile("<(" + "|".join(map(re.escape, _tag_names(kind))) + ")>")
-
-
-def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
-    """What a text holds in tags named like the fields, one after the other, and the text around them.
-
-    Tags inside tags are text.
-
-    Raises:
-        ValueError: a tag without end or beginning, or one that must stand once and does not.
-    """
-    bodies: dict[str, list[str]] = {tag: [] for tag in _tag_names(kind)}
-    opening, rest, at = _opening(kind), "", 0
-    while found := opening.search(text, at):
-        tag = found.group(1)
-        end = text.find(f"</{tag}>", found.end())
-        if end < 0:
-            raise ValueError(f"the tag <{tag}> has no end")
-        bodies[tag].append(text[found.end() : end])
-        rest += text[at : found.start()]
-        at = end + len(tag) + 3
-    rest += text[at:]
-    for tag in bodies:
-        if f"</{tag}>" in rest:
-            raise ValueError(f"the end of <{tag}> stands where nothing was begun")
-    fields: dict[str, Any] = {}
-    for name, field in kind.model_fields.items():
-        tag = _tag(name, field)
-        if tag == name:
-            if len(bodies[tag]) != 1:
-                raise ValueError(f"the tag <{tag}> stands {len(bodies[tag])} times, not once")
-            fields[name] = _typed(bodies[tag][0].strip(), field)
-        elif tag == ITEM:
-            inner = get_args(field.annotation)[0]
-            fields[name] = [_from_tags(body, inner)[0] for body in bodies[tag]]
-        else:
-            fields[name] = [body.strip() for body in bodies[tag]]
-    return fields, rest
-
-
-def _typed(text: str, field: FieldInfo) -> Any:
-    """A tag's text as its field wants it: a choice of numbers is a number."""
-    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    return int(text) if choices and text.isdecimal() and all(isinstance(each, int) for each in choices) else text
 
 
 def _query(text: str) -> Query:

@@ -27,6 +27,7 @@ class ScriptedBackend:
     """
 
     name = "scripted"
+    weighs = False
     identity = "scripted"
     stability = PAPER_STABILITY
 

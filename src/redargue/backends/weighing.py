@@ -1,13 +1,13 @@
 """From what single windows say to what all of them say: probabilities of the three answers.
 
-Each side is as strong as its strongest independent voices: passages of one publisher (or site, or document) are one
-voice, however often they say it. Two numbers a claim, two rows of weights, a softmax: chosen, and thereby calibrated,
+Each side is as strong as its strongest independent voices: passages that share a publisher or a site are one voice,
+however often they say it. Two numbers a claim, two rows of weights, a softmax: chosen, and thereby calibrated,
 on even rows by ``python -m benchmarks reading``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import exp, log
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ FAR, NEAR = 0.2, 0.5  # cosine to the claim: a window at FAR or below does not c
 STRONG = 0.5  # of a voice that contradicts another: evidence on both sides
 BESIDE = 0.3  # of a voice beside a stronger one: sources copy each other, and the reader errs alike on both
 HEARD = 0.1  # a side weaker than this says nothing
+CATALOGUES = frozenset({"doi.org", "pubmed.ncbi.nlm.nih.gov"})  # sites that hold the works of many publishers
 
 
 class Voice(NamedTuple):
@@ -51,10 +52,31 @@ def strength(said: float, nearness: float) -> float:
     return said * min(1.0, max(0.0, (nearness - FAR) / (NEAR - FAR)))
 
 
-def source_of(passage: Passage) -> str:
-    """Who speaks: the publisher, else the site, else the document, else the text itself."""
-    site = (urlsplit(passage.url).hostname or "").removeprefix("www.") if "://" in passage.url else ""
-    return passage.publisher.casefold() or site or passage.document or passage.sha256
+def voices_of(said: Iterable[tuple[Passage, Voice]]) -> tuple[Voice, ...]:
+    """What each independent source says at its strongest.
+
+    Passages that share a name of their source are one source, and so are passages that a third one links: metadata
+    that was made up can join sources, and never part them. A joined source is as loud as its loudest passage, so that
+    joining silences nobody.
+    """
+    sources: list[tuple[frozenset[str], Voice]] = []
+    for passage, voice in said:
+        names = _names(passage)
+        for source in [each for each in sources if each[0] & names]:
+            sources.remove(source)
+            names, voice = names | source[0], louder(voice, source[1])
+        sources.append((names, voice))
+    return tuple(voice for _, voice in sources)
+
+
+def _names(passage: Passage) -> frozenset[str]:
+    """Who speaks: the publisher and the site; without both the document, else the text itself."""
+    try:
+        site = (urlsplit(passage.url).hostname or "").removeprefix("www.")
+    except ValueError:  # an address that is none
+        site = ""
+    names = {passage.publisher.casefold(), site} - {"", *CATALOGUES}
+    return frozenset(names or {passage.document or passage.sha256})
 
 
 def features(voices: Sequence[Voice], together: Voice) -> tuple[float, float, float]:

@@ -17,11 +17,13 @@ import typer
 from redargue.cli import (
     batch,
     bench,
+    bench_table,
     check,
     corpus,
     diff,
     doctor,
     estimate,
+    ground,
     listing,
     mcp_tools,
     memory,
@@ -41,9 +43,11 @@ app = typer.Typer(
     help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
 )
 app.command("check")(check.check)
+app.command("ground")(ground.ground)
 app.command("batch")(batch.batch)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
+bench.app.command("table")(bench_table.table)
 app.add_typer(bench.app, name="bench")
 app.add_typer(memory.app, name="memory")
 app.command("replay")(replay.replay)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.keys import Secrets
+if TYPE_CHECKING:
+    from redargue.evals.batch import Tally
+    from redargue.evals.comparison import Comparison, Row
+    from redargue.evals.contender import Contender
+    from redargue.evals.harness import Bench
 
 app = typer.Typer(no_args_is_help=True, help="Methods on data sets: runs, tables, paired tests.")
 
@@ -49,6 +52,12 @@ def run(
     ] = None,
     base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
     embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
+    as_of: Annotated[
+        str, typer.Option(metavar="DATE", help="Judge claims that bring no day along as of that day.")
+    ] = "",
+    only_in_time: Annotated[
+        bool, typer.Option("--only-in-time", help="Leave out evidence later than a claim's day, or without a date.")
+    ] = False,
     budget: Annotated[
         str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method: 40calls, 200ktok, 0.50usd.")
     ] = None,
@@ -58,14 +67,14 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET")] = False,
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
-    import asyncio
-
     from redargue.cli.check import NO_GATE, exit_code
-    from redargue.cli.options import read_models, read_settings
+    from redargue.cli.options import read_day, read_models, read_settings
     from redargue.evals import comparison
+    from redargue.evals.batch import Tally
+    from redargue.evals.contender import Contender
     from redargue.evals.datasets.catalogue import load
-    from redargue.evals.harness import Bench, Contender
-    from redargue.evals.places import relevant
+    from redargue.evals.harness import Bench
+    from redargue.evals.timing import judged
     from redargue.ledger.budget import Budget
     from redargue.ledger.prices import Prices
 
@@ -74,6 +83,8 @@ def run(
         contenders = [each.seeded(seed + more) for each in contenders for more in range(seeds)]
     own = read_settings(option or []) | ({"mapping": mapping} if mapping else {})
     loaded = load(dataset, path, limit=limit, take=take, half=half, seed=seed, options=own)
+    drawn = loaded.sample.model_dump(mode="json")
+    examples, sample = judged(loaded.examples, drawn, as_of=read_day(as_of), only_in_time=only_in_time)
     limits = Budget.parse(budget) if budget else None
     whole, models = read_models(model or [])
     chat = {"embedding_model": embedding_model} if whole else {}
@@ -87,28 +98,30 @@ def run(
         "--budget": budget,
     }
     said |= {"--embedding-model": embedding_model, "--offline": offline}
+    said |= {"--as-of": as_of, "--only-in-time": only_in_time}
     bench = Bench(
         out,
-        loaded.examples,
+        examples,
         contenders,
-        sample=loaded.sample.model_dump(mode="json"),
+        sample=sample,
         options=options,
         pages=pages,
-        relevant=relevant(dataset, qrels) if qrels else {},
+        qrels=qrels,
         arguments=_arguments([*said.items(), *(("--model", each) for each in model or [])]),
     )
+    rows: dict[str, Row] = {}
+    tallies = [Tally() for _ in contenders]
     try:
-        for contender in contenders:
+        for contender, tally in zip(contenders, tallies, strict=True):
             bench.options["budget"] = limits
-            with _progress(contender.spec, len(bench.examples), quiet=quiet) as seen:
-                asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
+            rows[contender.slug] = _run(bench, contender, tally, at_once=at_once, quiet=quiet)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on in {out}", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    result = comparison.compare(bench)
+    result = comparison.compare(bench, made=rows)
     comparison.keep(result, out)
-    print(result.model_dump_json(indent=1) if json else comparison.render(result))  # noqa: T201
-    raise typer.Exit(exit_code([outcome.verdict for each in contenders for outcome in bench.outcomes(each)], NO_GATE))
+    _print(result, json=json)
+    raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds], NO_GATE))
 
 
 @app.command("import")
@@ -118,13 +131,13 @@ def import_(
     json: AsJson = False,
 ) -> None:
     """Makes a record of runs that MERMAID's authors released: it replays and reports like a run of our own."""
-    from redargue.evals import comparison
     from redargue.evals.recorded import import_runs
+    from redargue.evals.table import render
 
     done = import_runs(file, out)
     without = f"; {done.left_out} rows hold no run and are left out" if done.left_out else ""
     typer.echo(f"{done.table.rows[0].scores.n} runs in {out / done.contender.slug}{without}", err=True)
-    print(done.table.model_dump_json(indent=1) if json else comparison.render(done.table))  # noqa: T201
+    print(done.table.model_dump_json(indent=1) if json else render(done.table))  # noqa: T201
 
 
 @app.command("compare")
@@ -141,10 +154,8 @@ def compare(
     from redargue.evals.harness import reopened
 
     if path:
-        result = comparison.compare(reopened(bench, path))
-        comparison.keep(result, bench)
-    result = comparison.read(bench)
-    print(result.model_dump_json(indent=1) if json else comparison.render(result))  # noqa: T201
+        comparison.keep(comparison.compare(reopened(bench, path)), bench)
+    _print(comparison.read(bench), json=json)
 
 
 @app.command("ls")
@@ -178,7 +189,8 @@ def rescore(
 
     from redargue.cli.options import read_settings
     from redargue.evals import comparison
-    from redargue.evals.harness import Contender, Outcome, reopened
+    from redargue.evals.contender import Contender
+    from redargue.evals.harness import Outcome, reopened
 
     opened = reopened(bench, path)
     contender = Contender.parse(method)
@@ -189,9 +201,9 @@ def rescore(
         raise typer.Exit(3)
     outcomes = [Outcome(verdict, 0.0) for _, verdict in kept]
     examples = [example for example, _ in kept]
-    scores = comparison.scored(examples, outcomes, opened.sample["dataset"])
+    scores = comparison.scored(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
     as_it_was = [each for each, verdict in zip(opened.outcomes(contender), verdicts, strict=True) if verdict]
-    before = comparison.scored(examples, as_it_was, opened.sample["dataset"])
+    before = comparison.scored(examples, as_it_was, opened.sample["dataset"], pages=opened.pages)
     if json:
         told = {"would_need_calls": lost, "scores": scores, "as_recorded": before}
         print(encoder.dumps(told, indent=1, default=lambda each: each.model_dump(mode="json")))  # noqa: T201
@@ -205,8 +217,35 @@ def rescore(
         print(f"  {name}: {value}" + ("" if recorded is None else f" ({recorded:.3f})"))  # noqa: T201
 
 
+def _run(bench: Bench, contender: Contender, tally: Tally, *, at_once: int, quiet: bool) -> Row:
+    """Runs a contender; its row, without its outcomes, of which a bench may have too many to hold."""
+    import asyncio
+
+    from redargue.cli.progress import Progress
+    from redargue.evals.comparison import row
+    from redargue.ledger.clock import SystemClock
+
+    total = len(bench.examples)
+    with Progress(tally, total, clock=SystemClock(), name=contender.spec, quiet=quiet) as progress:
+
+        def seen(item: int, outcome: Any) -> None:
+            tally.add(outcome.verdict)
+            progress.moved(again=not outcome.seconds)
+
+        outcomes = asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
+    return row(bench, contender, outcomes)
+
+
+def _print(result: Comparison, *, json: bool) -> None:
+    from redargue.evals.table import render
+
+    print(result.model_dump_json(indent=1) if json else render(result))  # noqa: T201
+
+
 def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
     """Options as they are typed, without the keys that an address may carry."""
+    from redargue.keys import Secrets
+
     secrets = Secrets.of()
     given: list[str] = []
     for name, value in options:
@@ -214,37 +253,3 @@ def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
         if value:
             given += [name] if value is True else [name, secrets.hide(str(value))]
     return given
-
-
-@contextmanager
-def _progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Any], None]]:
-    """A bar on stderr: done of total, errors, cost, time left; a line at the end off a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True, highlight=False)
-    errors, calls, usd = 0, 0, 0.0
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[cost]}"))
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=quiet or not console.is_terminal
-    ) as bar:
-        task = bar.add_task(name, total=total, cost="")
-
-        def seen(item: int, outcome: Any) -> None:
-            nonlocal errors, calls, usd
-            errors += outcome.verdict.error is not None
-            calls += outcome.verdict.usage.calls
-            usd += outcome.verdict.usage.usd or 0.0
-            told = f"{calls:,} calls" + (f", ${usd:.2f}" if usd else "") + (f", {errors} errors" if errors else "")
-            bar.update(task, advance=1, cost=told)
-
-        yield seen
-    if not quiet and not console.is_terminal:
-        typer.echo(f"{name}: {total} claims, {calls:,} calls, {errors} errors", err=True)

@@ -1,9 +1,9 @@
-"""``redargue check``: one claim, standard input, or a file of claims."""
+"""``redargue check``: one claim, standard input, a file of claims, or a text."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -12,16 +12,24 @@ if TYPE_CHECKING:
 
     from redargue.verdicts import Verdict
 
+T = TypeVar("T")
 INTERRUPTED = 130
+AT_ONCE = 2  # claims
 
 
 def check(
     claim: Annotated[
         str,
         typer.Argument(
-            metavar="CLAIM|FILE|-", help="A claim; a .txt (one a line) or .jsonl file; - for standard input."
+            metavar="CLAIM|FILE|-", help="A claim; a .txt (one a line) or .jsonl file; a text (.md); - for stdin."
         ),
     ],
+    as_: Annotated[
+        str, typer.Option("--as", help="claims, text, dialogue (a reply) or qa (question and answer: one claim).")
+    ] = "",
+    question: Annotated[
+        str, typer.Option(metavar="TEXT|FILE", help="What a text answers, or what was said before it.")
+    ] = "",
     method: Annotated[str, typer.Option(envvar="REDARGUE_METHOD", help="redargue list methods")] = "tool-mad",
     profile: Annotated[str, typer.Option(envvar="REDARGUE_PROFILE", help="paper or hardened")] = "hardened",
     model: Annotated[
@@ -90,8 +98,11 @@ def check(
         Path | None,
         typer.Option("--run", metavar="DIR", help="Record there; the same command again goes on where it stopped."),
     ] = None,
-    at_once: Annotated[int, typer.Option(envvar="REDARGUE_AT_ONCE", min=1, help="Claims in work at a time.")] = 2,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas/check.v1.json).")] = False,
+    at_once: Annotated[
+        int | None,
+        typer.Option(envvar="REDARGUE_AT_ONCE", min=1, help="Claims in work at a time: 2; of a text 16."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas: check.v1, text.v1).")] = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One verdict a line, as each is reached.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="No progress.")] = False,
     fail_on: Annotated[
@@ -101,8 +112,24 @@ def check(
         float | None, typer.Option(min=0, max=1, help="Exit 1 where fewer of the claims are supported.")
     ] = None,
 ) -> None:
-    """Verifies a claim, or each claim of a file, and prints verdict, quotations, gaps and cost."""
+    """Verifies a claim, each claim of a file, or a text claim by claim; prints verdict, quotations, gaps and cost."""
     given = dict(locals())
+    from redargue.cli.text import CLAIMS, kind_of, read_text
+    from redargue.cli.text import verify as verify_text
+
+    if (kind := kind_of(as_, claim)) != CLAIMS:
+        from redargue.cli.options import verifier_options
+
+        verify_text(given, read_text(claim, kind, question, "the text"), verifier_options(given))
+    _verify(given)
+
+
+def _verify(given: dict[str, Any]) -> None:
+    """Verifies the claims that ``check`` was given.
+
+    Raises:
+        Exit: with the code that the verdicts and the user's gate amount to.
+    """
     from redargue.api import new_run_folder
     from redargue.cli import show
     from redargue.cli.live import Viewer
@@ -111,13 +138,13 @@ def check(
     from redargue.verifier import Verifier
 
     claims, options = assemble(given)
-    gate = read_gate(fail_on or [], min_supported)
-    folder = run or new_run_folder(home())
+    gate = read_gate(given["fail_on"] or [], given["min_supported"])
+    folder, at_once, jsonl = given["run"] or new_run_folder(home()), given["at_once"] or AT_ONCE, given["jsonl"]
     with (
         Verifier(**options, folder=folder, claims=claims) as verifier,
-        Viewer(verifier, claims, at_once=at_once, quiet=quiet) as viewer,
+        Viewer(verifier, claims, at_once=at_once, quiet=given["quiet"]) as viewer,
     ):
-        verdicts = _uninterrupted(
+        verdicts = uninterrupted(
             folder,
             verifier.verify_all(
                 claims,
@@ -126,14 +153,14 @@ def check(
                 done=lambda item, verdict: show.line(verdict) if jsonl else None,
             ),
         )
-    if json:
-        show.whole(verdicts)
+    if given["json"]:
+        show.whole(show.CheckResult(verdicts=tuple(verdicts)))
     elif not jsonl:
         show.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate))
 
 
-def _uninterrupted(folder: Path, work: Coroutine[Any, Any, list[Verdict]]) -> list[Verdict]:
+def uninterrupted(folder: Path, work: Coroutine[Any, Any, T]) -> T:
     """The work's result; Ctrl-C becomes exit 130 and the line that goes on."""
     import asyncio
 
@@ -172,6 +199,8 @@ def exit_code(verdicts: list[Verdict], gate: tuple[frozenset[str], float | None]
             if (code in codes) if code == 4 else (codes == [5] * len(verdicts)):
                 return code
         return codes[0] if len(verdicts) == 1 else 3
+    if not verdicts:
+        return 0  # a text that states nothing
     fail_on, least = gate
     failed = any(verdict.meaning in fail_on for verdict in verdicts)
     share = sum(verdict.meaning == "supported" for verdict in verdicts) / len(verdicts)

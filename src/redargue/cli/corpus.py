@@ -46,13 +46,18 @@ class Mode(StrEnum):
 def add(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, jsonl; also with .gz.")],
     store: Store = "",
+    dataset: Annotated[
+        str, typer.Option(help="The documents that a data set brings along: feverous, pubmedqa or scifact.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Add documents; the same command again adds only what is new or has changed."""
     from redargue.corpus.ingest import find_files, read_documents
+    from redargue.evals.datasets.documents import documents
 
     started = time.monotonic()
-    sources = [read_documents(path) for path in paths]  # a path that is not there is refused before any work
+    # A path that is not there is refused before any work.
+    sources = [documents(dataset, path) if dataset else read_documents(path) for path in paths]
     seen = sum(1 for path in paths for _ in find_files(path))
     unreadable: list[UnreadableFile] = []
 

@@ -8,9 +8,17 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from redargue.cli.check import check
+from redargue.cli.check import AT_ONCE, check
 
-NOT_ASKED = ("run", "jsonl", "quiet", "fail_on", "min_supported")  # they concern what comes out of a check
+NOT_ASKED = (
+    "as_",
+    "question",
+    "run",
+    "jsonl",
+    "quiet",
+    "fail_on",
+    "min_supported",
+)  # they concern what comes out of a check
 
 
 def like_check(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -43,7 +51,11 @@ def estimate(
     claims, options = assemble({**given, "run": None})
     with Verifier(**options, claims=claims) as verifier:
         found = reckon(
-            verifier, claims, at_once=given["at_once"], call_seconds=call_seconds, search_seconds=search_seconds
+            verifier,
+            claims,
+            at_once=given["at_once"] or AT_ONCE,
+            call_seconds=call_seconds,
+            search_seconds=search_seconds,
         )
     if given["json"]:
         print(found.model_dump_json(indent=1))  # noqa: T201

@@ -6,14 +6,14 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from redargue.claims import Claim, LabelSet, label_sets
+from redargue.claims import Claim, LabelSet, in_time, label_sets
 from redargue.corpus.index import Corpus
 from redargue.errors import UsageError
 from redargue.ledger.budget import Budget
@@ -187,22 +187,6 @@ def read_day(text: str) -> date | None:
         raise UsageError(f"{text!r} is no day", where="--as-of", hint="write it like 2024-03-31") from None
 
 
-def in_time(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, with evidence wanted that was published by each one's day.
-
-    Raises:
-        UsageError: a claim has no day.
-    """
-    found = []
-    for claim in claims:
-        if claim.as_of is None:
-            raise UsageError(
-                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
-            )
-        found.append(claim.model_copy(update={"only_in_time": True}))
-    return found
-
-
 def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:
     """The claims that the argument names.
 
@@ -210,6 +194,8 @@ def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list
         UsageError: a missing or empty file, or a row without a claim; says which line.
     """
     path = Path(given)
+    if path.suffix == ".md":
+        raise UsageError(f"{given!r} is a text, and its claims are not known yet", hint="redargue check takes texts")
     if given != "-" and path.suffix not in (".txt", ".jsonl"):
         return [_claim({"claim": given}, labels, as_of, "the claim")]
     if given != "-" and not path.is_file():

@@ -40,7 +40,7 @@ def replay(
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(run) if event.item in replayed]
     if json:
-        show.whole(verdicts)
+        show.whole(show.CheckResult(verdicts=tuple(verdicts)))
     else:
         show.verdicts(verdicts, None)
     if canonical(seen) != canonical(recorded):

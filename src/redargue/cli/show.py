@@ -14,7 +14,8 @@ from rich.text import Text
 from redargue.claims import Frozen
 from redargue.cli.terminal import printable
 from redargue.evidence import Quote, QuoteStatus, Side
-from redargue.printing import WORDS
+from redargue.printing import OUTCOMES, WORDS
+from redargue.texts.report import CheckedClaim, Report
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
@@ -27,14 +28,14 @@ class CheckResult(Frozen):
     verdicts: tuple[Verdict, ...]
 
 
-def whole(verdicts: list[Verdict]) -> None:
-    """All verdicts as one JSON object on stdout, in ASCII: no stranger's character reaches a terminal."""
-    print(json.dumps(CheckResult(verdicts=tuple(verdicts)).model_dump(mode="json"), indent=1))  # noqa: T201
+def whole(found: CheckResult | Report) -> None:
+    """A result as one JSON object on stdout, in ASCII: no stranger's character reaches a terminal."""
+    print(json.dumps(found.model_dump(mode="json"), indent=1))  # noqa: T201
 
 
-def line(verdict: Verdict) -> None:
+def line(found: Verdict | CheckedClaim) -> None:
     """One verdict as one line of JSON on stdout, at once."""
-    print(json.dumps(verdict.model_dump(mode="json")), flush=True)  # noqa: T201
+    print(json.dumps(found.model_dump(mode="json")), flush=True)  # noqa: T201
 
 
 def verdicts(found: list[Verdict], folder: Path | None) -> None:
@@ -48,12 +49,47 @@ def verdicts(found: list[Verdict], folder: Path | None) -> None:
             name = verdict.error.type if verdict.error else verdict.label or "no answer"
             counts[name] = counts.get(name, 0) + 1
         console.print(Text(f"{len(found)} claims: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))))
+    _recorded(console, folder)
+
+
+def report(found: Report, folder: Path) -> None:
+    """A text's report for a person, on stdout: its claims where they stand, then what they make of it."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    for number, each in enumerate(found.claims, 1):
+        _verdict(
+            console, each.verdict, f"{number}. {each.start}–{each.end}: {' '.join(printable(each.stated).split())}"
+        )
+    console.rule(style="dim")
+    for left in found.unchecked:
+        words = " ".join(printable(found.text[left.start : left.end]).split())
+        console.print(Text(f"not checked, {left.start}–{left.end} ({left.why}): {words}", style="dim"))
+    numbers = {
+        name: ", ".join(
+            str(at) for at, each in enumerate(found.claims, 1) if name in (each.verdict.meaning, _error(each))
+        )
+        for name in ("refuted", "error")
+    }
+    told = [f"refuted: {numbers['refuted']}"] if numbers["refuted"] else []
+    told += [f"not verified, because of an error: {numbers['error']}"] if numbers["error"] else []
+    console.print(Text.assemble((OUTCOMES[found.outcome], "bold"), f" {'; '.join(told)}" if told else ""))
+    claims, calls = len(found.claims), found.usage.calls
+    console.print(Text(f"{claims} claim{'s' * (claims != 1)}, {calls} call{'s' * (calls != 1)}", style="dim"))
+    _recorded(console, folder)
+
+
+def _error(claim: CheckedClaim) -> str:
+    return "error" if claim.verdict.error else ""
+
+
+def _recorded(console: Console, folder: Path | None) -> None:
     if folder:
         console.print(Text(f"recorded: redargue replay {folder}", style="dim"), soft_wrap=True)
 
 
-def _verdict(console: Console, verdict: Verdict) -> None:
+def _verdict(console: Console, verdict: Verdict, where: str = "") -> None:
     console.rule(style="dim")
+    if where:
+        console.print(Text(where, style="dim"))
     console.print(Text(printable(verdict.claim.text), style="bold"))
     _outcome(console, verdict)
     for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Beside it")):
@@ -103,6 +139,6 @@ def _quote(quote: Quote) -> Text:
     return Text.assemble("“", printable(quote.text), "” ", (f"— {', '.join(where)}; {quote.agent}{repaired}", "dim"))
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of what ``--json`` prints."""
-    return CheckResult.model_json_schema(mode="serialization")
+def schema(kind: type[Frozen] = CheckResult) -> dict[str, Any]:
+    """The JSON schema of what ``--json`` prints: of claims, or of a text (its ``Report``)."""
+    return kind.model_json_schema(mode="serialization")

@@ -40,7 +40,7 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
     """
     if not 0 <= overlap < size:
         raise UsageError(f"chunks of {size} characters cannot overlap by {overlap}", hint="0 <= overlap < size")
-    pieces = [part for sentence in _sentences(text) for part in _parts(text, sentence, size)]
+    pieces = [part for sentence in sentence_spans(text) for part in _parts(text, sentence, size)]
     found: list[Chunk] = []
     first = 0
     while first < len(pieces):
@@ -53,7 +53,7 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
     return tuple(found)
 
 
-def _sentences(text: str) -> Iterator[Span]:
+def sentence_spans(text: str) -> Iterator[Span]:
     """Spans of sentences: only where they begin is asked of syntok, so that nothing between them can be lost."""
     starts = [0]
     for paragraph in segmenter.analyze(text):

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from redargue.claims import Claim, LabelSet, label_sets
-from redargue.errors import RecordError, UsageError
-from redargue.evals.datasets.labels import BY_NAME
+from redargue.claims import Claim, LabelSet
+from redargue.errors import RecordError, UnknownName, UsageError
+from redargue.evals.datasets.labels import label_set
 from redargue.evals.datasets.reading import Row, rows, table, unpacked_suffix
 from redargue.evidence import Side
 from redargue.printing import printable
@@ -77,9 +77,10 @@ def read_claims(
         fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
         given: dict[str, Any] = {"labels": labels, "as_of": as_of}
         if "labels" in mapping and (name := row.optional(mapping["labels"])):
-            if name not in label_sets and name not in BY_NAME:
-                raise row.wrong(mapping["labels"], f"a label set ({did_you_mean(name, [*label_sets, *BY_NAME])})")
-            given["labels"] = label_sets[name] if name in label_sets else BY_NAME[name]
+            try:
+                given["labels"] = label_set(name)
+            except UnknownName as error:
+                raise row.wrong(mapping["labels"], f"a label set ({error.hint})") from None
         if "context" in fields and (context := _optional(row, fields["context"], "context" in mapping)):
             given["context"] = context
         if "options" in mapping or isinstance(row.fields.get("options"), list):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
 
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import Example, datasets
-from redargue.evals.harness import Bench, Contender, Outcome
+from redargue.evals.harness import Bench, Outcome
 from redargue.evals.metrics.base import Figure
 from redargue.evals.metrics.retrieval import hit, ndcg, recall, reciprocal_rank
 from redargue.evals.places import by_document, by_sentence
@@ -24,6 +25,9 @@ from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import Flip, McNemar, flips, mcnemar
 from redargue.evals.statistics.power import Sight, sight
 from redargue.evals.statistics.seeds import Stability, stability
+from redargue.evals.timing import Timing, counted
+from redargue.ledger.record import read_events
+from redargue.verdicts import Verdict
 
 RESULTS = "results.json"
 
@@ -66,6 +70,8 @@ class Row(Frozen):
         errors: claims that an error ended.
         said: one a claim.
         retrieval: how well it found gold documents; empty where the data set names none.
+        arguments: of the command line that ran it, besides sample and contenders.
+        timing: when its evidence was published; None where no claim is judged as of a day.
     """
 
     spec: str
@@ -73,6 +79,8 @@ class Row(Frozen):
     scores: Scores
     errors: int
     retrieval: tuple[Figure, ...] = ()
+    arguments: tuple[str, ...] = ()
+    timing: Timing | None = None
     said: tuple[Said, ...]
 
 
@@ -139,20 +147,23 @@ class Comparison(Frozen):
         rows: one a contender, in their order.
         pairs: every two of them; of a contender with several seeds, its first.
         repeats: contenders with several seeds.
-        arguments: of the command line, besides sample and contenders.
     """
 
-    schema_version: int = 1
+    schema_version: int = 2
     sample: dict[str, Any]
     claims: tuple[Asked, ...]
     rows: tuple[Row, ...]
     pairs: tuple[Pair, ...] = Field(default=())
     repeats: tuple[Repeats, ...] = ()
-    arguments: tuple[str, ...] = ()
 
 
-def compare(bench: Bench, *, draws: int = 2000) -> Comparison:
+def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), draws: int = 2000) -> Comparison:
     """Scores every contender that has finished, and tests every two of them.
+
+    Args:
+        bench: whose records are read.
+        made: rows by slug, of contenders whose records need not be read again.
+        draws: of the bootstraps.
 
     Raises:
         RecordError: none has finished.
@@ -160,16 +171,10 @@ def compare(bench: Bench, *, draws: int = 2000) -> Comparison:
     rows = []
     for contender in bench.contenders:
         try:
-            outcomes = bench.outcomes(contender)
+            rows.append(made.get(contender.slug) or row(bench, contender, bench.outcomes(contender), draws=draws))
         except RecordError:
             if len(bench.contenders) == 1:
                 raise
-            continue
-        dataset = bench.sample["dataset"]
-        scores = scored(
-            bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=bench.peak(contender), draws=draws
-        )
-        rows.append(_row(contender, scores, outcomes).model_copy(update={"retrieval": _retrieval(bench, contender)}))
     if not rows:
         raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")
     return Comparison(
@@ -181,7 +186,28 @@ def compare(bench: Bench, *, draws: int = 2000) -> Comparison:
         rows=tuple(rows),
         pairs=_pairs(bench.examples, [each[0] for each in _by_seed(bench, rows)], draws),
         repeats=tuple(_repeats(bench, each) for each in _by_seed(bench, rows) if len(each) > 1),
-        arguments=bench.arguments,
+    )
+
+
+def row(bench: Bench, contender: Contender, outcomes: Sequence[Outcome], *, draws: int = 2000) -> Row:
+    """One contender's scores, and as much of its outcomes as tables need: outcomes of all would fill the memory."""
+    scores = scored(
+        bench.examples,
+        outcomes,
+        bench.sample["dataset"],
+        pages=bench.pages,
+        peak_bytes=bench.peak(contender),
+        draws=draws,
+    )
+    return Row(
+        spec=contender.spec,
+        slug=contender.slug,
+        scores=scores,
+        errors=scores.failed,
+        retrieval=_retrieval(bench, contender),
+        arguments=bench.arguments(contender),
+        timing=counted(read_events(bench.folder / contender.slug)),
+        said=tuple(_said(*each) for each in outcomes),
     )
 
 
@@ -224,28 +250,24 @@ def read(folder: Path) -> Comparison:
     try:
         return Comparison.model_validate_json((folder / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{str(folder)!r} holds no results", hint="make them: redargue bench run") from error
+        hint = "make them: redargue bench run, or of a bench that was run redargue bench compare --path"
+        raise UsageError(f"{str(folder)!r} holds no results of this version", hint=hint) from error
 
 
-def _row(contender: Contender, scores: Scores, outcomes: Sequence[Outcome]) -> Row:
-    said = []
-    for verdict, seconds in outcomes:
-        found = sum(quote.found for quote in verdict.quotes)
-        said.append(
-            Said(
-                label=verdict.label,
-                error=verdict.error.type if verdict.error else "",
-                confidence=verdict.confidence,
-                rounds=verdict.rounds,
-                decided_by=verdict.decided_by or "",
-                labels=verdict.round_labels,
-                calls=verdict.usage.calls,
-                usd=verdict.usage.usd,
-                seconds=round(seconds, 4),
-                quotes=(found, len(verdict.quotes) - found),
-            )
-        )
-    return Row(spec=contender.spec, slug=contender.slug, scores=scores, errors=scores.failed, said=tuple(said))
+def _said(verdict: Verdict, seconds: float) -> Said:
+    found = sum(quote.found for quote in verdict.quotes)
+    return Said(
+        label=verdict.label,
+        error=verdict.error.type if verdict.error else "",
+        confidence=verdict.confidence,
+        rounds=verdict.rounds,
+        decided_by=verdict.decided_by or "",
+        labels=verdict.round_labels,
+        calls=verdict.usage.calls,
+        usd=verdict.usage.usd,
+        seconds=round(seconds, 4),
+        quotes=(found, len(verdict.quotes) - found),
+    )
 
 
 def _by_seed(bench: Bench, rows: Sequence[Row]) -> list[list[Row]]:
@@ -299,8 +321,10 @@ def _retrieval(bench: Bench, contender: Contender) -> tuple[Figure, ...]:
         else frozenset(part.document for group in each.evidence for part in group)
         for each in bench.examples
     ]
+    if not any(gold):
+        return ()
     found = [tuple(passage.document for passage in each) for each in bench.found(contender)]
-    if not any(gold) or not any(any(each) for each in found):
+    if not any(any(each) for each in found):
         return ()
     return (
         *(hit(found, gold, k=k) for k in (1, 3, 10)),
@@ -320,70 +344,3 @@ def _macro_f1(examples: Sequence[Example], first: Row, second: Row, draws: int) 
         over=first.scores.averaged,
         draws=draws,
     )
-
-
-def render(comparison: Comparison) -> str:
-    """The comparison as text: a row a contender, a line a pair."""
-    sample, wide = comparison.sample, max(len(row.spec) for row in comparison.rows)
-    how = "group" if sample["per_group"] else sample["how"]
-    lines = [
-        f"{sample['dataset']} ({sample['file']}): {sample['taken']} of {sample['rows']} claims, {how},"
-        f" half {sample['half']}, seed {sample['seed']}",
-        f"gold labels: {', '.join(f'{count} {name}' for name, count in sample['labels'] if name) or 'none'}",
-        f"{'':{wide}} {'accuracy':>20} {'macro-F1':>20} {'answered':>9} {'calls':>7} {'s':>7} {'price':>9}  errors",
-    ]
-    for row in comparison.rows:
-        cost, n = row.scores.cost, row.scores.n
-        price = "-" if cost.usage.usd is None else f"${cost.usage.usd / n:.4f}"
-        seconds = "-" if cost.seconds is None else f"{cost.seconds / n:.2f}"
-        calls = f"{cost.usage.calls / n:.1f}"
-        figures = f"{_figure(row.scores, 'accuracy'):>20} {_figure(row.scores, 'macro-f1'):>20}"
-        covered = _figure(row.scores, "coverage")
-        lines.append(f"{row.spec:{wide}} {figures} {covered:>9} {calls:>7} {seconds:>7} {price:>9} {row.errors:>7}")
-        if row.errors:
-            kinds = Counter(each.error for each in row.said if each.error)
-            lines.append("  errors: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
-        if row.retrieval:
-            lines.append("  gold documents: " + ", ".join(f"{each.name} {_value(each)}" for each in row.retrieval))
-        shown = ("accuracy", "macro-f1", "label-accuracy")
-        # By whole documents they only say something where the corpus names documents as the data set does.
-        own = (
-            each
-            for each in row.scores.official
-            if each.value is not None and each.name not in shown and not each.name.endswith("-by-document")
-        )
-        lines += [f"  {figure.name}: {_value(figure)}" for figure in own]
-    for pair in comparison.pairs:
-        test, diff = pair.test, pair.difference
-        if diff.value is None:
-            lines.append(f"{pair.first} against {pair.second}: undefined ({diff.undefined})")
-            continue
-        span = "" if diff.low is None else f" ({diff.low:+.3f} to {diff.high:+.3f})"
-        lines.append(
-            f"{pair.first} against {pair.second}: {diff.value:+.3f}{span}, {test.first_only} to {test.second_only}"
-            f" claims, p {test.p_value:.3g}, corrected {pair.holm:.3g}"
-        )
-        if pair.macro_f1.value is not None:
-            bounds = "" if pair.macro_f1.low is None else f" ({pair.macro_f1.low:+.3f} to {pair.macro_f1.high:+.3f})"
-            lines.append(f"  macro-F1 {pair.macro_f1.value:+.3f}{bounds}")
-        if pair.sight.warning:
-            lines.append(f"  {pair.sight.warning}")
-    for each in comparison.repeats:
-        flipped, kappa = each.stability.flipped.value or 0.0, _value(each.stability.kappa)
-        spread = "" if each.deviation is None else f" ± {each.deviation:.3f}"
-        lines.append(
-            f"{each.spec} with {len(each.seeds)} seeds: accuracy {each.mean or 0:.3f}{spread},"
-            f" labels that flip {100 * flipped:.1f} %, Fleiss' kappa {kappa}"
-        )
-    return "\n".join(lines)
-
-
-def _figure(scores: Scores, name: str) -> str:
-    return next((_value(each) for each in scores.figures if each.name == name), "-")
-
-
-def _value(figure: Any) -> str:
-    if figure.value is None:
-        return f"undefined ({figure.undefined})"
-    bounds = "" if figure.low is None else f" ({figure.low:.3f}–{figure.high:.3f})"
-    return f"{figure.value:.3f}{bounds}"

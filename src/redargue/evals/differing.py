@@ -362,7 +362,7 @@ class _Listening:
 
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability
-        self._inner = inner
+        self._inner, self.weighs = inner, inner.weighs
         self.last = ("", "")
 
     def can(self, task: type[AnyTask]) -> bool:

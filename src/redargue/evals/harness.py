@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import date
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, get_origin
+from typing import Any, NamedTuple
 
-from redargue.claims import Frozen
 from redargue.errors import RecordError, ReplayMiss, UsageError
+from redargue.evals.contender import DEBATED, FROZEN, FROZEN_WORDS, Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.peak import begin, resident_peak
+from redargue.evals.places import relevant
+from redargue.evals.timing import judged
 from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
 from redargue.models.embedder import Embedder
-from redargue.protocols.base import configure, methods
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool
@@ -31,73 +32,10 @@ from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
 BENCH = "bench.json"
-DEBATED = "debated"
-FROZEN, FROZEN_WORDS = "frozen", "frozen-words"
-_SEED = re.compile(r"#\d+$")
-
-
-class Contender(Frozen):
-    """One row of a table.
-
-    Attributes:
-        spec: as it was given: ``METHOD[@PROFILE][:SETTING=VALUE,…][#SEED]``.
-        method: registered name.
-        profile: of the method.
-        settings: that differ from the profile's.
-        seed: of the run; None for the bench's.
-    """
-
-    spec: str
-    method: str
-    profile: str = "hardened"
-    settings: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
-    seed: int | None = None
-
-    @classmethod
-    def parse(cls, spec: str) -> Contender:
-        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7``.
-
-        Raises:
-            UsageError: a setting without a value; an unknown method, profile or setting; a seed that is no number.
-        """
-        plain, sign, number = spec.rpartition("#") if _SEED.search(spec) else (spec, "", "")
-        name, _, rest = plain.partition(":")
-        method, _, profile = name.partition("@")
-        settings: dict[str, Any] = {}
-        for pair in rest.split(",") if rest else ():
-            key, equals, value = pair.partition("=")
-            if not equals or not key.strip():
-                raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
-            name = key.strip().replace("-", "_")
-            values = [each for each in value.strip().split("+") if each]
-            settings[name] = values if name in _lists(method) else _value(value.strip())
-        configure(method, profile or "hardened", settings)
-        seed = int(number) if sign else None
-        return cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed)
-
-    def seeded(self, seed: int) -> Contender:
-        """The same method with another seed."""
-        return self.model_copy(update={"spec": f"{self.unseeded}#{seed}", "seed": seed})
-
-    @property
-    def unseeded(self) -> str:
-        """What contenders that differ in their seed alone have in common."""
-        return self.spec if self.seed is None else self.spec.rpartition("#")[0]
-
-    @property
-    def slug(self) -> str:
-        """Its folder's name."""
-        plain = re.sub(r"[^a-z0-9.]+", "-", self.spec.lower()).strip("-")
-        return plain if len(plain) <= 60 else f"{plain[:50]}-{hashlib.sha256(self.spec.encode()).hexdigest()[:8]}"
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The tools that it asks."""
-        return configure(self.method, self.profile, self.settings).tools()
 
 
 class Outcome(NamedTuple):
-    """One claim's verdict, and the seconds it took when it was reached."""
+    """One claim's verdict, and when it was reached, in seconds of its run; 0 while one is told that was known."""
 
     verdict: Verdict
     seconds: float
@@ -112,12 +50,17 @@ class Bench:
         contenders: in the order in which they run; the tool ``debated`` gives what the first of them read.
         sample: how the examples were taken, as JSON; another sample is another bench.
         options: of the verifiers (``model``, ``store``, ``seed``, …).
-        pages: the corpus in the data set's own format, for metrics that count sentences; None: documents are counted.
-        relevant: gold documents by claim id, where they are named apart from the claims (FEVER's pool).
-        arguments: of the command line that are neither sample nor contenders, written down to be repeated.
+        pages: the corpus in the data set's own format, for metrics that count sentences; None for the one that the
+            folder was scored with before; without one, documents are counted.
+        qrels: gold documents where they are listed apart from the claims (FEVER's pool); None likewise.
+        arguments: of the command line that are neither sample nor contenders: of those that are run now.
+
+    Attributes:
+        relevant: gold documents by claim id; empty where they are not listed apart.
 
     Raises:
-        UsageError: the folder holds another bench, or two contenders are the same.
+        UsageError: the folder holds another bench, a file that it was scored with is gone, or two contenders are the
+            same.
     """
 
     def __init__(
@@ -129,18 +72,18 @@ class Bench:
         sample: Mapping[str, Any],
         options: Mapping[str, Any] | None = None,
         pages: Path | None = None,
-        relevant: Mapping[str, frozenset[str]] = MappingProxyType({}),
+        qrels: Path | None = None,
         arguments: Sequence[str] = (),
     ) -> None:
-        self.pages, self.relevant, self.arguments = pages, relevant, tuple(arguments)
+        self._given = list(arguments)
         self.folder, self.examples, self.contenders = folder, tuple(examples), tuple(contenders)
         self.sample = dict(sample)
         self.options = dict(options or {})
         if len({each.slug for each in contenders}) < len(contenders):
             raise UsageError("the same contender twice", hint="each --method once")
         self._claims = hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest()
-        if (folder / BENCH).exists():
-            old = described(folder)
+        old = self._described()
+        if old:
             for name, value in (("sample", self.sample), ("claims", self._claims)):
                 if old.get(name) != json.loads(json.dumps(value)):
                     raise UsageError(
@@ -149,17 +92,24 @@ class Bench:
                     )
             known = [Contender.model_validate(each) for each in old["contenders"]]
             self.contenders = (*known, *(each for each in contenders if each not in known))
+        self.pages, self.qrels = _file("pages", pages, old), _file("qrels", qrels, old)
+        self.relevant = relevant(self.sample["dataset"], self.qrels) if self.qrels else {}
 
     def peak(self, contender: Contender) -> int | None:
         """The greatest memory of the process while a contender ran, in bytes; None where it was not measured."""
-        peaks = described(self.folder).get("peaks", {}) if (self.folder / BENCH).exists() else {}
-        found = peaks.get(contender.slug)
+        found = self._described().get("peaks", {}).get(contender.slug)
         return found if isinstance(found, int) else None
+
+    def arguments(self, contender: Contender) -> tuple[str, ...]:
+        """Those of the command line that ran a contender last."""
+        return tuple(self._described().get("arguments", {}).get(contender.slug, ()))
+
+    def _described(self) -> dict[str, Any]:
+        return described(self.folder) if (self.folder / BENCH).exists() else {}
 
     def _write(self, contender: Contender, peak: int | None = None) -> None:
         """Adds a contender that begins, or its peak, to what the folder holds; the others stay."""
-        path = self.folder / BENCH
-        old = described(self.folder) if path.exists() else {}
+        path, old = self.folder / BENCH, self._described()
         known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
         if peak:
             peaks[contender.slug] = max(peak, peaks.get(contender.slug) or 0)
@@ -168,24 +118,35 @@ class Bench:
             "sample": self.sample,
             "contenders": known if new in known else [*known, new],
             "claims": self._claims,
-            "arguments": self.arguments,
+            "arguments": {**old.get("arguments", {}), contender.slug: self._given},
+            **{name: str(file) if file else None for name, file in (("pages", self.pages), ("qrels", self.qrels))},
             "peaks": peaks,
         }
         beside = path.with_suffix(".new")
-        beside.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        beside.replace(path)
+        with _kept_in(self.folder):
+            beside.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            beside.replace(path)
 
     async def run(
         self, contender: Contender, *, at_once: int = 2, seen: Callable[[int, Outcome], None] | None = None
     ) -> list[Outcome]:
-        """Runs one contender, or goes on with it; every claim ends in a verdict or a typed error."""
+        """Runs one contender, or goes on with it; every claim ends in a verdict or a typed error.
+
+        Args:
+            contender: one of the bench's.
+            at_once: claims in work at a time.
+            seen: called with each claim's place and outcome, as they come.
+
+        Raises:
+            UsageError: the folder cannot be made or written, or the contender's evidence is not there.
+            RecordError: another process is writing there, or the run in it is another.
+        """
         evidence = self.evidence(contender)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with writing(self.folder):
-                return await self._run(contender, evidence, at_once, seen)
-        except OSError as error:
-            raise UsageError(f"{str(self.folder)!r} cannot be a bench folder: {error.strerror}") from error
+        with ExitStack() as held:
+            with _kept_in(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                held.enter_context(writing(self.folder))
+            return await self._run(contender, evidence, at_once, seen)
 
     async def _run(
         self,
@@ -195,7 +156,6 @@ class Bench:
         seen: Callable[[int, Outcome], None] | None,
     ) -> list[Outcome]:
         claims = [example.claim for example in self.examples]
-        self._write(contender)
         begin()
         seconds: dict[int, float] = {}
 
@@ -212,7 +172,9 @@ class Bench:
             claims=claims,
             **self.options | ({} if contender.seed is None else {"seed": contender.seed}),
         ) as verifier:
-            self._share(verifier)
+            self._write(contender)  # not before: what was refused ran nothing
+            with _kept_in(self.folder):
+                self._share(verifier)
             async for item, verdict in verifier.stream(claims, at_once=at_once, listeners=[listen]):
                 if seen:
                     seen(item, Outcome(verdict, seconds.get(item, 0.0)))
@@ -312,7 +274,7 @@ def reopened(folder: Path, path: Path) -> Bench:
     """A bench folder with its examples, read again from the data set.
 
     Raises:
-        UsageError: no bench folder, or the data set is another than it was.
+        UsageError: no bench folder, the data set is another than it was, or a file that it was scored with is gone.
     """
     about = described(folder)
     sample, contenders = about["sample"], [Contender.model_validate(each) for each in about["contenders"]]
@@ -326,12 +288,20 @@ def reopened(folder: Path, path: Path) -> Bench:
         seed=sample["seed"],
         options=dict(sample["options"]),
     )
-    arguments = about.get("arguments", ())
-    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), arguments=arguments)
+    examples, same = judged(
+        loaded.examples,
+        loaded.sample.model_dump(mode="json"),
+        as_of=date.fromisoformat(sample["as_of"]) if "as_of" in sample else None,
+        only_in_time="only_in_time" in sample,
+    )
+    return Bench(folder, examples, contenders, sample=same)
 
 
 def described(folder: Path) -> dict[str, Any]:
-    """What a bench folder says it holds: ``sample``, ``claims``, ``contenders`` and ``arguments``.
+    """What a bench folder says it holds.
+
+    ``sample``, ``claims``, ``contenders``; by contender ``arguments`` and ``peaks``; ``pages`` and ``qrels``, the files
+    that it is scored with.
 
     Raises:
         UsageError: no bench folder, or its description is damaged.
@@ -339,8 +309,9 @@ def described(folder: Path) -> dict[str, Any]:
     path = folder / BENCH
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-        for each in about["contenders"]:
-            Contender.model_validate(each)
+        slugs = [Contender.model_validate(each).slug for each in about["contenders"]]
+        if isinstance(about.get("arguments"), list):  # one list for all, as folders of earlier versions have it
+            about["arguments"] = dict.fromkeys(slugs, about["arguments"])
         if not about["sample"].keys() >= {"dataset", "options", "taken"}:
             raise ValueError("no sample")
     except FileNotFoundError:
@@ -350,15 +321,29 @@ def described(folder: Path) -> dict[str, Any]:
     return dict(about)
 
 
-def _lists(method: str) -> set[str]:
-    """The settings of a method that are lists, written with a plus between their items."""
-    fields = methods[method].options.model_fields
-    return {name for name, field in fields.items() if get_origin(field.annotation) is tuple}
-
-
-def _value(text: str) -> Any:
-    """A setting's value: JSON where it is JSON, else text."""
+@contextmanager
+def _kept_in(folder: Path) -> Iterator[None]:
+    """Tells an error of the file system as one of the bench folder; for its own files and nothing else."""
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        yield
+    except OSError as error:
+        what = f"{str(folder)!r} cannot be a bench folder: {error.strerror}"
+        raise UsageError(what, hint="give --out another folder, or make room") from error
+
+
+def _file(name: str, given: Path | None, old: Mapping[str, Any]) -> Path | None:
+    """A file that a bench is scored with: as it is given, else as it was before.
+
+    Raises:
+        UsageError: it was there before, and is gone.
+    """
+    if given or not old.get(name):
+        return given and given.absolute()
+    known = Path(str(old[name]))
+    if not known.exists():
+        raise UsageError(
+            f"{str(known)!r}, which this bench was scored with, is gone",
+            where=f"--{name}",
+            hint=f"put it back, or give redargue bench run again with --{name} and its new place",
+        )
+    return known

@@ -24,10 +24,11 @@ from redargue.backends.recorded import RecordedBackend, Recording
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import ToolFailed, UsageError
 from redargue.evals import comparison
+from redargue.evals.contender import Contender
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
 from redargue.evals.datasets.reading import Row, rows
-from redargue.evals.harness import Bench, Contender
+from redargue.evals.harness import Bench
 from redargue.evidence import Passage, Recalled
 from redargue.ledger.clock import Clock
 from redargue.memory.base import Finding, Kept, Recall

@@ -237,7 +237,10 @@ class Record:
         for item, failures in self._failed.items():
             place = self._ended.get(item)
             if place is None or place.fine:
-                unreadable = {each.key: each for each in failures if each.error.type == "BadReply"}
+                paid = self._paid.get(item, {})  # what was asked again after an error, and answered
+                unreadable = {
+                    each.key: each for each in failures if each.error.type == "BadReply" and each.key not in paid
+                }
                 if self.mode == "replay" or place is None:
                     self._paid.setdefault(item, {}).update(unreadable)
                 self._failed[item] = [each for each in failures if each.key not in unreadable]

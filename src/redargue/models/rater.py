@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from math import exp
+from math import isfinite, tanh
 from pathlib import Path
 
 from redargue.errors import UsageError
@@ -55,7 +55,7 @@ class Rater:
         """A score a text, in [0, 1], each read alone with the reference.
 
         Raises:
-            UsageError: the model gives several numbers a pair.
+            UsageError: the model gives several numbers a pair, or one that is not finite.
         """
         scores = []
         for logits in self._session.run([(reference, text) for text in texts]):
@@ -65,5 +65,12 @@ class Rater:
                     where="REDARGUE_CROSS_ENCODER",
                     hint="name a cross-encoder with one output, a reranker say",
                 )
-            scores.append(1 / (1 + exp(-float(logits.reshape(-1)[0]))))
+            logit = float(logits.reshape(-1)[0])
+            if not isfinite(logit):
+                raise UsageError(
+                    f"the model gives {logit} for a pair",
+                    where="REDARGUE_CROSS_ENCODER",
+                    hint="export it again, in another precision say",
+                )
+            scores.append((1 + tanh(logit / 2)) / 2)  # the sigmoid, without an exp that could overflow
         return scores

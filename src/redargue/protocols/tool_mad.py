@@ -206,7 +206,10 @@ class _Debate:
         return _Evidence(query, kept, passages)
 
     async def _search(self, round_: int, debater: Agent, query: str) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-        """What the tool finds, and what the debater reads of it: summaries where the settings say so (``T26``)."""
+        """What the tool finds, and what the debater reads of it: summaries where the settings say so (``T26``).
+
+        A document whose summary is blank is read whole: it was found, and nobody may drop it unseen.
+        """
         k, profile = self.settings.top_k, self.settings.profile
         if debater.tool not in self.settings.summarised:
             found = await debater.search(query, k, round_=round_, claim=self.claim)
@@ -218,7 +221,10 @@ class _Debate:
         ]
         written = await together(debater.perform(task, round_=round_) for task in tasks)
         pairs = zip(found, written, strict=True)
-        return found, tuple(each.model_copy(update={"text": said.summary}) for each, said in pairs if said.summary)
+        return found, tuple(
+            each.model_copy(update={"text": said.summary if said.summary.strip() else each.text})
+            for each, said in pairs
+        )
 
     async def _query(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]

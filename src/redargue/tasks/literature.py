@@ -7,6 +7,7 @@ has the summaries written by a small summariser (``T26``); here both are tasks, 
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import ClassVar
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from redargue.claims import Frozen
 from redargue.tasks.base import UNTRUSTED, Task, at_most, data, json_schema, lines, several
 
 MOST_KEYWORDS = 8  # catalogues want every word of a query to occur
+LONGEST_KEYWORD = 60  # characters
 LONGEST_SUMMARY = 3  # sentences
 
 
@@ -22,17 +24,18 @@ class Keywords(Frozen):
     """What to search a catalogue of papers for, the most telling first; may be empty."""
 
     keywords: tuple[str, ...] = Field(
-        description="the keywords, the most telling first", json_schema_extra=several(MOST_KEYWORDS, 60)
+        description="the keywords, the most telling first", json_schema_extra=several(MOST_KEYWORDS, LONGEST_KEYWORD)
     )
 
     @property
     def query(self) -> str:
-        """The keywords as one query."""
-        return " ".join(self.keywords)
+        """The keywords as one query: the first of them, long ones cut at a word; a model may reply with hundreds."""
+        cut = (shorten(each, LONGEST_KEYWORD, placeholder="", break_on_hyphens=False) for each in self.keywords)
+        return " ".join([each for each in cut if each][:MOST_KEYWORDS])
 
 
 class Summary(Frozen):
-    """A text's summary; empty where the text says nothing."""
+    """A text's summary; empty where the text says nothing, which is then read itself."""
 
     summary: str = Field(description="the summary", json_schema_extra=at_most(1_000))
 

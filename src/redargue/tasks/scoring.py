@@ -53,7 +53,7 @@ class Question(Frozen):
 
 
 class Similarities(Frozen):
-    """Cosines in [-1, 1], one a text, in order."""
+    """Cosines in [-1, 1], or ratings in [0, 1]: one a text, in order."""
 
     values: tuple[FiniteFloat, ...]
 
@@ -209,7 +209,7 @@ class WriteQuestion(Task[Question]):
 
 
 class CompareTexts(Task[Similarities]):
-    """Cosines between one text and others, by an embedding model."""
+    """How near texts are to a reference: cosines, by an embedding model."""
 
     charge: ClassVar[Literal["call", "embedding"]] = "embedding"
     slot_names: ClassVar[tuple[str, ...]] = ()
@@ -218,19 +218,9 @@ class CompareTexts(Task[Similarities]):
     texts: tuple[str, ...]
 
     def material(self) -> str:
-        """The texts: an embedding model is given no words besides."""
+        """The texts: a small model is given no words besides."""
         return lines(self.reference, *self.texts)
 
 
-class RateTexts(Task[Similarities]):
+class RateTexts(CompareTexts):
     """How near texts are to a reference, each pair read together by a cross-encoder: in [0, 1] (ACL version, Eq. 7)."""
-
-    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
-    slot_names: ClassVar[tuple[str, ...]] = ()
-
-    reference: str
-    texts: tuple[str, ...]
-
-    def material(self) -> str:
-        """The texts: a cross-encoder is given no words besides."""
-        return lines(self.reference, *self.texts)

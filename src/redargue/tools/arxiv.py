@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from redargue.errors import ToolFailed, UsageError
+from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.tools.base import Search, Sources, tools
+from redargue.tools.base import Search, tools
 from redargue.tools.online import OnlineTool, address, clean, cut, iso_date, not_later, parsed_xml
 
 MOST_RESULTS = 100
@@ -53,23 +53,6 @@ class ArxivTool(OnlineTool):
         400: "arXiv cannot read the query",
         429: "arXiv takes one request each 3 seconds; REDARGUE_ARXIV_REQUESTS_PER_MINUTE sets a slower pace",
     }
-
-    @classmethod
-    def make(cls, sources: Sources) -> ArxivTool:
-        """It needs no key.
-
-        Raises:
-            UsageError: the address is not known.
-        """
-        service = sources.services.get("arxiv")
-        if service is None:
-            raise UsageError("the tool 'arxiv' has no address", hint="export REDARGUE_ARXIV_URL=…")
-        return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
-
-    @property
-    def revision(self) -> str:
-        """Where it asks."""
-        return self.service.place
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` abstracts (100 at most), whole; with ``search.as_of``, of what came out by then.

@@ -19,6 +19,7 @@ from redargue.corpus.ranking import fuse, match_words, nearest
 from redargue.evidence import Passage
 from redargue.tools.base import Search
 
+FOUND_BEFORE = "passages that were found for the claim before"
 DEPTH = 50  # of the ranking by words, which the ranking by meaning then reads
 
 
@@ -30,6 +31,7 @@ class FrozenEvidence:
         name: as of the tools.
         encoder: ranks by meaning, too; None: by words alone.
         whole: every passage is given, whatever the query and ``k``: what a reader reads that has all of it before it.
+        about: as of the tools.
     """
 
     def __init__(
@@ -39,9 +41,9 @@ class FrozenEvidence:
         name: str = "frozen",
         encoder: Encoder | None = None,
         whole: bool = False,
+        about: str = FOUND_BEFORE,
     ) -> None:
-        self.name, self._encoder, self._whole = name, encoder, whole
-        self.about = "passages that were found for the claim before"
+        self.name, self.about, self._encoder, self._whole = name, about, encoder, whole
         self._passages = [tuple(each) for each in passages]
         digest = hashlib.sha256(f"{whole} {encoder.name if encoder else ''}".encode())
         for found in self._passages:
@@ -57,16 +59,16 @@ class FrozenEvidence:
 
     def of(self, item: int) -> FrozenTool:
         """The tool over one claim's passages."""
-        return FrozenTool(self.name, self._revision, self._passages[item], self._encoder, whole=self._whole)
+        return FrozenTool(self, self._passages[item], self._encoder, whole=self._whole)
 
 
 class FrozenTool:
     """Searches one claim's passages."""
 
     def __init__(
-        self, name: str, revision: str, passages: tuple[Passage, ...], encoder: Encoder | None, *, whole: bool
+        self, of: FrozenEvidence, passages: tuple[Passage, ...], encoder: Encoder | None, *, whole: bool
     ) -> None:
-        self.name, self.revision, self.about = name, revision, "passages that were found for the claim before"
+        self.name, self.revision, self.about = of.name, of.revision, of.about
         self._whole, self._passages, self._encoder = whole, passages, encoder
         self._pieces: list[Passage] = []
 
@@ -77,7 +79,7 @@ class FrozenTool:
         return await asyncio.to_thread(self._ranked, query, k)
 
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
-        self._pieces = self._pieces or _cut(self._passages)
+        self._pieces = self._pieces or cut(self._passages)
         by_words = self._by_words(query)
         ranking = [(place, 1 / rank) for rank, place in enumerate(by_words, 1)]
         if self._encoder and self._pieces:
@@ -110,10 +112,12 @@ class FrozenTool:
             memory.close()
 
 
-def _cut(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages in chunks; each text once, whichever search found it."""
+def cut(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages in the chunks that are searched; each text once, whichever search found it."""
     pieces: dict[str, Passage] = {}
     for passage in passages:
         for chunk in chunks(passage.text):
-            pieces.setdefault(chunk.text, passage.model_copy(update={"text": chunk.text, "start": chunk.start}))
+            pieces.setdefault(
+                chunk.text, passage.model_copy(update={"text": chunk.text, "start": passage.start + chunk.start})
+            )
     return list(pieces.values())

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Required, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import lxml.etree  # type: ignore[import-untyped]
@@ -19,10 +19,30 @@ import lxml.etree  # type: ignore[import-untyped]
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage, timing
 from redargue.keys import Secrets
-from redargue.tools.base import Search
+from redargue.tools.base import Search, Sources
 from redargue.transport import Answer, Service, Transport
 
 MOST_SAID = 200  # characters of a service's own error message
+
+
+class Asked(TypedDict, total=False):
+    """A request besides its method and path.
+
+    Attributes:
+        search: what it is made for.
+        headers: of the request.
+        json: its body.
+        params: its query.
+        units: prices that it costs; 1 where nothing is said.
+        final: whether asking again would not help, though the status looks like it.
+    """
+
+    search: Required[Search]
+    headers: Required[Mapping[str, str]]
+    json: Any
+    params: Mapping[str, Any]
+    units: int
+    final: Callable[[Answer], bool]
 
 
 class OnlineTool:
@@ -46,73 +66,59 @@ class OnlineTool:
         self.service, self.price = service, price
         self._transport, self._secrets = transport, Secrets([service.key])
 
-    async def ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        search: Search,
-        headers: Mapping[str, str],
-        json: Any = None,
-        params: Mapping[str, Any] | None = None,
-        units: int = 1,
-        final: Callable[[Answer], bool] = lambda answer: False,
-    ) -> dict[str, Any]:
+    @classmethod
+    def make(cls, sources: Sources) -> Self:
+        """By the service of the tool's own name, with a key where the environment has one.
+
+        Raises:
+            UsageError: its address is not known.
+        """
+        service = sources.services.get(cls.name)
+        if service is None:
+            raise UsageError(f"the tool {cls.name!r} has no address", hint=f"export REDARGUE_{cls.name.upper()}_URL=…")
+        return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
+
+    @property
+    def revision(self) -> str:
+        """Where it asks."""
+        return self.service.place
+
+    async def ask(self, method: str, path: str, **asked: Unpack[Asked]) -> dict[str, Any]:
         """The JSON object that the service answers.
 
         Args:
             method: HTTP method.
             path: added to the service's address.
-            search: what the request is made for.
-            headers: of the request.
-            json: its body.
-            params: its query.
-            units: prices that the request costs.
-            final: whether asking again would not help, though the status looks like it.
+            asked: the rest of the request.
 
         Raises:
             ToolFailed: no answer, a refusal, or an answer that is no JSON object.
             BudgetReached: nothing was sent.
         """
-        found = parsed(
-            await self.ask_text(
-                method, path, search=search, headers=headers, json=json, params=params, units=units, final=final
-            )
-        )
+        found = parsed(await self.ask_text(method, path, **asked))
         if not isinstance(found, dict):
             raise self.unreadable("no JSON object")
         return found
 
-    async def ask_text(
-        self,
-        method: str,
-        path: str,
-        *,
-        search: Search,
-        headers: Mapping[str, str],
-        json: Any = None,
-        params: Mapping[str, Any] | None = None,
-        units: int = 1,
-        final: Callable[[Answer], bool] = lambda answer: False,
-    ) -> str:
+    async def ask_text(self, method: str, path: str, **asked: Unpack[Asked]) -> str:
         """What the service answers, keys hidden; arguments as of :meth:`ask`.
 
         Raises:
             ToolFailed: no answer, or a refusal.
             BudgetReached: nothing was sent.
         """
-        usd = self.price * units
+        usd = self.price * asked.get("units", 1)
         try:
             answer = await self._transport.send(
                 self.service,
                 method,
                 path,
-                account=search.account,
-                headers=headers,
-                json=json,
-                params=params,
+                account=asked["search"].account,
+                headers=asked["headers"],
+                json=asked.get("json"),
+                params=asked.get("params"),
                 usd=usd,
-                final=final,
+                final=asked.get("final", lambda answer: False),
                 paid=lambda _: (0, 0, usd),
             )
         except ProviderError as error:

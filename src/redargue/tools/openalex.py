@@ -10,9 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from redargue.errors import UsageError
 from redargue.evidence import Passage
-from redargue.tools.base import Search, Sources, tools
+from redargue.tools.base import Search, tools
 from redargue.tools.online import (
     OnlineTool,
     address,
@@ -61,23 +60,6 @@ class OpenAlexTool(OnlineTool):
         told = {"mailto": mail_address(service), "api_key": service.key}
         self._told = {name: value for name, value in told.items() if value}
         self.without_abstract = 0
-
-    @classmethod
-    def make(cls, sources: Sources) -> OpenAlexTool:
-        """With the environment's key, where it has one.
-
-        Raises:
-            UsageError: the address is not known.
-        """
-        service = sources.services.get("openalex")
-        if service is None:
-            raise UsageError("the tool 'openalex' has no address", hint="export REDARGUE_OPENALEX_URL=…")
-        return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
-
-    @property
-    def revision(self) -> str:
-        """Where it asks."""
-        return self.service.place
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` abstracts (100 at most), whole; with ``search.as_of``, of what was published by then.

@@ -12,9 +12,9 @@ from datetime import date
 from functools import reduce
 from typing import Any, ClassVar
 
-from redargue.errors import ToolFailed, UsageError
+from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.tools.base import Search, Sources, tools
+from redargue.tools.base import Search, tools
 from redargue.tools.online import OnlineTool, clean, cut, iso_date, mail_address, not_later, parsed_xml
 from redargue.transport import Service, Transport
 
@@ -55,23 +55,6 @@ class PubmedTool(OnlineTool):
         told = {"tool": "redargue", "email": mail_address(service), "api_key": service.key}
         self._told = {name: value for name, value in told.items() if value}
         self.without_abstract = 0
-
-    @classmethod
-    def make(cls, sources: Sources) -> PubmedTool:
-        """With the environment's key, where it has one.
-
-        Raises:
-            UsageError: the address is not known.
-        """
-        service = sources.services.get("pubmed")
-        if service is None:
-            raise UsageError("the tool 'pubmed' has no address", hint="export REDARGUE_PUBMED_URL=…")
-        return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
-
-    @property
-    def revision(self) -> str:
-        """Where it asks."""
-        return self.service.place
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` abstracts (100 at most), whole; with ``search.as_of``, of what was published by then.

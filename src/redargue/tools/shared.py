@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from redargue.claims import Frozen
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
 from redargue.evidence import Passage
 from redargue.tools.base import Search, Tool
 
@@ -67,7 +67,11 @@ class SharedTool:
         return self._inner.revision
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """What was found the first time; a failure is not kept."""
+        """What was found the first time; a failure is not kept.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
         key = query, k, search.as_of
         if key not in self._known:
             passages = await self._inner.search(query, k, search=search)
@@ -81,6 +85,14 @@ class SharedTool:
                     as_of=search.as_of,
                     passages=passages,
                 )
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row.model_dump(mode="json")) + "\n")
+                self._keep(row)
         return self._known[key]
+
+    def _keep(self, row: _Answered) -> None:
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row.model_dump(mode="json")) + "\n")
+        except OSError as error:
+            raise RecordError(
+                f"{str(self._path)!r} cannot be written: {error.strerror}", hint="make room; the same command goes on"
+            ) from error

@@ -18,7 +18,7 @@ from redargue.corpus.chunk import SIZE, chunks
 from redargue.corpus.ranking import Span, best_excerpt, match_words
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.tools.base import Search, Sources, tools
+from redargue.tools.base import Search, tools
 from redargue.tools.online import OnlineTool, address, clean, cut, dicts, storable
 from redargue.transport import Service, Transport
 
@@ -58,23 +58,6 @@ class WikipediaTool(OnlineTool):
             )
         known = contact or "claim verification; no contact set"
         self._headers = {"User-Agent": f"redargue/{version('redargue')} ({known})"}
-
-    @classmethod
-    def make(cls, sources: Sources) -> WikipediaTool:
-        """Of the language that the environment names; it needs no key.
-
-        Raises:
-            UsageError: the address is not known.
-        """
-        service = sources.services.get("wikipedia")
-        if service is None:
-            raise UsageError("the tool 'wikipedia' has no address", hint="export REDARGUE_WIKIPEDIA_URL=…")
-        return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
-
-    @property
-    def revision(self) -> str:
-        """Where it asks; the language is part of it."""
-        return self.service.place
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` excerpts, one an article; with ``search.as_of``, of what stood there at the end of that day.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from redargue.claims import FEVER, LabelSet
+from redargue.corpus.documents import Document
 from redargue.evals.datasets.base import Example, GoldEvidence, datasets
 from redargue.evals.datasets.reading import Row, printable, rows
 from redargue.evidence import Passage
@@ -75,6 +76,22 @@ def _sentences(row: Row) -> tuple[Passage, ...]:
         text = printable(_LINK.sub(r"\1", sentence)).strip()
         passages.append(Passage(document=page, title=page, text=text, rank=rank))
     return tuple(passages)
+
+
+def documents(path: Path) -> Iterator[Document]:
+    """The pages of the sentence-only form, each with all its gold sentences of all claims: a pool to search.
+
+    Raises:
+        UsageError: a claim's evidence is not text.
+    """
+    pages: dict[str, dict[str, None]] = {}
+    for row in rows(path):
+        if not isinstance(row.fields.get("evidence"), str):
+            raise row.wrong("evidence", "the sentence-only form: a line 'page<tab>sentence' each")
+        for sentence in _sentences(row):
+            pages.setdefault(sentence.document, {})[sentence.text] = None
+    for page, texts in pages.items():
+        yield Document(id=page, title=page, text=" ".join(texts))
 
 
 def _pages(sentences: tuple[Passage, ...]) -> tuple[tuple[GoldEvidence, ...], ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from redargue.claims import Label, LabelSet, Meaning
+from redargue.claims import Label, LabelSet, Meaning, label_sets
+from redargue.errors import UnknownName
+from redargue.registry import did_you_mean
 
 
 def _set(name: str, *labels: Label, in_prose: bool = True) -> LabelSet:
@@ -69,3 +71,15 @@ HALLUCINATED = _set(
 """HaluEval asks whether a text is hallucinated, so that *yes* is what other data sets call refuted."""
 
 BY_NAME = {each.name: each for each in (TRUE_FALSE, FACTCHECK_BENCH, BINGCHECK, HOVER, SCIFACT, HALLUCINATED)}
+
+
+def label_set(name: str) -> LabelSet:
+    """A registered label set, or a data set's own.
+
+    Raises:
+        UnknownName: there is none of that name; lists both kinds.
+    """
+    known = {**{each: label_sets[each] for each in label_sets}, **BY_NAME}
+    if name not in known:
+        raise UnknownName(f"unknown label set {name!r}", hint=did_you_mean(name, known))
+    return known[name]

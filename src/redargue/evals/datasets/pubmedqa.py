@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from redargue.claims import YES_NO_MAYBE, LabelSet
+from redargue.corpus.documents import Document
 from redargue.evals.datasets.base import Example, GoldEvidence, datasets
 from redargue.evals.datasets.reading import Row, keyed, printable
 from redargue.evidence import Passage
@@ -44,6 +45,13 @@ class PubMedQa:
                 passages=passages if self.with_evidence else (),
                 row=row.number,
             )
+
+
+def documents(path: Path) -> Iterator[Document]:
+    """The articles' abstracts without their conclusions, which would be the questions' answers."""
+    for row in keyed(path):
+        text = "\n".join(printable(each) for each in row.texts("CONTEXTS"))
+        yield Document(id=row.name, text=text, published=row.optional("YEAR"))
 
 
 def _passages(row: Row) -> tuple[Passage, ...]:

@@ -7,10 +7,10 @@ from datetime import date
 from pathlib import Path
 from typing import ClassVar
 
-from redargue.claims import FEVER, LabelSet, label_sets
+from redargue.claims import FEVER, LabelSet
 from redargue.errors import UsageError
 from redargue.evals.datasets.base import Example, datasets
-from redargue.evals.datasets.labels import BY_NAME
+from redargue.evals.datasets.labels import label_set
 from redargue.evals.datasets.reading import Row, printable, rows, table, unpacked_suffix
 from redargue.evidence import Passage
 from redargue.registry import did_you_mean
@@ -40,7 +40,7 @@ class Table:
                 a cell names one of them or an alias.
         """
         self.mapping = read_mapping(mapping) if isinstance(mapping, str) else _checked(dict(mapping))
-        self.label_set = (BY_NAME.get(labels) or label_sets[labels]) if isinstance(labels, str) else labels
+        self.label_set = label_set(labels) if isinstance(labels, str) else labels
 
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file, in its order; a row's number is its id where no column is mapped to it."""

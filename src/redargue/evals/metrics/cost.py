@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from redargue.claims import Frozen
 from redargue.evals.metrics.base import Figure, ratio, same_length, undefined
-from redargue.verdicts import Usage
+from redargue.verdicts import Usage, total_usage
 
 
 class Cost(Frozen):
@@ -70,14 +70,6 @@ class Cost(Frozen):
         return tuple(figures)
 
 
-def _summed(counts: Sequence[dict[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for each in counts:
-        for name, count in each.items():
-            total[name] = total.get(name, 0) + count
-    return total
-
-
 def cost(
     usages: Sequence[Usage],
     *,
@@ -100,18 +92,7 @@ def cost(
     return Cost(
         items=len(usages),
         correct=None if right is None else sum(right),
-        usage=Usage(
-            calls=sum(usage.calls for usage in usages),
-            embeddings=sum(usage.embeddings for usage in usages),
-            searches=sum(usage.searches for usage in usages),
-            prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-            completion_tokens=sum(usage.completion_tokens for usage in usages),
-            usd=math.fsum(prices) if usages and len(prices) == len(usages) else None,
-            by_agent=_summed([usage.by_agent for usage in usages]),
-            by_task=_summed([usage.by_task for usage in usages]),
-            by_round=_summed([usage.by_round for usage in usages]),
-            by_tool=_summed([usage.by_tool for usage in usages]),
-        ),
+        usage=total_usage(usages),
         unpriced=len(usages) - len(prices),
         seconds=None if seconds is None else math.fsum(seconds),
         peak_bytes=peak_bytes,

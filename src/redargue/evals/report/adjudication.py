@@ -34,7 +34,16 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
         bench: a finished bench.
         method: a contender's spec; the first by default.
         as_csv: CSV with formulas neutralised, instead of JSON Lines.
+
+    Raises:
+        UsageError: the bench has no gold label, or no contender of that name.
     """
+    if not any(ask.gold is not None for ask in bench.comparison.claims):
+        raise UsageError(
+            f"no claim of {str(bench.folder)!r} has a gold label: no prediction can differ from one",
+            where="--format adjudication",
+            hint="run the bench on data with gold labels, mapped to label=… where it is a table",
+        )
     at = bench.row(method)
     row, verdicts = bench.comparison.rows[at], bench.verdicts(at)
     rows = [

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from redargue.evals.comparison import Comparison, Pair, Row, Said
 from redargue.evals.metrics.base import Figure
 from redargue.evals.statistics.bootstrap import Difference
+from redargue.evals.timing import WHEN
 
 KEY = "Key"
 SIDES = ("1st", "2nd")  # columns of a pair: letters, too
@@ -89,15 +90,17 @@ def sample_words(sample: Mapping[str, Any]) -> str:
     taken = "as many of each group" if sample.get("per_group") else how.get(str(sample["how"]), str(sample["how"]))
     half = "" if sample["half"] == "all" else f", of the {sample['half']} half by the claim’s hash"
     options = "".join(f", {name}={value}" for name, value in sample.get("options") or ())
+    day = f"; judged as of {sample['as_of']}" if "as_of" in sample else ""
     return (
         f"{sample['taken']:,} of {sample['rows']:,} claims of {sample['dataset']} ({sample['file']}{options}, sha256 "
-        f"{str(sample['sha256'])[:12]}): {taken}{half}, seed {sample['seed']}"
+        f"{str(sample['sha256'])[:12]}): {taken}{half}, seed {sample['seed']}{day}"
     )
 
 
 def results(comparison: Comparison) -> tuple[Table, ...]:
     """The tables of contenders that apply."""
-    more = (official(comparison), retrieval(comparison), rules(comparison), groups(comparison), repeats(comparison))
+    kinds = (official, retrieval, dates, rules, groups, repeats)
+    more = (make(comparison) for make in kinds)
     return (outcomes(comparison), costs(comparison), *(each for each in more if each))
 
 
@@ -147,6 +150,17 @@ def retrieval(comparison: Comparison) -> Table | None:
         "Documents in the order in which they were found, over all rounds and tools; claims without gold are left out."
     )
     return Table("How well each contender finds the gold documents", (KEY, "Contender", *names), lines, note)
+
+
+def dates(comparison: Comparison) -> Table | None:
+    """When the evidence was published that each contender read, and what was left out as not in time."""
+    found = [(letter(at), row.spec, row.timing) for at, row in enumerate(comparison.rows) if row.timing]
+    if not found:
+        return None
+    lines = tuple((key, spec, *map(str, (*timing.read, *timing.left_out))) for key, spec, timing in found)
+    head = (KEY, "Contender", *(f"{what} {when}" for what in ("Read:", "Left out:") for when in WHEN))
+    note = "Passages, search by search, against the day as of which each claim is judged."
+    return Table("Evidence in time", head, lines, note)
 
 
 def _undefined(rows: Sequence[Row]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from redargue.evals.comparison import Comparison
@@ -17,15 +18,19 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     """To run it again, to compute its table again, to hear a contender's debates again."""
     again = ["redargue", "bench", "compare", str(bench.folder)]
     replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
-    made = command(bench.comparison)
+    made = _runs(bench.comparison)
     if all(about.get("backend") == "recorded" for about in bench.abouts):
-        made = shlex.join(["redargue", "bench", "import", bench.comparison.sample["file"], "--out", "DIR"])
-    return (made, shlex.join(again), shlex.join(replay))
+        made = (shlex.join(["redargue", "bench", "import", bench.comparison.sample["file"], "--out", "DIR"]),)
+    return (*made, shlex.join(again), shlex.join(replay))
 
 
-def command(comparison: Comparison, out: str = "DIR") -> str:
-    """The command that makes the bench again."""
-    sample = comparison.sample
+def _runs(comparison: Comparison) -> tuple[str, ...]:
+    """The commands that make the bench again: one for contenders in a row that were run with the same arguments."""
+    groups = groupby(comparison.rows, key=lambda row: row.arguments)
+    return tuple(_run(comparison.sample, arguments, [row.spec for row in rows]) for arguments, rows in groups)
+
+
+def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[str]) -> str:
     parts = ["redargue", "bench", "run", "--dataset", sample["dataset"], "--path", sample["file"]]
     if sample.get("limit") is not None:
         parts += ["--limit", str(sample["limit"])]
@@ -34,12 +39,12 @@ def command(comparison: Comparison, out: str = "DIR") -> str:
     if sample["half"] != "all":
         parts += ["--half", sample["half"]]
     parts += ["--seed", str(sample["seed"])]
-    parts += comparison.arguments
+    parts += arguments
     for name, value in sample.get("options") or ():
         parts += ["--map", value] if name == "mapping" else ["--option", f"{name}={value}"]
-    for row in comparison.rows:
-        parts += ["--method", row.spec]
-    return shlex.join([*map(str, parts), "--out", out])
+    for spec in specs:
+        parts += ["--method", spec]
+    return shlex.join([*map(str, parts), "--out", "DIR"])
 
 
 def versions(bench: BenchRun) -> Table:

@@ -1,0 +1,83 @@
+"""Second searches that name what the first found: how often all gold passages of a claim with several are at hand.
+
+FEVER's pool, claims with at least two gold passages. Three ways to spend as many passages: one search for twice as
+many; a second search for what the first left open; the same with the names that the first brought in (the embedded
+backend's rewritten query).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks import pool
+from benchmarks.tables import SETS, corpus_of
+from redargue.backends.embedded import EmbeddedBackend, play, say, words
+from redargue.corpus.base import Corpus
+from redargue.corpus.index import open_corpus
+from redargue.evals.datasets import fever
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.statistics.bootstrap import interval_of
+from redargue.evidence import Passage
+from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery
+
+K = 3  # passages a search and tool
+
+
+def main(arguments: list[str]) -> None:
+    """Prints a line a way to search: all gold passages found, and at least one."""
+    parser = argparse.ArgumentParser(prog="benchmarks hops", description=__doc__)
+    parser.add_argument("--half", choices=("even", "odd"), default="even")
+    parser.add_argument("--limit", type=int, default=400)
+    given = parser.parse_args(arguments)
+    os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
+    chosen, data = SETS["fever"], pool.data()
+    gold = fever.qrels(data / "benchmarks/fever/qrels.jsonl.gz")
+    loaded = load(chosen.dataset, data / chosen.path, half=given.half)
+    asked = [each for each in loaded.examples if len(gold.get(each.id, ())) > 1][: given.limit]
+    mind = EmbeddedBackend()
+    whole: dict[str, list[int]] = {"once": [], "twice": [], "twice, with names": []}
+    some: dict[str, list[int]] = {name: [] for name in whole}
+    with open_corpus(corpus_of(chosen.corpus)) as corpus:
+        for example in asked:
+            claim = example.claim
+            first = _search(corpus, claim.text, K)
+            answer = say(claim, mind.reader.read(claim.text, first), first, mind)
+            task = RewriteQuery(
+                claim=claim,
+                tool="corpus",
+                about="",
+                others=(OtherAnswer(agent="reader", text=answer.text),),
+                used=claim.text,
+            )
+            query = play(task, mind)
+            assert isinstance(query, Query)
+            covered = {word.lower() for quote in answer.quotes for word in words(quote)}
+            rest = " ".join(word for word in words(claim.text) if word.lower() not in covered)
+            found = {
+                "once": _search(corpus, claim.text, 2 * K),
+                "twice": (*first, *_search(corpus, rest or claim.text, K)),
+                "twice, with names": (*first, *_search(corpus, query.text or claim.text, K)),
+            }
+            for name, passages in found.items():
+                documents = {passage.document for passage in passages}
+                whole[name].append(int(gold[example.id] <= documents))
+                some[name].append(int(bool(gold[example.id] & documents)))
+    for name in whole:
+        found_all, found_some = _share(whole[name]), _share(some[name])
+        print(json.dumps({"way": name, "n": len(asked), "all": found_all, "some": found_some}), flush=True)
+
+
+def _search(corpus: Corpus, query: str, k: int) -> tuple[Passage, ...]:
+    return (*corpus.search(query, k), *corpus.search_keywords(query, k))
+
+
+def _share(hits: Sequence[int]) -> list[float]:
+    """The share with its 95 % bootstrap interval."""
+    values = np.array(hits, float)
+    found = interval_of(lambda places: float(values[places].mean()), len(values))
+    return [round(each, 3) for each in (found.value, found.low, found.high) if each is not None]

@@ -1,0 +1,169 @@
+"""What verdicts with and without false copies come to: flips, their differences between settings, faithfulness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from redargue.claims import Meaning
+from redargue.evals.datasets.base import Example
+from redargue.evals.statistics.bootstrap import Interval, interval, paired_difference
+from redargue.evals.statistics.paired import mcnemar
+from redargue.verdicts import Metric, Verdict
+
+if TYPE_CHECKING:
+    from benchmarks.poison import Condition
+
+Verdicts = Mapping[tuple[str, "Condition"], Sequence[Verdict]]
+CONTRASTS = (("debate, no scoring", "debate"), ("debate", "debate, paper's thresholds"), ("debate", "reader"))
+SCORED = ("debate", "debate, paper's thresholds")
+
+
+def lines(examples: Sequence[Example], kinds: Sequence[str], verdicts: Verdicts) -> Iterator[dict[str, Any]]:
+    """Cells, contrasts, and what the scores do.
+
+    Args:
+        examples: the claims.
+        kinds: of each claim's falsehood.
+        verdicts: of each claim, by method and condition.
+    """
+    for method, condition in verdicts:
+        yield _cell(method, condition, examples, kinds, verdicts)
+    poisoned = list(dict.fromkeys(condition for _, condition in verdicts if condition.copies))
+    counted = [condition for condition in poisoned if condition.counted]
+    for one, other in CONTRASTS:
+        for condition in counted:
+            about = {"difference": f"{one}, minus {other}", "at": str(condition)}
+            yield about | _difference((one, condition), (other, condition), examples, verdicts)
+    for method, condition in verdicts:
+        if condition.copies and not condition.counted:  # against the same copies, of one publisher, counted once
+            about = {"difference": "each passage counted, minus publishers once", "method": method}
+            once = condition._replace(counted=True)
+            yield about | {"at": str(once)} | _difference((method, condition), (method, once), examples, verdicts)
+    for condition in counted:
+        yield {"scores": SCORED[0], "at": str(condition)} | _scores(SCORED[0], condition, examples, verdicts)
+        accepted = {method: _gate(verdicts[method, condition], examples) for method in SCORED}
+        yield {"accepted in the first round": accepted, "at": str(condition)}
+
+
+def _clean(condition: Condition) -> Condition:
+    return condition._replace(copies=0, publishers="one")
+
+
+def _flipped(method: str, condition: Condition, verdicts: Verdicts) -> list[bool]:
+    """Whether each claim's label is another than without copies."""
+    pairs = zip(verdicts[method, condition], verdicts[method, _clean(condition)], strict=True)
+    return [one.label != clean.label for one, clean in pairs]
+
+
+def _cell(
+    method: str, condition: Condition, examples: Sequence[Example], kinds: Sequence[str], verdicts: Verdicts
+) -> dict[str, Any]:
+    """Accuracy, and against no copies: labels that changed, and that turned from right to the opposite."""
+    said, clean = verdicts[method, condition], verdicts[method, _clean(condition)]
+    right = [one.label == each.gold for one, each in zip(said, examples, strict=True)]
+    cell = {"method": method, "at": str(condition), "accuracy": _rounded(interval(right))}
+    if not condition.copies:
+        return cell
+    was = [one.label == each.gold for one, each in zip(clean, examples, strict=True)]
+    flipped = _flipped(method, condition, verdicts)
+    turned = [one.label == opposite(each) for one, each in zip(said, examples, strict=True)]
+    sure = [one.confidence for one, now in zip(said, turned, strict=True) if now and one.confidence is not None]
+    by_kind = {kind: [flip for flip, own in zip(flipped, kinds, strict=True) if own == kind] for kind in set(kinds)}
+    return cell | {
+        "mcnemar p": _p_value(was, right),
+        "flipped": _rounded(interval(flipped)),
+        "turned, of those right before": _rounded(interval([now for now, old in zip(turned, was, strict=True) if old])),
+        "confidence in the opposite": _mean_of(sure),
+        "flipped by kind": {kind: f"{sum(some)}/{len(some)}" for kind, some in sorted(by_kind.items())},
+    }
+
+
+def opposite(example: Example) -> str | None:
+    """The label that says the opposite of the gold one."""
+    labels = example.claim.labels
+    supported = example.gold == labels.named(Meaning.SUPPORTED)
+    return labels.named(Meaning.REFUTED if supported else Meaning.SUPPORTED)
+
+
+def _difference(
+    one: tuple[str, Condition], other: tuple[str, Condition], examples: Sequence[Example], verdicts: Verdicts
+) -> dict[str, Any]:
+    """Of two settings on the same claims: flips, each against its own labels without copies, and accuracy."""
+    flips = [_flipped(*each, verdicts) for each in (one, other)]
+    right = [
+        [said.label == each.gold for said, each in zip(verdicts[place], examples, strict=True)]
+        for place in (one, other)
+    ]
+    return {
+        name: {"value, low, high": _rounded(paired_difference(*pair)), "mcnemar p": _p_value(*pair)}
+        for name, pair in (("flips", flips), ("accuracy", right))
+    }
+
+
+def _p_value(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """McNemar's exact, to two digits."""
+    return float(f"{mcnemar(first, second).p_value:.2g}")
+
+
+def _scores(method: str, condition: Condition, examples: Sequence[Example], verdicts: Verdicts) -> dict[str, Any]:
+    """How scores of the first round's answers move, and how well they tell right answers from false ones."""
+    said, clean = verdicts[method, condition], verdicts[method, _clean(condition)]
+    flipped = [one.round_labels[0] != old.round_labels[0] for one, old in zip(said, clean, strict=True)]
+    line: dict[str, Any] = {}
+    for metric in (Metric.FAITHFULNESS, Metric.RELEVANCE):
+        pairs = [(_mean(one, metric), _mean(old, metric)) for one, old in zip(said, clean, strict=True)]
+        both = [(a, b, flip) for (a, b), flip in zip(pairs, flipped, strict=True) if a is not None and b is not None]
+        moved = [(a, b) for a, b, flip in both if flip]
+        answers = [each for one, example in zip(said, examples, strict=True) for each in _answers(one, example, metric)]
+        line[str(metric)] = {
+            "with copies": _mean_of([a for a, _, _ in both]),
+            "without": _mean_of([b for _, b, _ in both]),
+            "difference": _rounded(paired_difference([a for a, _, _ in both], [b for _, b, _ in both])),
+            "where an answer changed": _rounded(paired_difference([a for a, _ in moved], [b for _, b in moved])),
+            "changed": len(moved),
+            "auc": auc([value for value, true in answers if true], [value for value, true in answers if not true]),
+        }
+    return line
+
+
+def _mean(verdict: Verdict, metric: Metric) -> float | None:
+    """Over the debaters, of the first round; None where no answer has the score."""
+    values = [each.value for each in verdict.scores if each.round == 1 and each.metric is metric]
+    return _mean_of([value for value in values if value is not None], digits=9)
+
+
+def _answers(verdict: Verdict, example: Example, metric: Metric) -> Iterator[tuple[float, bool]]:
+    """The scores of the first round's answers that have the gold label (True) or its opposite."""
+    scores = [each for each in verdict.scores if each.round == 1 and each.metric is metric]
+    for score, label in zip(sorted(scores, key=lambda each: each.agent), verdict.round_labels[0], strict=True):
+        if score.value is not None and label in (example.gold, opposite(example)):
+            yield score.value, label == example.gold
+
+
+def auc(right: Sequence[float], wrong: Sequence[float]) -> float | None:
+    """How often a right answer's score is above a false one's, a tie being half; None where one of them is missing."""
+    if not right or not wrong:
+        return None
+    won = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
+    return round(won / (len(right) * len(wrong)), 3)
+
+
+def _gate(said: Sequence[Verdict], examples: Sequence[Example]) -> dict[str, str]:
+    """Of the first rounds that agreed on the gold label, and on its opposite: how many were accepted at once."""
+    passed: dict[str, list[bool]] = {"right": [], "false": []}
+    for one, example in zip(said, examples, strict=True):
+        agreed = set(one.round_labels[0])
+        for name, label in (("right", example.gold), ("false", opposite(example))):
+            if agreed == {label}:
+                passed[name].append(one.rounds == 1 and one.decided_by == "consensus")
+    return {name: f"{sum(some)}/{len(some)}" for name, some in passed.items()}
+
+
+def _mean_of(values: Sequence[float], digits: int = 3) -> float | None:
+    return round(sum(values) / len(values), digits) if values else None
+
+
+def _rounded(found: Interval) -> list[float | None]:
+    """Value, lower and upper bound."""
+    return [None if each is None else round(each, 3) for each in (found.value, found.low, found.high)]

@@ -1,0 +1,1 @@
+"""Published tables by command: a paper's figures beside ours, as data."""

@@ -1,0 +1,207 @@
+"""Runs what a published table needs and is not there yet: one bench folder a data set, shared by all tables.
+
+A contender that several tables show (Tool-MAD itself) is run once; a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redargue.corpus.index import open_corpus
+from redargue.corpus.ingest import read_documents
+from redargue.errors import UsageError
+from redargue.evals.contender import Contender
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.datasets.documents import documents
+from redargue.evals.harness import Bench, Outcome
+from redargue.evals.papers.measures import Cell, recorded
+from redargue.evals.papers.tables import Line, Paper, Part, Published, Set
+from redargue.ledger.budget import Budget
+
+SEARCHED = ("corpus", "keywords")  # tools that need a corpus
+
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], None]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a user wants of a table.
+
+    Attributes:
+        out: the folder of the runs.
+        data: the folder that holds the data sets, at the places that the paper's file names; None where there is none.
+        limit: claims a data set at most.
+        half: ``even``, ``odd`` or ``all``.
+        take: as of a sample.
+        seed: of samples and runs.
+        profile: of the methods whose row names none.
+        model: who plays the roles; empty for the embedded backend.
+        sets: the columns that are wanted; empty for all.
+        tools: instead of a data set's, by ``rag`` and ``search``.
+        paths: of data sets that lie elsewhere, by name.
+        stores: corpora that are searched instead, by the data set's name.
+        options: of the verifiers.
+        budget: of each contender, as it is typed.
+        at_once: claims in work at a time.
+    """
+
+    out: Path
+    data: Path | None = None
+    limit: int = 300
+    half: str = "even"
+    take: str = "random"
+    seed: int = 0
+    profile: str = "hardened"
+    model: str = ""
+    sets: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    stores: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    budget: str = ""
+    at_once: int = 2
+
+    @property
+    def who(self) -> str:
+        """The folder of the runs of one model."""
+        return re.sub(r"[^a-z0-9.]+", "-", (self.model or "embedded").lower()).strip("-") or "model"
+
+
+class Runner:
+    """The cells of a paper's tables.
+
+    Args:
+        paper: whose tables.
+        choice: what the user wants.
+        watch: shows a contender's progress.
+        tell: is told what takes long besides.
+    """
+
+    def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
+        self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
+        self.cells: dict[tuple[str, str], Cell] = {}
+
+    def columns(self, table: Published) -> tuple[str, ...]:
+        """The data sets that are wanted of a table.
+
+        Raises:
+            UsageError: the paper has no such data set.
+        """
+        for name in (*self.choice.sets, *self.choice.paths, *self.choice.stores):
+            if name not in self.paper.sets:
+                raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(self.paper.sets)}")
+        return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
+
+    def lacking(self, name: str) -> str:
+        """Why a data set cannot be run; empty where it can."""
+        chosen = self.paper.sets[name]
+        if self._path(name) is None:
+            return f"no file {chosen.path!r}: --data DIR holds it, or --path {name}=FILE"
+        for file in chosen.files.values():
+            if self._file(file) is None:
+                return f"no file {file!r} in the folder --data"
+        if set(self.roles(chosen).values()) & set(SEARCHED) and name not in self.choice.stores:
+            if not chosen.corpus:
+                return f"nothing to search: --store {name}=CORPUS (and --path {name}=FILE)"
+            parts = self.paper.corpora[chosen.corpus].documents
+            missing = [part.path for part in parts if self._file(part.path) is None]
+            if missing:
+                return f"no file {missing[0]!r} to search: --data DIR holds it, or --store {name}=CORPUS"
+        return ""
+
+    def roles(self, chosen: Set) -> dict[str, str]:
+        """The tools of the paper's two agents on a data set."""
+        return {"rag": chosen.rag, "search": chosen.search, **self.choice.tools}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What every row may name: the profile, and whose words it uses."""
+        profile = self.choice.profile
+        return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
+
+    def spec(self, template: str, chosen: Set) -> str:
+        """A row's contender on a data set."""
+        words = {**self.words, **self.roles(chosen)}
+        spec = template.format(**words)
+        if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
+            spec += "," + chosen.settings.format(**words)
+        return spec
+
+    def run(self, table: Published) -> None:
+        """Runs what the table needs and is not there; what is there is read."""
+        for name in self.columns(table):
+            if self.lacking(name):
+                continue
+            chosen = self.paper.sets[name]
+            wanted = [spec for line in table.rows for spec in needed(table, line)]
+            specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
+            missing = [spec for spec in specs if (name, spec) not in self.cells]
+            if missing:
+                self._run(name, [Contender.parse(spec) for spec in missing])
+
+    def _run(self, name: str, contenders: Sequence[Contender]) -> None:
+        chosen, choice = self.paper.sets[name], self.choice
+        path = self._path(name)
+        assert path is not None
+        options = {option: str(self._file(file)) for option, file in chosen.files.items()}
+        loaded = load(
+            chosen.dataset,
+            path,
+            limit=choice.limit,
+            take=choice.take,
+            half=choice.half,
+            seed=choice.seed,
+            options=options,
+        )
+        folder = choice.out / choice.who / f"{name}-{choice.half}-{choice.limit}-{choice.take}-{choice.seed}"
+        given = {**choice.options, "seed": choice.seed, "store": self._store(name, contenders)}
+        bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=given)
+        for contender in contenders:
+            bench.options["budget"] = Budget.parse(choice.budget) if choice.budget else None
+            with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
+                asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
+            self.cells[name, contender.spec] = recorded(bench, contender)
+
+    def _store(self, name: str, contenders: Sequence[Contender]) -> str | None:
+        """The corpus of a data set, made where it is not there."""
+        if name in self.choice.stores:
+            return self.choice.stores[name]
+        if not {tool for each in contenders for tool in each.tools} & set(SEARCHED):
+            return None
+        corpus = self.paper.sets[name].corpus
+        path = self.choice.out / "corpora" / f"{corpus}.db"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            self._tell(f"indexing the corpus {corpus!r} in {path}, once: some minutes")
+        with open_corpus(path, write=True) as store:  # what is there already is left alone
+            for part in self.paper.corpora[corpus].documents:
+                store.add(self._documents(part))
+        return str(path)
+
+    def _documents(self, part: Part) -> Any:
+        path = self._file(part.path)
+        assert path is not None
+        if part.dataset:
+            return documents(part.dataset, path)
+        return (each for each in read_documents(path) if not isinstance(each, Exception))
+
+    def _path(self, name: str) -> Path | None:
+        return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
+
+    def _file(self, place: str) -> Path | None:
+        """A file of the data folder, packed or not."""
+        if self.choice.data is None:
+            return None
+        return next((path for end in ("", ".gz") if (path := self.choice.data / f"{place}{end}").is_file()), None)
+
+
+def needed(table: Published, line: Line) -> tuple[str, ...]:
+    """The contenders of a row: its own, and what a gain is over; none where redargue has no such method."""
+    own = line.method or table.method
+    return (own, *((line.against,) if line.against else ())) if own else ()

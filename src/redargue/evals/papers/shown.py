@@ -1,0 +1,202 @@
+"""A published table with ours beside it: as data, and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redargue.claims import Frozen
+from redargue.evals.contender import Contender
+from redargue.evals.metrics.base import Figure
+from redargue.evals.papers.measures import measured
+from redargue.evals.papers.running import Runner, needed
+from redargue.evals.papers.tables import Line, Published
+from redargue.protocols.base import configure
+from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.querying import WriteQuery
+from redargue.tools.base import tools
+from redargue.verdicts import ErrorInfo
+
+SHARES = ("accuracy", "gain", "above", "settled", "settled-right", "judge-follows", "higher-is-right")
+EMPTY, AVERAGE = "–", "Average"
+
+
+class Beside(Frozen):
+    """One row.
+
+    Attributes:
+        name: as of the table.
+        paper: the paper's figures, one a column; empty for a row of ours.
+        ours: what stands beside them.
+        figures: as numbers, shares and gains as parts of one; None where there is none.
+        specs: the contender of each column; empty where there is none.
+    """
+
+    name: str
+    paper: tuple[str, ...]
+    ours: tuple[str, ...]
+    figures: tuple[Figure | None, ...] = ()
+    specs: tuple[str, ...] = ()
+
+
+class Compared(Frozen):
+    """A whole table.
+
+    Attributes:
+        name: on the command line.
+        label: in the paper.
+        title: what it shows.
+        columns: titles.
+        rows: in the paper's order.
+        notes: what cannot be compared.
+        errors: those that ended claims.
+    """
+
+    schema_version: int = 1
+    name: str
+    label: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Beside, ...]
+    notes: tuple[str, ...]
+    errors: tuple[ErrorInfo, ...] = ()
+
+
+def compared(table: Published, runner: Runner) -> Compared:
+    """The table from what has been run."""
+    names = runner.columns(table)
+    table = table.model_copy(update={"average": table.average and names == table.sets})
+    columns = (*table.columns, *(runner.paper.sets[name].title for name in names), *(AVERAGE,) * table.average)
+    places = [place for place, name in enumerate((*table.columns, *table.sets)) if name in (*table.columns, *names)]
+    places += [len(table.sets)] * table.average
+    rows = []
+    for line in table.rows:
+        row = _structure(line, runner) if table.columns else _row(table, line, names, runner)
+        paper = tuple(line.paper[place] or EMPTY for place in places) if line.paper else ()
+        rows.append(row.model_copy(update={"paper": paper}))
+    used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
+    notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
+    errors = tuple(verdict.error for key in sorted(used) for verdict in runner.cells[key].verdicts if verdict.error)
+    return Compared(
+        name=table.name,
+        label=table.label,
+        title=table.title,
+        columns=columns,
+        rows=tuple(rows),
+        notes=(*notes, *(f"{len(errors)} claims ended in an error and count as wrong" for _ in errors[:1])),
+        errors=errors,
+    )
+
+
+def _structure(line: Line, runner: Runner) -> Beside:
+    """What a method does, read off its configuration."""
+    if not line.method:
+        return Beside(name=line.name, paper=(), ours=(line.missing,))
+    each = Contender.parse(line.method.format(**runner.words))
+    method = configure(each.method, each.profile, each.settings)
+    asked = method.tasks()
+    does = (
+        any(issubclass(task, AnswerClaim) for task in asked),
+        len(method.agents()) > 1,
+        bool(method.tools()),
+        any(issubclass(task, WriteQuery) for task in asked),
+    )
+    return Beside(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
+
+
+def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> Beside:
+    templates = needed(table, line)
+    if not templates:
+        return Beside(name=line.name, paper=(), ours=(line.missing,))
+    figures: list[Figure | None] = []
+    specs = []
+    for name in names:
+        own = [runner.spec(template, runner.paper.sets[name]) for template in templates]
+        cells = [runner.cells.get((name, spec)) for spec in own]
+        specs.append(own[0] if cells[0] else "")
+        figures.append(measured(line, cells[0], cells[-1]) if cells[0] else None)
+    known = [each.value for each in figures if each and each.value is not None]
+    if table.average:
+        figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
+    ours = [_cell(line, each) for each in figures]
+    if table.average and 0 < len(known) < len(names):
+        ours[-1] += f" (of {len(known)})"
+    return Beside(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+
+
+def _cell(line: Line, figure: Figure | None) -> str:
+    """A figure as a table shows it: shares in per cent, gains in points, scores as they are."""
+    if figure is None or figure.value is None:
+        return EMPTY
+    if line.measure not in SHARES:
+        return f"{figure.value:.3f} [{figure.n}]"
+    form = "+.1f" if line.measure == "gain" else ".1f"
+    bounds = "" if figure.low is None else f" ({100 * figure.low:{form}} to {100 * (figure.high or 0):{form}})"
+    counted = "" if line.measure in ("accuracy", "gain") else f" [{figure.n}]"
+    return f"{100 * figure.value:{form}}{bounds}{counted}"
+
+
+def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
+    """Why figures are missing that were measured."""
+    why: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for title, figure in zip(columns, row.figures, strict=False):
+            if figure and figure.undefined:
+                why.setdefault(figure.undefined, {})[title] = None
+    return [f"{', '.join(titles)}: {reason}" for reason, titles in why.items()]
+
+
+def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str]:
+    """What a reader would be wrong to compare."""
+    paper, choice = runner.paper, runner.choice
+    notes = [
+        f"the paper: {paper.model}; {paper.claims}",
+        f"here: {_player(table, runner)}; at most {choice.limit} claims a data set, taken {choice.take} from half"
+        f" {choice.half!r} with seed {choice.seed}; in brackets 95 % bootstrap intervals over claims, in [] how many",
+    ]
+    for name in names:
+        chosen = paper.sets[name]
+        if lacking := runner.lacking(name):
+            notes.append(f"{chosen.title}: {lacking}")
+            continue
+        counts = {len(cell.examples) for (each, _), cell in runner.cells.items() if each == name}
+        roles = runner.roles(chosen)
+        told = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
+        if roles["search"] not in tools or not tools[roles["search"]].online:
+            told += f" in place of {chosen.live}"
+        if name in choice.stores:
+            told += "; a corpus of your own"
+        elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
+            told += f"; {chosen.note}"
+        notes.append(told)
+    rows = [needed(table, line) for line in table.rows]
+    if table.average and any(map(runner.lacking, names)):
+        notes.append("the average is over the data sets that are there: another average than the paper's")
+    if not all(rows):
+        notes.append("'not here yet': redargue has no such method so far; nothing stands in for it")
+    return notes
+
+
+def _player(table: Published, runner: Runner) -> str:
+    """Who plays, and under which profiles of Tool-MAD."""
+    templates = (template for line in table.rows for template in needed(table, line) if template.startswith("tool-mad"))
+    profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
+    told = " and ".join(repr(each.format(profile=runner.choice.profile)) for each in profiles)
+    if runner.choice.model:
+        return f"{runner.choice.model}, profile {told}"
+    own = ", thresholds of its own, a consensus needs a found quotation" * ("hardened" in told)
+    return f"the embedded backend (small models, no language model), profile {told}{own}"
+
+
+def render(table: Compared) -> str:
+    """The table as text: the paper's line above ours."""
+    lines: list[list[str]] = [["", "", *table.columns]]
+    for row in table.rows:
+        if row.paper:
+            lines.append([row.name, "paper", *row.paper])
+        lines.append(["" if row.paper else row.name, "ours", *row.ours])
+    whole = [line for line in lines if len(line) == len(lines[0])]  # the reason why there are no figures is no column
+    widths = [max(len(line[at]) for line in whole) for at in range(len(lines[0]))]
+    widths[0] = max(len(line[0]) for line in lines)
+    told = ["  ".join(each.ljust(wide) for each, wide in zip(line, widths, strict=False)).rstrip() for line in lines]
+    head = f"{table.label}. {table.title} ({table.name})"
+    return "\n".join([head, "", *told, "", *(f"- {note}" for note in table.notes)])

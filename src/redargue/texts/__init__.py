@@ -1,0 +1,1 @@
+"""From a text to claims with offsets, and back to a report."""

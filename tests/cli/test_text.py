@@ -1,0 +1,127 @@
+"""Texts on the command line: ``check`` of a text and ``ground``."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from redargue.cli import show
+from redargue.cli.app import run
+from redargue.texts.report import Report
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "text.v1.json"
+ANSWER = "The bridge at Orvell was opened in 1889. I love it!\n\n- It was opened in 1950.\n"
+DOCUMENT = "The bridge at Orvell was opened in 1889. It crosses the Sund."
+GROUND = ["ground", "--method", "one-reader", "--labels", "two", "-q"]
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> str:
+    (tmp_path / "answer.md").write_text(ANSWER, encoding="utf-8")
+    (tmp_path / "document.txt").write_text(DOCUMENT, encoding="utf-8")
+    return "answer.md"
+
+
+def test_an_answer_is_grounded_in_its_documents_as_json_with_offsets(
+    answer: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*GROUND, "--answer", answer, "--context", "document.txt", "--json"]) == 0
+    out, err = capfd.readouterr()
+    found = json.loads(out)
+    assert Report.model_validate(found).text == ANSWER
+    assert [ANSWER[each["start"] : each["end"]] for each in found["claims"]] == [
+        "The bridge at Orvell was opened in 1889.",
+        "It was opened in 1950.",
+    ]
+    assert found["claims"][0]["verdict"]["meaning"] == "supported"
+    assert [ANSWER[each["start"] : each["end"]] for each in found["unchecked"]] == ["I love it!"]
+    assert err == ""
+
+
+def test_a_person_reads_the_claims_where_they_stand_and_what_they_make_of_the_text(
+    answer: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    given = [*GROUND, "--answer", answer, "--context", DOCUMENT]
+    assert run(given) == 0
+    out = capfd.readouterr().out
+    assert "1. 0–40: The bridge at Orvell was opened in 1889." in out
+    assert "not checked, 41–51 (states nothing that can be checked): I love it!" in out
+    assert "2 claims, 3 calls" in out
+    assert run([*given, "--fail-on", "supported", "--jsonl"]) == 1
+    lines = [json.loads(each) for each in capfd.readouterr().out.splitlines()]
+    assert {each["stated"] for each in lines} == {
+        "The bridge at Orvell was opened in 1889.",
+        "It was opened in 1950.",
+    }
+
+
+def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    given = [
+        "check",
+        "Bees are insects. Do they sleep?",
+        "--as",
+        "text",
+        "--method",
+        "one-reader",
+        "--store",
+        "starter",
+    ]
+    assert run([*given, "--run", "r", "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert "1 claim in 32 characters; 1 sentence without one" in err
+    assert json.loads(out)["claims"][0]["verdict"]["claim"]["text"] == "Bees are insects."
+    assert run([*given, "--run", "r", "--json", "-q"]) == 0
+    assert capfd.readouterr().out == out
+    assert run(["check", "Bees are insects.", "--method", "one-reader", "--store", "starter", "--run", "r"]) == 2
+    assert "another text" in capfd.readouterr().err
+
+
+def test_a_text_that_states_nothing_is_no_failure(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "Do bees sleep?", "--as", "text", "--store", "starter", "--min-supported", "1"]) == 0
+    assert "The text states nothing that can be checked." in capfd.readouterr().out
+
+
+def test_standard_input_and_question_and_answer(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfThe Sund.\n")))
+    asked = ["--as", "qa", "--question", "What does the bridge at Orvell cross?"]
+    assert run([*GROUND, "--answer", "-", "--context", DOCUMENT, *asked, "--json"]) == 0
+    (claim,) = json.loads(capfd.readouterr().out)["claims"]
+    assert claim["verdict"]["claim"]["text"] == "What does the bridge at Orvell cross? The Sund."
+    assert (claim["start"], claim["end"]) == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "missing.md"], "'missing.md' cannot be read"),
+        (["check", "A b c.", "--as", "texts"], "did you mean 'text'"),
+        (["check", "A b c.", "--as", "summary"], "redargue ground --context FILE"),
+        (["check", "A b c.", "--as", "qa"], "there is no question"),
+        (["check", "A b c.", "--as", "text", "--only-in-time"], "--as-of 2024-03-31"),
+        (["check", "A b c.", "--as", "text", "--labels", "free-text"], "do not say whether"),
+        (["ground", "--answer", "A b c.", "--context", "missing.txt"], "no file or folder 'missing.txt'"),
+        (["ground", "--answer", "A b c.", "--context", "empty.txt"], "the file is empty"),
+        (["ground", "--answer", "A b c.", "--context", " "], "no document to check"),
+        (["ground", "--answer", "A b c.", "--context", "d", "--as", "claims"], "an answer is no list of claims"),
+        (["ground", "--answer", "?!", "--context", "d"], "holds no word"),
+        (["ground", "--answer", "A b c."], "--context"),
+        (["estimate", "answer.md"], "its claims are not known yet"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_says_what_to_do(
+    arguments: list[str], message: str, answer: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty.txt").touch()
+    assert run(arguments) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert message in " ".join(err.split())
+
+
+def test_the_published_schema_is_the_one_that_is_printed() -> None:
+    assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json.loads(json.dumps(show.schema(Report)))

@@ -1,0 +1,306 @@
+"""Published tables by command: the paper's figures as data, ours from runs, and what cannot be compared in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.claims import Claim
+from redargue.cli.app import run
+from redargue.errors import UnknownName, UsageError
+from redargue.evals.datasets.base import Example
+from redargue.evals.papers.measures import Cell, Told, measured
+from redargue.evals.papers.running import Choice, Runner
+from redargue.evals.papers.tables import Line, find, papers, parse
+from redargue.protocols.base import methods
+from redargue.tools.base import tools
+from redargue.verdicts import Metric, Verdict
+from support.loopback import Loopback
+from support.scripts import agreeing
+
+PAGES = {
+    "Orvell Bridge": "The stone bridge at Orvell was opened in May 1889.",
+    "Velt": "Velt is a river in the north of Orvell.",
+    "Marta Quill": "Marta Quill was a painter. She was born in Orvell in 1902.",
+}
+CLAIMS = [
+    ("The bridge at Orvell was opened in 1889.", "supports", "Orvell Bridge"),
+    ("Marta Quill was a composer.", "refutes", "Marta Quill"),
+    ("The Velt is a river.", "supports", "Velt"),
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with three claims of FEVEROUS' sentence-only form and two of PubMedQA's, written for this test."""
+    folder = tmp_path / "data" / "benchmarks"
+    rows = [
+        {"id": at, "claim": claim, "label": label, "challenge": "Other", "evidence": f"{page}\t{PAGES[page]}"}
+        for at, (claim, label, page) in enumerate(CLAIMS)
+    ]
+    articles = {
+        str(100 + at): {
+            "QUESTION": f"Does {what} mend bones?",
+            "CONTEXTS": [f"Forty patients were given {what}.", f"Bones mended faster with {what}."],
+            "LABELS": ["METHODS", "RESULTS"],
+            "MESHES": [],
+            "YEAR": "2012",
+            "final_decision": "yes",
+            "LONG_ANSWER": f"We conclude that {what} does.",
+        }
+        for at, what in enumerate(("singing", "sleeping"))
+    }
+    abstract = {"doc_id": 7, "title": "Bones", "abstract": ["Bones mend."], "structured": False}
+    for name, text in (
+        ("feverous/dev.json", json.dumps(rows)),
+        ("pubmedqa/ori_pqal.json", json.dumps(articles)),
+        ("scifact/corpus.jsonl", json.dumps(abstract) + "\n"),
+    ):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+    return folder.parent
+
+
+@pytest.fixture
+def command(data: Path, tmp_path: Path) -> list[str]:
+    common = ["--data", str(data), "--half", "all", "--offline", "-q", "--json", "--out", str(tmp_path / "runs")]
+    return ["bench", "table", *common]
+
+
+def printed(capfd: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+
+
+def test_every_average_that_is_printed_is_the_mean_of_its_row() -> None:
+    for table in (each for paper in papers() for each in paper.tables if each.average):
+        for row in table.rows:
+            *figures, average = map(float, row.paper or ("0",) * (len(table.sets) + 1))
+            assert sum(figures) / len(figures) == pytest.approx(average, abs=0.08), (table.name, row.name)
+
+
+def test_every_contender_of_every_table_can_be_meant_and_names_known_tools() -> None:
+    for paper in papers():
+        runner = Runner(paper, Choice(out=Path("unused")), lambda name, total: pytest.fail(name), pytest.fail)
+        for table in paper.tables:
+            for row in table.rows:
+                for template in (row.method or table.method, row.against):
+                    for name in table.sets or tuple(paper.sets)[:1]:
+                        if template:
+                            spec = runner.spec(template, paper.sets[name])
+                            assert spec.partition("@")[0] in methods
+        roles = {tool for each in paper.sets.values() for tool in runner.roles(each).values()}
+        assert roles - {"frozen", "frozen-words"} <= set(tools)
+
+
+def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
+    head = 'claims = "c"\nmodel = "m"\n[corpora]\n[sets.a]\ntitle = "A"\ndataset = "fever"\npath = "a"\n'
+    table = head + '[[tables]]\nname = "t"\nlabel = "T"\ntitle = "t"\nsets = ["a"]\nrows = [{name = "r", %s}]\n'
+    assert parse(table % 'paper = ["1"]', "x.toml").tables[0].rows[0].paper == ("1",)
+    for row, why in (
+        ('paper = ["1", "2"]', "2 figures for 1 columns"),
+        ('measure = "gain"', "a gain is against another"),
+        ('measure = "gane"', "rows, 0, measure"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            parse(table % row, "x.toml")
+    with pytest.raises(UsageError, match="nothing is called b"):
+        parse((table % 'paper = ["1"]').replace('["a"]', '["b"]'), "x.toml")
+    with pytest.raises(UsageError, match="not TOML"):
+        parse("=", "x.toml")
+    with pytest.raises(UnknownName, match="did you mean 'tool-mad-table-3'"):
+        find("tool-mad-tabel-3")
+
+
+def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "tool-mad-table-3"]) == 0
+    (table,) = printed(capfd)
+    rows = {row["name"]: row for row in table["rows"] if row["figures"]}
+    assert list(rows) == ["+ Tool-MAD", "One reader, one search a tool (ours)"]
+    ours = rows["+ Tool-MAD"]
+    assert ours["paper"] == ["73.0", "71.5", "77.5", "62.0", "71.0"]
+    assert [each is not None for each in ours["figures"]] == [False, True, False, False, True]
+    assert ours["figures"][1]["n"] == 3
+    assert ours["ours"][4].endswith("(of 1)")
+    assert ours["specs"] == ["", "tool-mad@hardened:debaters=corpus+keywords", "", ""]
+    assert next(row for row in table["rows"] if row["name"] == "+ MAD")["ours"] == ["not here yet"]
+    notes = "\n".join(table["notes"])
+    for said in (
+        "FEVER: no file 'benchmarks/fever/paper_test.jsonl'",
+        "FEVEROUS: 3 claims; RAG is 'corpus', SEARCH 'keywords' in place of Tavily; claims whose evidence",
+        "FAVIQ: no file",
+        "embedded backend (small models, no language model)",
+        "GPT-4o-mini",
+        "another average than the paper's",
+    ):
+        assert said in notes
+
+
+def test_a_cell_is_run_once_whatever_tables_show_it(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "tool-mad-figure-9", "--set", "feverous"]) == 0
+    (table,) = printed(capfd)
+    assert [row["name"] for row in table["rows"]] == ["with", "without", "gain"]
+    assert table["rows"][2]["paper"] == ["+2.5"]
+    assert table["rows"][2]["figures"][0]["name"] == "gain"
+    before = {path: path.read_bytes() for path in (tmp_path / "runs").rglob("events.jsonl")}
+    assert len(before) == 2
+    more = ["tool-mad-figure-9", "tool-mad-table-4", "tool-mad-figure-3", "tool-mad-figure-11", "--set", "feverous"]
+    assert run([*command, *more]) == 0
+    assert len(printed(capfd)) == 4
+    assert {path: path.read_bytes() for path in (tmp_path / "runs").rglob("events.jsonl")} == before
+
+
+def test_three_debaters_pairs_and_medical_questions_run(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "tool-mad-acl-table-3", "tool-mad-acl-figure-4", "--set", "feverous"]) == 0
+    pairs, judged = printed(capfd)
+    assert pairs["rows"][3]["specs"] == ["tool-mad@acl:debaters=corpus+keywords+none"]
+    assert all(row["figures"][0]["value"] is not None for row in pairs["rows"])
+    assert all(row["figures"][0]["undefined"] for row in judged["rows"])  # the debaters never came to differ
+    assert any(note.startswith("FEVEROUS: the judge never decided") for note in judged["notes"])
+    assert any("no language model), profile 'acl'; at most" in note for note in judged["notes"])
+    assert run([*command, "tool-mad-table-5"]) == 0
+    (medical,) = printed(capfd)
+    ours = next(row for row in medical["rows"] if row["name"] == "Tool-MAD")
+    assert ours["specs"] == ["", "tool-mad@hardened:debaters=corpus+keywords,summarised=keywords"]
+    assert ours["figures"][1]["n"] == 2
+    assert (tmp_path / "runs" / "corpora" / "pubmed.db").exists()
+
+
+def test_what_each_method_does_is_read_off_its_configuration(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "tool-mad-table-2"]) == 0
+    (table,) = printed(capfd)
+    ours = {row["name"]: row["ours"] for row in table["rows"]}
+    assert ours["Tool-MAD"] == ["O", "O", "O", "O"]
+    assert ours["One reader (ours)"] == ["O", "X", "O", "X"]
+
+
+def test_tables_are_listed_and_printed_and_mistakes_are_refused(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["bench", "table"]) == 0
+    assert "tool-mad-acl-figure-4: ACL Figure 4, The consistency score and the judge (%)" in capfd.readouterr().out
+    assert run([*[each for each in command if each != "--json"], "tool-mad-table-3", "--set", "averitec"]) == 0
+    assert "+ Tool-MAD                            paper  62.0" in capfd.readouterr().out
+    for more, why in (
+        (["tool-mad-table-3", "--set", "fevr"], "no data set 'fevr'"),
+        (["tool-mad-table-3", "--path", "fevr=x"], "no data set 'fevr'"),
+        (["tool-mad-table-3", "--tool", "judge=x"], "unknown 'judge'"),
+        (["tool-mad-table-3", "--tool", "rag"], "cannot read 'rag'"),
+        (["table-3"], "unknown table 'table-3'"),
+    ):
+        assert run([*command, *more]) == 2
+        assert why in capfd.readouterr().err
+
+
+def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
+    data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    claims = tmp_path / "faviq.jsonl"
+    row = {"id": "1", "claim": "the velt is a river.", "label": "SUPPORTS"}
+    evidence = {"id": "9", "title": "Velt", "text": PAGES["Velt"]}
+    claims.write_text(json.dumps({**row, "positive_evidence": evidence, "negative_evidence": evidence}) + "\n")
+    store = str(tmp_path / "own.db")
+    assert (
+        run(["corpus", "add", str(data / "benchmarks/feverous/dev.json"), "--dataset", "feverous", "--store", store])
+        == 0
+    )
+    common = ["--path", f"faviq={claims}", "--half", "all", "--offline", "-q", "--json", "--out", str(tmp_path / "r")]
+    capfd.readouterr()
+    assert run(["bench", "table", "tool-mad-table-4", "--set", "faviq", *common]) == 0
+    assert "nothing to search: --store faviq=CORPUS" in "\n".join(printed(capfd)[0]["notes"])
+    assert run(["bench", "table", "tool-mad-table-4", "--set", "faviq", *common, "--store", f"faviq={store}"]) == 0
+    (table,) = printed(capfd)
+    assert table["rows"][0]["figures"][0]["n"] == 1
+    assert any(note.endswith("; a corpus of your own") for note in table["notes"])
+    assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
+    assert "'faviq' brings no documents" in capfd.readouterr().err
+
+
+def test_with_a_model_the_papers_own_setting_runs_live_search_included(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Loopback(agreeing) as server:
+        for name in ("OPENAI_API_KEY", "TAVILY_API_KEY"):
+            monkeypatch.setenv(name, "loopback-4711-abcdefgh")
+        monkeypatch.setenv("REDARGUE_TAVILY_URL", f"{server.url}/tavily")
+        endpoint = ["--model", "gpt-4o-mini", "--base-url", f"{server.url}/v1", "--tool", "search=tavily"]
+        given = [each for each in command if each != "--offline"]
+        monkeypatch.delenv("REDARGUE_OFFLINE")
+        assert run([*given, *endpoint, "tool-mad-table-4", "--set", "feverous"]) == 0
+        sent = server.counts.requests["chat"]
+        (table,) = printed(capfd)
+        assert table["rows"][0]["specs"] == ["tool-mad@paper:debaters=corpus+tavily"]
+        assert table["rows"][0]["figures"][0]["value"] is not None
+        assert any("gpt-4o-mini, profile 'paper'" in note for note in table["notes"])
+        assert any(
+            note.startswith("FEVEROUS: 3 claims; RAG is 'corpus', SEARCH 'tavily'; claims") for note in table["notes"]
+        )
+        assert run([*given, *endpoint, "tool-mad-table-4", "--set", "feverous"]) == 0
+        assert server.counts.requests["chat"] == sent > 0
+    assert (tmp_path / "runs" / "gpt-4o-mini").is_dir()
+
+
+def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float]]]) -> Cell:
+    """Debates of two rounds: gold, verdict, who decided, and each debater's name, last label and score."""
+    examples, verdicts, answers = [], [], []
+    for item, (gold, label, decided, told) in enumerate(debates):
+        claim = Claim(text=f"Claim {item} of this test.")
+        examples.append(Example(id=str(item), claim=claim, gold=gold, row=item + 1))
+        verdicts.append(Verdict(claim=claim, label=label, decided_by=decided))
+        for round_ in (1, 2):
+            for agent, said, score in told:
+                scores = dict.fromkeys((Metric.CONSISTENCY, Metric.FAITHFULNESS, Metric.RELEVANCE), score)
+                answers.append(Told(item, agent, round_, said, said == gold, scores))
+    return Cell(tuple(examples), tuple(verdicts), tuple(answers), Path("unused"))
+
+
+S, R = "SUPPORTS", "REFUTES"
+
+
+def test_whether_the_judge_follows_the_higher_score_and_whether_that_is_right() -> None:
+    found = cell(
+        (S, S, "judge", [("a", S, 0.9), ("b", R, 0.2)]),  # follows, right
+        (R, S, "judge", [("a", S, 0.9), ("b", R, 0.2)]),  # follows, wrong
+        (R, R, "judge", [("a", S, 0.9), ("b", R, 0.2)]),  # does not follow, wrong
+        (S, S, "consensus", [("a", S, 0.9), ("b", R, 0.2)]),  # no judge
+        (S, S, "judge", [("a", S, 0.9), ("b", S, 0.2)]),  # nothing to choose between
+        (S, S, "judge", [("a", S, 0.5), ("b", R, 0.5)]),  # neither score is higher
+    )
+    for measure, value in (("judge-follows", 2 / 3), ("higher-is-right", 1 / 3)):
+        figure = measured(Line.model_validate({"name": "x", "measure": measure, "metric": "consistency"}), found)
+        assert figure.n == 3
+        assert figure.value == pytest.approx(value)
+
+
+def test_scores_by_rightness_shares_above_and_what_thresholds_settle() -> None:
+    found = cell(
+        (S, S, "consensus", [("a", S, 0.9), ("b", S, 0.8)]),
+        (S, R, "consensus", [("a", R, 0.6), ("b", R, 0.9)]),
+        (S, None, "judge", [("a", None, 0.9), ("b", None, 0.9)]),  # no label is no agreement
+    )
+
+    def figure(**fields: Any) -> tuple[float | None, int]:
+        got = measured(Line.model_validate({"name": "x", **fields}), found)
+        return (None if got.value is None else round(got.value, 3)), got.n
+
+    assert figure(measure="accuracy") == (0.333, 3)
+    assert figure(measure="mean", answers="right") == (0.85, 4)
+    assert figure(measure="mean", answers="wrong") == (0.825, 8)
+    assert figure(measure="mean", answers="last") == (0.833, 6)
+    assert figure(measure="quantile", at=0.0) == (0.6, 12)
+    assert figure(measure="above", at=0.8) == (0.667, 12)
+    assert figure(measure="settled", gate=[0.5, 0.5]) == (0.667, 3)
+    assert figure(measure="settled-right", gate=[0.5, 0.5]) == (0.5, 2)
+    assert figure(measure="settled", gate=[0.6, 0.6]) == (0.333, 3)  # above, not at
+    assert figure(measure="settled-right", gate=[0.9, 0.9]) == (None, 0)
+    assert measured(Line(name="x", measure="gain", against="y"), found, found).value == 0
