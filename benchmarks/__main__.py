@@ -29,6 +29,7 @@ EVERY = (
     "hops",
     "memory",
     "mcp",
+    "mermaid",
 )
 
 

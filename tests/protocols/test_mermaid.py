@@ -214,3 +214,10 @@ async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path:
     found = [each for each in run.events if isinstance(each, EvidenceFound)]
     assert [each.passages[0].title for each in found] == ["Cape Ansel"]
     assert verdict.rounds == 2
+
+
+async def test_the_released_program_makes_the_same_call_again() -> None:
+    again = act("get_article", "A"), act("get_article", "A"), say_label
+    _, run, article = await verify(*again, repeat_calls=PROFILES["authors"]["repeat_calls"])
+    assert len(article.calls) == 2
+    assert not any(each.problem for each in run.events if isinstance(each, Stepped))
