@@ -27,6 +27,7 @@ EVERY = (
     "milvus",
     "poison",
     "hops",
+    "steps",
     "memory",
     "mcp",
     "mermaid",

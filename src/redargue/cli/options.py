@@ -55,6 +55,8 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
     tools = "debaters" if "debaters" in fields else "tools"  # the setting that names them
     if given["tool"]:
         settings[tools] = tuple(given["tool"])
+    elif given.get("mcp"):
+        settings.setdefault(tools, ())  # the servers' tools alone, unless others are named
     elif tools not in settings:
         settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
     return {
