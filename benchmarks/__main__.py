@@ -18,6 +18,7 @@ EVERY = (
     "speed",
     "load",
     "faults",
+    "texts",
     "local",
     "tokens",
     "tables",
@@ -26,7 +27,10 @@ EVERY = (
     "milvus",
     "poison",
     "hops",
+    "steps",
     "memory",
+    "mcp",
+    "mermaid",
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from redargue.api import replay
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, TWO
-from redargue.errors import BadReply, BudgetReached, RecordError, UsageError
+from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, UsageError
 from redargue.events import CallFinished, canonical
 from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
@@ -206,12 +207,21 @@ async def test_a_run_goes_on_without_asking_for_the_claims_again(server: Loopbac
 async def test_the_extraction_stands_in_the_record_and_the_claims_replay(server: Loopback, tmp_path: Path) -> None:
     folder, seen = tmp_path / "run", list[Any]()
     evidence = {"corpus": ShelfTool("corpus")}
-    report = await verify_text(TEXT, model="for-m", folder=folder, evidence=evidence, **PLAIN)
+    report = await verify_text(
+        TEXT, model="for-m", models={"extractor": "cheap"}, folder=folder, evidence=evidence, **PLAIN
+    )
     assert await replay(folder, listeners=[seen.append]) == [each.verdict for each in report.claims]
     assert canonical(seen) == canonical(each for each in read_events(folder) if each.item < 3)
     (extraction,) = [each for each in read_events(folder) if each.item == 3]
     assert isinstance(extraction, CallFinished)
     assert (extraction.task, extraction.agent) == ("ExtractClaims", "extractor")
+    about = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(about.replace('"start": 0', '"start": 1'))
+    with pytest.raises(RecordError, match="other claims come out"):
+        await replay(folder)
+    (folder / "run.json").write_text(about.replace("1889.  I love it!", "1889.  I love her!"))
+    with pytest.raises(ReplayMiss, match="ExtractClaims of 'extractor'"):
+        await replay(folder)
 
 
 async def test_a_folder_of_another_text_is_refused_before_anything_is_asked(server: Loopback, tmp_path: Path) -> None:
@@ -245,6 +255,22 @@ async def test_a_model_may_be_named_for_the_extraction(server: Loopback) -> None
         await verify_text(TEXT, model="for-m", models={"extracter": "cheap"}, evidence=evidence, **PLAIN)
 
 
+def homes() -> list[str]:
+    """What lies in the user's folder."""
+    return os.listdir(os.environ["REDARGUE_HOME"])
+
+
+async def test_ground_reads_no_memory_and_no_tools_of_servers(server: Loopback) -> None:
+    given: dict[str, Any] = {"contexts": ["It was opened in 1889."], "method": "mermaid", "model": "for-m"}
+    report = await ground("The bridge was opened in 1889.", **given)
+    assert [each.verdict.error for each in report.claims] == [None]
+    assert report.claims[0].verdict.usage.by_tool.keys() <= {"corpus", "keywords"}
+    assert not [name for name in homes() if "memory" in name]
+    for more in ({"settings": {"memory": "on"}}, {"actions": {"search": object()}}):
+        with pytest.raises(UsageError, match="no tools of servers and no memory"):
+            await ground("The bridge was opened in 1889.", **given, **more)
+
+
 async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() -> None:
     document = "The bridge at Orvell was opened in 1889. It crosses the Sund."
     for method in ("tool-mad", "one-reader"):
@@ -253,7 +279,7 @@ async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() ->
         )
         quotes = [quote for each in report.claims for quote in each.verdict.quotes]
         assert quotes
-        assert all(quote.text in document for quote in quotes)
+        assert all(document[quote.offset : quote.offset + len(quote.text)] == quote.text for quote in quotes)
         assert report.claims[0].verdict.label == "SUPPORTS"
         assert report.usage.by_tool.keys() <= {"corpus", "keywords"}
 

@@ -22,6 +22,8 @@ from redargue.errors import RecordError, UsageError
 from redargue.events import Event
 from redargue.evidence import Passage
 from redargue.ledger.record import Record
+from redargue.run import Run
+from redargue.texts.extract import extract, recorded
 from redargue.tools.base import PerClaim, Search, Tool
 from redargue.transport import Service, Transport
 from redargue.verdicts import Verdict
@@ -127,7 +129,30 @@ async def replay(
             verdicts.append(recorded[item])  # an error is not an answer that could be given again
             continue
         verdicts.append(await replay_claim(record, item, backend=backend, listeners=listeners))
+    if record.about.get("text") and items is None:
+        await _take_apart_again(record, _stand_in(record.about, backend))
     return verdicts
+
+
+async def _take_apart_again(record: Record, stand_in: ReplayBackend) -> None:
+    """Takes the text of a run apart from its record.
+
+    Raises:
+        RecordError: other claims come out, or the text was damaged.
+        ReplayMiss: something is asked that was not recorded.
+    """
+    about = record.about
+    try:
+        text, extraction = recorded(about["text"])
+    except (ValueError, AttributeError):
+        raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
+    models = {**about["models"], **about["text"].get("models", {})}
+    run = Run(stand_in, item=len(about["claims"]), seed=about["seed"], record=record, models=models)
+    if await extract(text, run, profile=about["settings"].get("profile", about["profile"])) != extraction:
+        raise RecordError(
+            f"other claims come out of the text than {str(record.folder)!r} holds",
+            hint="the code has changed since the run was recorded",
+        )
 
 
 async def replay_claim(
@@ -151,7 +176,7 @@ async def replay_claim(
         ReplayMiss: these settings ask something that was not recorded.
     """
     about = record.about
-    stand_in = ReplayBackend(backend or renderer(about), about["identity"], Stability(*about["stability"]))
+    stand_in = _stand_in(about, backend)
     evidence: dict[str, Tool | PerClaim] = {
         name: _RecordedTool(each["name"], each["about"], each["revision"]) for name, each in about["tools"].items()
     }
@@ -168,6 +193,10 @@ async def replay_claim(
     )
     verifier.record, verifier.priced = record, about["priced"]
     return await verifier.verify(Claim.model_validate(about["claims"][item]), item=item, listeners=listeners)
+
+
+def _stand_in(about: Mapping[str, Any], backend: Backend | None) -> ReplayBackend:
+    return ReplayBackend(backend or renderer(about), about["identity"], Stability(*about["stability"]))
 
 
 def renderer(about: Mapping[str, Any]) -> Backend:

@@ -159,6 +159,7 @@ class Quote(Frozen):
         status: ``verified`` as it stands; ``repaired`` but for spaces and typography; ``not_found`` is no evidence.
         start: offset in characters in the passage's text; -1 where not found.
         end: one past the last character; -1 where not found.
+        offset: of its first character in the text of its document; -1 where not found.
         passage: sha256 of the passage's text; empty where not found.
         source: where the passage comes from; None where not found.
         side: what it speaks for.
@@ -169,6 +170,7 @@ class Quote(Frozen):
     status: QuoteStatus
     start: int = -1
     end: int = -1
+    offset: int = -1
     passage: str = ""
     source: Source | None = None
     side: Side = Side.CONTEXT
@@ -198,6 +200,7 @@ def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CO
             status=status,
             start=start,
             end=end,
+            offset=passage.start + start,
             passage=passage.sha256,
             source=passage.source(),
             side=side,

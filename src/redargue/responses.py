@@ -21,9 +21,9 @@ from redargue.claims import FEVER, Claim, LabelSet, Meaning
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
-from redargue.protocols.base import configure
+from redargue.protocols.base import configure, methods
 from redargue.run import Run
-from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks
+from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.texts.nearest import nearest_sentences
 from redargue.texts.report import Report, report
 from redargue.texts.text import Kind, Text
@@ -108,6 +108,7 @@ async def prepare(
         BadReply, BudgetReached, ProviderError: no claims could be had.
     """
     _fitting(text, labels, documents)
+    options = options if documents is None else _alone(options)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
     models = dict(options.pop("models", None) or {})
     own = {role: models.pop(role) for role in [*models] if role in roles}
@@ -115,7 +116,7 @@ async def prepare(
         options.get("method", "tool-mad"), options.get("profile", "hardened"), options.get("settings") or {}
     )
     unread = {name: FrozenEvidence(()) for name in method.tools()}  # nothing is searched before there are claims
-    with Verifier(**{**options, "evidence": unread}, models=models) as first:
+    with Verifier(**{**options, "evidence": unread, "actions": None}, models=models) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
         extraction, spent, calls = await _taken_apart(text, first, folder, {**models, **own})
     given = {"labels": labels, "as_of": as_of, "only_in_time": only_in_time}
@@ -124,7 +125,11 @@ async def prepare(
         options["evidence"] = await asyncio.to_thread(_evidence, method.tools(), text, claims, documents)
     about = {name: each for part in (text, extraction) for name, each in part.model_dump(mode="json").items()}
     shared = {"backend": first.backend, "transport": first.transport, "budget": first.budget}
-    own_run = {"folder": folder, "claims": claims, "text": {**about, "usage": spent.model_dump(mode="json")}}
+    own_run = {
+        "folder": folder,
+        "claims": claims,
+        "text": {**about, "models": own, "usage": spent.model_dump(mode="json")},
+    }
     whole = {**options, **shared, **own_run, "models": models, "model": "", "prompts": None}
     return Prepared(text, extraction, claims, spent, whole, calls)
 
@@ -161,6 +166,23 @@ def _fitting(text: Text, labels: LabelSet, documents: Sequence[Passage] | None) 
         raise UsageError("there is no document to check the text against", hint="give one: --context FILE")
 
 
+def _alone(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a verifier whose evidence is the given documents alone: no evidence of other claims, no servers.
+
+    Raises:
+        UsageError: something else is to be read, too.
+    """
+    settings = dict(options.get("settings") or {})
+    if options.get("actions") or options.get("memory") or settings.get("memory", "off") != "off":
+        raise UsageError(
+            "the text has to keep to the given documents: no tools of servers and no memory are read beside them",
+            hint="leave them out, or check the text without documents",
+        )
+    if "memory" in methods[options.get("method", "tool-mad")].options.model_fields:
+        settings["memory"] = "off"
+    return {**options, "settings": settings}
+
+
 def _claims(extraction: Extraction, given: Mapping[str, Any]) -> tuple[Claim, ...]:
     """The claims as a verifier takes them.
 
@@ -190,14 +212,13 @@ def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
     if not path.exists():
         return None
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-        held = dict(about["text"])
-        usage = Usage.model_validate(held.pop("usage"))
-        extraction = Extraction.model_validate({name: held.pop(name) for name in Extraction.model_fields})
-        if Text.model_validate(held) != text:
-            raise RecordError(f"{str(folder)!r} holds the run of another text", hint="take another folder")
+        held = json.loads(path.read_text(encoding="utf-8"))["text"]
+        usage = Usage.model_validate(held["usage"])
+        known, extraction = recorded(held)
     except (OSError, ValueError, KeyError, TypeError):
         raise RecordError(f"{str(folder)!r} holds a run, and not one of a text", hint="take another folder") from None
+    if known != text:
+        raise RecordError(f"{str(folder)!r} holds the run of another text", hint="take another folder")
     return extraction, usage
 
 

@@ -32,8 +32,7 @@ from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.record import Record
 from redargue.ledger.spent import Spent, cost_of
-from redargue.memory.base import Finding, Recall
-from redargue.memory.memory import Memory
+from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.registry import did_you_mean
 from redargue.tasks.base import Out, Task
 from redargue.tools.base import Action, Observation, Search, Tool
@@ -74,7 +73,7 @@ class Run:
         models: Mapping[str, str] | None = None,
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
-        memory: Memory | None = None,
+        memory: EvidenceMemory | None = None,
     ) -> None:
         self.actions, self.memory = dict(actions or {}), memory
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
@@ -345,7 +344,7 @@ class Run:
             known = EvidenceRemembered(**facts, dropped=kept.dropped)
         self.emit(known)
 
-    def _memory(self) -> Memory:
+    def _memory(self) -> EvidenceMemory:
         if self.memory is None:
             raise UsageError("this run has no memory", hint="Run(…, memory=open_memory(…)), or a method without")
         return self.memory

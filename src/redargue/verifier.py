@@ -29,6 +29,7 @@ from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
+from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory, open_memory
 from redargue.protocols import dual_position, markov_debate, mermaid, tool_mad  # noqa: F401  (each registers its method)
 from redargue.protocols.base import Method, configure
@@ -43,10 +44,11 @@ from redargue.tools import (  # noqa: F401  (each registers)
     keywords,
     openalex,
     pubmed,
+    reranked,
     tavily,
     wikipedia,
 )
-from redargue.tools.base import Action, PerClaim, Sources, Tool, tools
+from redargue.tools.base import Action, PerClaim, Sources, Tool, own, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -111,7 +113,7 @@ class Verifier:
         offline: bool = False,
         evidence: Mapping[str, Tool | PerClaim] | None = None,
         actions: Mapping[str, Action] | None = None,
-        memory: Memory | None = None,
+        memory: EvidenceMemory | None = None,
         store: str | Path | None = None,
         seed: int = 0,
         budget: Budget | None = None,
@@ -132,13 +134,14 @@ class Verifier:
         self.budget, self.clock = budget or Budget(), clock or SystemClock()
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(actions or {})
-        self.memory, self._own_memory = memory, False
+        self.memory: EvidenceMemory | None = memory
+        self._own_memory: Memory | None = None
         try:
             self.tools = self._tools(dict(evidence or {}), store)
             self.priced = self._priced()
             wanted = getattr(self.method.settings, "remembering", None)
             if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
-                self.memory, self._own_memory = open_memory(settings=wanted), True
+                self.memory = self._own_memory = open_memory(settings=wanted)
             self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
             self._close_stores()
@@ -240,7 +243,7 @@ class Verifier:
         """The agents' tools with their schemas, which prompts hold: a replay has no server to ask for them."""
         rows = {
             name: {"about": each.about, "revision": each.revision, "parameters": dict(each.parameters)}
-            for name, each in sorted(self.actions.items())
+            for name, each in self.actions.items()  # in their order, which prompts keep, too
         }
         return {"actions": rows} if rows else {}
 
@@ -267,8 +270,8 @@ class Verifier:
             if known := self.record.verdict(item):
                 return known
         run = Run(
-            self.backend,
-            {name: tool.of(item) if isinstance(tool, PerClaim) else tool for name, tool in self.tools.items()},
+            own(self.backend, item),
+            {name: own(tool, item) for name, tool in self.tools.items()},
             item=item,
             seed=self.seed,
             budget=self.budget,
@@ -277,8 +280,8 @@ class Verifier:
             listeners=listeners,
             models=self.models,
             priced=self.priced,
-            actions=self.actions,
-            memory=self.memory,
+            actions={name: own(action, item) for name, action in self.actions.items()},
+            memory=own(self.memory, item),
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -379,7 +382,7 @@ class Verifier:
             self.record.close()
 
     def _close_stores(self) -> None:
-        for store in (self.corpus, self.memory if self._own_memory else None):
+        for store in (self.corpus, self._own_memory):
             if store:
                 store.close()
 

@@ -57,6 +57,7 @@ def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
     assert ToolMadSettings(**each.settings).debaters == ("corpus", "wikipedia")
     assert each.slug == "tool-mad-paper-debaters-corpus-wikipedia-rounds-1"
     assert Contender.parse("one-reader:tools=debated").tools == ("debated",)
+    assert Contender.parse("mermaid:tools=,memory=off").tools == ()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from redargue.evals.harness import reopened
 from redargue.evals.timing import Timing
 
 DOCUMENTS = [
-    {"id": "early", "text": "The bridge at Orvell has one lane of traffic.", "published": "2019-05-02"},
+    {"id": "early", "text": "The bridge at Orvell is a steel arch.", "published": "2019-05-02"},
     {"id": "late", "text": "Since its widening the bridge at Orvell has two lanes.", "published": "2023-08-01"},
     {"id": "undated", "text": "The bridge at Orvell has two lanes, one each way."},
 ]

@@ -81,9 +81,9 @@ def test_an_unknown_price_is_refused_with_the_line_that_gives_it() -> None:
     assert '"gpt-4o-mny" = { input = 0.15, output = 0.60 }' in caught.value.hint
     assert "gpt-4o-mini" in caught.value.hint
     assert str(home() / "prices.toml") in caught.value.hint
-    with pytest.raises(UsageError, match="the tool 'arxiv'") as caught:
-        prices.require([], ["arxiv"])
-    assert "arxiv = 0.001" in caught.value.hint
+    with pytest.raises(UsageError, match="the tool 'crystal-ball'") as caught:
+        prices.require([], ["crystal-ball"])
+    assert "crystal-ball = 0.001" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ async def verify(*steps: Any, tools: tuple[str, ...] = ("corpus",), **given: Any
         step = turns.pop(0) if len(turns) > 1 else turns[0]
         if isinstance(step, Exception):
             raise step
-        return step(task) if callable(step) else step
+        found: Step = step(task) if callable(step) else step
+        return found
 
     article = Article()
     backend = ScriptedBackend(script(**({"NextStep": next_step} | lines)))
@@ -213,3 +214,10 @@ async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path:
     found = [each for each in run.events if isinstance(each, EvidenceFound)]
     assert [each.passages[0].title for each in found] == ["Cape Ansel"]
     assert verdict.rounds == 2
+
+
+async def test_the_released_program_makes_the_same_call_again() -> None:
+    again = act("get_article", "A"), act("get_article", "A"), say_label
+    _, run, article = await verify(*again, repeat_calls=PROFILES["authors"]["repeat_calls"])
+    assert len(article.calls) == 2
+    assert not any(each.problem for each in run.events if isinstance(each, Stepped))

@@ -102,6 +102,19 @@ def run_of(folder: Path, words: Sequence[str]) -> Path:
     return written(folder, claims, events)
 
 
+def text_of(folder: Path, words: Sequence[str]) -> Path:
+    """A run over the claims of one text, which are its paragraphs; what stands between two of them is dropped."""
+    claims = [claimed(word) for word in words]
+    parts = [each.text for each in claims]
+    starts = [sum(len(part) + 2 for part in parts[:at]) for at in range(len(parts))]
+    located = [
+        {"claim": part, "start": start, "end": start + len(part)} for part, start in zip(parts, starts, strict=True)
+    ]
+    text = {"text": "\n\n".join(parts), "kind": "text", "context": parts[0], "claims": located, "unchecked": []}
+    events = [event for at, claim in enumerate(claims) for event in debated(at, claim, (S, R, N)[at % 3], words[at])]
+    return written(folder, claims, events, text=text)
+
+
 def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> Path:
     """A bench of two contenders that differ on every third claim; on the fourth the second ends in an error."""
     examples = [

@@ -87,7 +87,7 @@ def _acting(ask: Ask, label: str) -> dict[str, Any]:
         return {"thought": STATEMENT} | ({"answer": answer} if seen else {"action": action})
     reply = {"thought": STATEMENT, "tool": "", "reason": "", "input": "", "answer": "", "quotes": []}
     if not seen:
-        return reply | {"tool": "corpus", "input": "bridge Orvell opened"}
+        return reply | {"tool": ask.schema["properties"]["tool"]["enum"][0], "input": "bridge Orvell opened"}
     offered = ask.schema["properties"]["answer"]["enum"]
     return reply | {"answer": answer if answer in offered else offered[0], "quotes": _quotes(ask.user)}
 

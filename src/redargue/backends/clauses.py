@@ -1,6 +1,6 @@
 """A sentence taken apart by its own words, without a parser: subject, verb, and what follows each preposition.
 
-Good enough for the keys of an evidence memory (``python -m benchmarks decompositions`` compares them with a language
+Good enough for the keys of an evidence memory (``python -m benchmarks mermaid`` compares them with a language
 model's), and for nothing finer.
 """
 

@@ -124,6 +124,22 @@ def run(
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds], NO_GATE))
 
 
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(exists=True, metavar="FILE", help="Runs that MERMAID's authors released.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; there is none yet.")],
+    json: AsJson = False,
+) -> None:
+    """Makes a record of runs that MERMAID's authors released: it replays and reports like a run of our own."""
+    from redargue.evals.recorded import import_runs
+    from redargue.evals.table import render
+
+    done = import_runs(file, out)
+    without = f"; {done.left_out} rows hold no run and are left out" if done.left_out else ""
+    typer.echo(f"{done.table.rows[0].scores.n} runs in {out / done.contender.slug}{without}", err=True)
+    print(done.table.model_dump_json(indent=1) if json else render(done.table))  # noqa: T201
+
+
 @app.command("compare")
 def compare(
     bench: Folder,

@@ -12,7 +12,7 @@ from redargue.cli.estimate import like_check
 if TYPE_CHECKING:
     from redargue.evidence import Passage
 
-NOT_ASKED = ("claim", "as_", "tool", "store", "offline")  # the documents are the only evidence
+NOT_ASKED = ("claim", "as_", "tool", "mcp", "store", "offline")  # the documents are the only evidence
 
 
 @like_check(*NOT_ASKED)
@@ -38,7 +38,7 @@ def ground(
     if kind_of(kind, answer) == CLAIMS:
         raise UsageError("an answer is no list of claims", where="--as", hint="text, dialogue, summary or qa")
     text = read_text(answer, kind, given["question"], "--answer")
-    options = verifier_options({**given, "tool": None, "store": None, "offline": True})
+    options = verifier_options({**given, "tool": None, "mcp": None, "store": None, "offline": True})
     options["offline"] = not options["model"]  # a language model is asked where one is named
     verify(given, text, options, [document for each in context for document in _documents(each)])
 

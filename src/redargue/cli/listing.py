@@ -65,6 +65,7 @@ def tasks(json: Json = False) -> None:
     from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends
     from redargue.protocols.base import methods as registry
+    from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 
     embedded = backends["embedded"]()
     rows: dict[str, dict[str, Any]] = {}
@@ -74,6 +75,8 @@ def tasks(json: Json = False) -> None:
                 task.name(), {"about": _first(task.__doc__), "methods": [], "embedded": embedded.can(task)}
             )
             row["methods"].append(name)
+    for task in (MarkOpinions, ExtractClaims):  # of a text, whatever method verifies its claims
+        rows[task.name()] = {"about": _first(task.__doc__), "methods": list(registry), "embedded": embedded.can(task)}
     _print(rows, json)
 
 

@@ -55,6 +55,8 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
     tools = "debaters" if "debaters" in fields else "tools"  # the setting that names them
     if given["tool"]:
         settings[tools] = tuple(given["tool"])
+    elif given.get("mcp"):
+        settings.setdefault(tools, ())  # the servers' tools alone, unless others are named
     elif tools not in settings:
         settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
     return {
@@ -64,7 +66,7 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "models": models,
         "chat": chat,
         "settings": settings,
-        "actions": _actions(given, getattr(methods[given["method"]], "calls_actions", False)),
+        **_actions(given, getattr(methods[given["method"]], "calls_actions", False)),
         "budget": Budget.parse(given["budget"]) if given["budget"] else None,
         "prices": Prices.read(given["prices"]),
     }
@@ -114,7 +116,7 @@ def sources(*, offline: bool, prices: Path | None = None) -> Sources:
 
 
 def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
-    """The tools of the MCP servers that the user names.
+    """The tools of the MCP servers that the user names, and the transport that they share with the rest of the run.
 
     Raises:
         UsageError: the method's agents call no such tools.
@@ -134,7 +136,8 @@ def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
 
     prices = Prices.read(given["prices"]).searches
     made = sources(offline=given["offline"], prices=given["prices"])
-    return dict(asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices))))
+    found = asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices)))
+    return {"actions": found, "transport": made.transport}
 
 
 def live_tool(*, offline: bool) -> str:

@@ -53,7 +53,8 @@ class Contender(Frozen):
             if not equals or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
             name = key.strip().replace("-", "_")
-            settings[name] = value.strip().split("+") if name in _lists(method) else _value(value.strip())
+            values = [each for each in value.strip().split("+") if each]
+            settings[name] = values if name in _lists(method) else _value(value.strip())
         for tool in configure(method, profile or "hardened", settings).tools():
             if tool not in OWN and tool not in tools:
                 raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*OWN, *tools]))

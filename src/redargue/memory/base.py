@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -80,6 +81,42 @@ class Kept(Frozen):
     added: int = 0
     merged: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
+
+
+class EvidenceMemory(Protocol):
+    """What a run asks, and hands what it found: :class:`~redargue.memory.memory.Memory`, or one that was recorded."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """How it is used, as a run writes it down."""
+        ...
+
+    async def recall(
+        self,
+        entities: Iterable[str],
+        *,
+        claim: str,
+        now: datetime,
+        text: str = "",
+        as_of: date | None = None,
+        only_in_time: bool = False,
+    ) -> Recall:
+        """What it holds for the claim, the best first.
+
+        Raises:
+            CorpusError: it cannot be read.
+        """
+        ...
+
+    async def remember(
+        self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
+    ) -> Kept:
+        """Keeps what was found for the claim.
+
+        Raises:
+            CorpusError: it cannot be written to; nothing was kept.
+        """
+        ...
 
 
 class Stored(Frozen):

@@ -9,7 +9,7 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.ledger.clock import Clock
-from redargue.memory.memory import Memory
+from redargue.memory.base import EvidenceMemory
 from redargue.tools.base import Search
 
 LOOKUP = "memory_lookup"
@@ -34,7 +34,7 @@ class MemoryLookup:
         "additionalProperties": False,
     }
 
-    def __init__(self, memory: Memory | None, claim: Claim, clock: Clock) -> None:
+    def __init__(self, memory: EvidenceMemory | None, claim: Claim, clock: Clock) -> None:
         self._memory, self._claim, self._clock = memory, claim, clock
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:

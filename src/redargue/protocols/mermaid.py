@@ -124,7 +124,7 @@ class _Verification:
         assert call is not None
         arguments = self._arguments(call)
         key = call.name, json.dumps(arguments, sort_keys=True)
-        first = self.asked.setdefault(key, number)
+        first = number if self.settings.repeat_calls else self.asked.setdefault(key, number)
         repeated = f"This call was made in step {first}; its answer stands there." if first != number else ""
         self.run.emit(
             Stepped(

@@ -24,6 +24,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "recall_characters": 2000,
         "force_answer": False,
         "non_answer": "true",
+        "repeat_calls": True,
     },
 }
 
@@ -37,6 +38,7 @@ class MermaidSettings(Frozen):
         tools: search tools of redargue's own that the executor may call, beside those of servers (``--mcp``); none: it
             has the memory alone (proxy memory).
         top_k: passages a search returns.
+        repeat_calls: whether a call that was made before is made again, as in the released program.
         max_steps: T_max, steps before the answer is forced (``M9``).
         force_answer: whether an answer is asked for once the steps are used up; the released program does not.
         memory: off (Table 3), on, or frozen: read and never written to (proxy memory).
@@ -53,6 +55,7 @@ class MermaidSettings(Frozen):
     decomposer: bool = True
     tools: tuple[str, ...] = ("corpus", "keywords")
     top_k: int = Field(default=3, ge=1, le=50)
+    repeat_calls: bool = False
     max_steps: int = Field(default=5, ge=1, le=50)
     force_answer: bool = True
     memory: Literal["off", "on", "frozen"] = "on"

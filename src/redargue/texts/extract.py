@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from redargue.agents.agent import Agent
 from redargue.claims import Frozen
@@ -21,6 +22,16 @@ class Extraction(Frozen):
 
     claims: tuple[Located, ...]
     unchecked: tuple[Unchecked, ...] = ()
+
+
+def recorded(held: Mapping[str, Any]) -> tuple[Text, Extraction]:
+    """A text and its claims as the run of its claims holds them.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    fields = {kind: {name: held.get(name) for name in kind.model_fields} for kind in (Text, Extraction)}
+    return Text.model_validate(fields[Text]), Extraction.model_validate(fields[Extraction])
 
 
 def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:

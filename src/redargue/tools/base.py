@@ -96,6 +96,11 @@ class PerClaim(Protocol):
         ...
 
 
+def own(each: Any, item: int) -> Any:
+    """What belongs to single claims, as it is for one claim of the run; anything else as it is."""
+    return each.of(item) if hasattr(each, "of") else each
+
+
 class Action(Protocol):
     """A tool that an agent calls by name, with arguments of its own choice (ReAct's action).
 

@@ -25,6 +25,7 @@ def test_every_data_set_is_registered_under_its_name_with_its_labels() -> None:
         "halueval",
         "hover",
         "medqa",
+        "mermaid-runs",
         "pubmedqa",
         "scifact",
         "snapshots",

@@ -132,6 +132,14 @@ WRONG = [
     ("felm", "felm.jsonl", (0, "labels"), [True], r"labels: true or false for each of the 3 segments"),
     ("felm", "felm.jsonl", (0, "labels", 1), None, r"labels: true or false for each"),
     ("fire", "fire.jsonl", (1, "label"), 0, r"label: one of true, false was expected, not 0 \(.*row 2\)"),
+    (
+        "mermaid-runs",
+        "mermaid_runs.json",
+        (0, "label"),
+        "maybe",
+        r"label: one of true, false was expected, not \"maybe\"",
+    ),
+    ("mermaid-runs", "mermaid_runs.json", (0, "react_trace"), None, r"react_trace: a run in at least one row was exp"),
     ("snapshots", "snapshots.jsonl", (0, "passages", 1, "text"), "", r"passages\[1\]\.text: text was expected"),
     ("table", "fever.jsonl", (2, "label"), "", r"label: one of SUPPORTS, .* not \"\" \(.*row 3\)"),
 ]

@@ -20,11 +20,11 @@ from redargue.events import ClaimEnded
 from redargue.printing import printable
 from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
-from support.reported import bench_of, run_of, written
+from support.reported import bench_of, run_of, text_of, written
 
 OURS = set(
     "html head meta title style body main h1 h2 h3 h4 h5 p nav ul ol li a section div table caption thead tbody tr"
-    " th td details summary b u s q br bdi span pre code blockquote figure figcaption svg desc line text"
+    " th td details summary b u s q mark br bdi span pre code blockquote figure figcaption svg desc line text"
     " polyline rect circle g".split()
 )
 ATTRIBUTES = set(
@@ -34,12 +34,12 @@ ATTRIBUTES = set(
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-@pytest.fixture(scope="module", params=["bench", "run", "one"])
+@pytest.fixture(scope="module", params=["bench", "run", "one", "text"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("hostile")
     if request.param == "one":
         return run_of(base / "one", ["".join(ALL)])
-    return (bench_of if request.param == "bench" else run_of)(base / str(request.param), ALL)
+    return {"bench": bench_of, "run": run_of, "text": text_of}[str(request.param)](base / str(request.param), ALL)
 
 
 def test_a_page_holds_no_element_attribute_script_or_address_of_a_stranger(folder: Path) -> None:

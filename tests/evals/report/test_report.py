@@ -19,7 +19,7 @@ from redargue.evals.report.gathered import BenchRun, gather
 from redargue.evals.report.markup import el
 from redargue.evals.report.render import render
 from redargue.verdicts import ErrorInfo
-from support.reported import N, R, S, bench_of, debated, run_of, written
+from support.reported import N, R, S, bench_of, debated, run_of, text_of, written
 
 WORDS = tuple(f"statement {at}" for at in range(12))
 
@@ -186,6 +186,42 @@ def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) 
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
     assert "1 of 2 claims have not ended" in render(folder)
     assert json.loads(render(folder, "json"))["unfinished"] == 1
+
+
+def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tmp_path: Path) -> None:
+    folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
+    tree = html.document_fromstring(render(folder))
+    assert [(each.text_content(), each.get("class")) for each in tree.xpath("//mark")] == [
+        ("The first claim.", "supported"),
+        ("The second claim.", "refuted"),
+    ]
+    (prose,) = tree.xpath("//section[h2[@id='text']]/p[@class='prose']")
+    assert prose.text_content() == f"The first claim. [1: {S}]\n\nThe second claim. [2: {R}]"
+    assert [each.get("href") for each in prose.xpath(".//a")] == ["#c-0", "#c-1"]
+    told = "The text is not factual: a claim of it is refuted."
+    assert told in tree.text_content()
+    markdown = render(folder, "md")
+    assert told in markdown
+    assert "| 18–35 | The second claim. | The second claim. | REFUTES |" in markdown
+    assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
+
+
+def test_a_text_whose_claims_have_not_all_ended_is_called_nothing(tmp_path: Path) -> None:
+    folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
+    events = (folder / "events.jsonl").read_text().splitlines(keepends=True)
+    (folder / "events.jsonl").write_text("".join(each for each in events if '"item":0' in each))
+    assert "1 claim has not ended: nothing is said of the text yet." in render(folder)
+    (folder / "events.jsonl").write_text("")
+    with pytest.raises(RecordError, match="no verdict yet"):
+        render(folder)
+
+
+def test_a_text_that_states_nothing_has_a_report_and_a_broken_one_none(tmp_path: Path) -> None:
+    nothing = {"text": "Who?", "kind": "text", "context": "", "claims": [], "unchecked": []}
+    for format_ in ("html", "md"):
+        assert "states nothing that can be checked" in render(written(tmp_path / "n", [], [], text=nothing), format_)
+    with pytest.raises(RecordError, match="describes no text"):
+        render(written(tmp_path / "b", [], [], text={"text": "Who?"}))
 
 
 def test_a_folder_that_is_neither_or_not_finished_is_refused(tmp_path: Path) -> None:

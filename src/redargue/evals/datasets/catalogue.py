@@ -22,6 +22,7 @@ from redargue.evals.datasets import fire as fire
 from redargue.evals.datasets import halueval as halueval
 from redargue.evals.datasets import hover as hover
 from redargue.evals.datasets import medqa as medqa
+from redargue.evals.datasets import mermaid_runs as mermaid_runs
 from redargue.evals.datasets import pubmedqa as pubmedqa
 from redargue.evals.datasets import scifact as scifact
 from redargue.evals.datasets import snapshots as snapshots

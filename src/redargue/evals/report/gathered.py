@@ -12,6 +12,8 @@ from redargue.evals.comparison import RESULTS, Comparison, read
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event
 from redargue.ledger.record import read_events
 from redargue.registry import did_you_mean
+from redargue.texts.extract import Extraction, recorded
+from redargue.texts.text import Text
 from redargue.verdicts import Verdict
 
 OTHERS_SHOWN = 50
@@ -82,6 +84,22 @@ class SingleRun(NamedTuple):
         """Claims that never ended."""
         return max(0, len(self.about.get("claims") or ()) - len(self.verdicts))
 
+    @property
+    def text(self) -> tuple[Text, Extraction] | None:
+        """The text that its claims were taken from; None where they were given as claims.
+
+        Raises:
+            RecordError: what stands there is no text.
+        """
+        if not self.about.get("text"):
+            return None
+        try:
+            return recorded(self.about["text"])
+        except (ValueError, AttributeError):
+            raise RecordError(
+                f"the run.json of {str(self.folder)!r} describes no text", hint="restore it, or run again"
+            ) from None
+
 
 def gather(folder: Path) -> BenchRun | SingleRun:
     """Reads a bench folder's results or a run folder.
@@ -97,10 +115,10 @@ def gather(folder: Path) -> BenchRun | SingleRun:
         raise UsageError(
             f"{str(folder)!r} is neither a bench nor a run", hint="a bench folder has a results.json, a run a run.json"
         )
-    verdicts = _verdicts(folder)
-    if not verdicts:
+    found = SingleRun(folder, _about(folder), _verdicts(folder))
+    if not found.verdicts and (found.unfinished or found.text is None):
         raise RecordError(f"{str(folder)!r} holds no verdict yet", hint="the command that began the run goes on")
-    return SingleRun(folder, _about(folder), verdicts)
+    return found
 
 
 def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:

@@ -18,7 +18,10 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     """To run it again, to compute its table again, to hear a contender's debates again."""
     again = ["redargue", "bench", "compare", str(bench.folder)]
     replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
-    return (*_runs(bench.comparison), shlex.join(again), shlex.join(replay))
+    made = _runs(bench.comparison)
+    if all(about.get("backend") == "recorded" for about in bench.abouts):
+        made = (shlex.join(["redargue", "bench", "import", bench.comparison.sample["file"], "--out", "DIR"]),)
+    return (*made, shlex.join(again), shlex.join(replay))
 
 
 def _runs(comparison: Comparison) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from redargue.evals.report import charts, facts, notes, rounds
 from redargue.evals.report.case import case, labels_counted
 from redargue.evals.report.facts import KEY, Cell, Link, Table, letter
 from redargue.evals.report.gathered import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
+from redargue.evals.report.marked import marked_text, said
 from redargue.evals.report.markup import Html, Node, details, el, join, raw, to
 from redargue.evals.report.style import CSS
 from redargue.evals.report.trace import Passages, debate, in_short
@@ -238,7 +239,7 @@ def run_page(run: SingleRun) -> str:
     """A run as a page: one claim in full, or a table of claims with each in full below."""
     shown = list(run.verdicts)[:CLAIMS_SHOWN]
     found = traces(run.folder, shown)
-    if len(run.verdicts) == 1 and not run.unfinished:
+    if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
         return document(
             f"{verdict.claim.text[:80]} – redargue",
@@ -252,7 +253,7 @@ def run_page(run: SingleRun) -> str:
     size = 0
     for item in shown:
         verdict = run.verdicts[item]
-        summary = [el("b", verdict.claim.text, dir="auto"), " · ", _said(run, item)]
+        summary = [el("b", verdict.claim.text, dir="auto"), " · ", said(verdict)]
         one = details(summary, el("div", case(item, verdict, found[item], 3), id=f"c-{item}"), class_="case")
         size += len(one.encode())
         if size > TRACES_BYTES:
@@ -262,29 +263,30 @@ def run_page(run: SingleRun) -> str:
     unfinished = f" {run.unfinished} of {len(run.about['claims'])} claims have not ended." if run.unfinished else ""
     kept = f"{len(made)} of {len(run.verdicts)} claims are shown in full; the rest is in the run folder."
     kept = kept if len(made) < len(run.verdicts) else "All claims are shown in full."
+    whole = _section("text", "The text", marked_text(run, *run.text, set(made))) if run.text else None
+    title = f"{'A text of ' if run.text else ''}{len(run.verdicts)} claim{'s' * (len(run.verdicts) != 1)}"
     return document(
-        f"{len(run.verdicts)} claims – redargue",
-        el("h1", f"{len(run.verdicts)} claims"),
-        el("p", f"{counted}.{unfinished}"),
-        _contents(("claims", "Claims"), ("cases", "Each claim"), ("repeat", "To repeat it")),
+        f"{title} – redargue",
+        el("h1", title),
+        el("p", f"{counted or 'No claims'}.{unfinished}"),
+        _contents(
+            *([("text", "The text")] if run.text else []),
+            *(("claims", "Claims"), ("cases", "Each claim"), ("repeat", "To repeat it")),
+        ),
+        whole,
         _section("claims", "Claims", table(run_table(run, set(made)))),
         _section("cases", "Each claim", el("p", kept, class_="note"), list(made.values())),
         _section("repeat", "To repeat it", _done(run)),
     )
 
 
-def _said(run: SingleRun, item: int) -> str:
-    verdict = run.verdicts[item]
-    return f"error: {verdict.error.type}" if verdict.error else verdict.label or facts.NO_ANSWER
-
-
 def run_table(run: SingleRun, kept: set[int]) -> Table:
     """One line a claim."""
     lines: list[tuple[Cell, ...]] = []
     for item, verdict in run.verdicts.items():
-        said = _said(run, item)
+        name = said(verdict)
         sides = (str(sum(q.found and q.side == side for q in verdict.quotes)) for side in ("for", "against"))
-        cell: Cell = Link(said, f"c-{item}") if item in kept else said
+        cell: Cell = Link(name, f"c-{item}") if item in kept else name
         counts = (*sides, str(len(verdict.gaps)), str(verdict.usage.calls))
         lines.append((facts.shortened(verdict.claim.text), cell, *counts))
     head = ("Claim", "Verdict", "Quotes for", "Quotes against", "Gaps", "Calls")

@@ -9,6 +9,7 @@ from redargue.evals.report import facts, notes, rounds
 from redargue.evals.report.case import labels_counted
 from redargue.evals.report.facts import Link, Table
 from redargue.evals.report.gathered import BenchRun, SingleRun
+from redargue.evals.report.marked import text_table
 from redargue.evals.report.page import run_table
 from redargue.evals.report.trace import STATUS, in_short
 from redargue.evidence import Quote, Side
@@ -97,6 +98,8 @@ def run_text(run: SingleRun) -> str:
     if len(run.verdicts) > 1:
         parts += [f"# {len(run.verdicts)} claims", plain(labels_counted(list(run.verdicts.values()))) + "."]
         parts.append(table(run_table(run, set())))
+    if run.text:
+        parts += ["## The text", table(text_table(run, *run.text))]
     for verdict in run.verdicts.values():
         parts += _case(verdict)
     told = _list(f"{name}: {value}" for name, value in notes.run_facts(run))

@@ -50,6 +50,8 @@ summary{cursor:pointer;padding:.2rem 0}details[open]>summary{border-bottom:1px s
 .side h3{margin-top:.2rem}
 blockquote{margin:.5rem 0;padding-left:.7rem;border-left:3px solid var(--line)}
 u{text-decoration-color:var(--good);text-decoration-thickness:2px;text-underline-offset:3px}
+mark{background:var(--soft);color:inherit;border-bottom:3px dotted var(--k5)}
+mark.supported{border-bottom:3px solid var(--good)}mark.refuted{border-bottom:3px double var(--bad)}
 s{color:var(--dim);text-decoration-color:var(--bad)}.end{font-weight:600;font-size:.925rem}
 .verdict{border:2px solid var(--ink);border-radius:.4rem;padding:.6rem 1rem;margin:1rem 0}
 .verdict .label{font-size:1.3rem;font-weight:700}

@@ -1,0 +1,141 @@
+"""MERMAID's embedded agents on frozen evidence: with and without a memory, with and without the decomposer.
+
+Two worlds: the passages that real searches returned for the claim itself, by their words (``frozen-words``), and those
+of all claims of the set in one corpus. Claims come one at a time, in the data set's order; the memory begins empty and
+holds back what was found for near-duplicates of a claim alone. The queries behind the passages were written by agents
+of language models. Tools cost nothing here: what is counted is how often they were called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from benchmarks import pool
+from redargue.corpus.documents import Document
+from redargue.corpus.index import open_corpus
+from redargue.evals.contender import Contender
+from redargue.evals.datasets.base import Example
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.harness import Bench, Outcome
+from redargue.evals.metrics.classification import NonAnswers, right, three_rules
+from redargue.evals.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
+from redargue.evals.statistics.paired import mcnemar
+from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
+from redargue.ledger.record import read_events
+from redargue.memory.memory import open_memory
+from redargue.protocols.base import configure
+
+SETS = ("factool_qa", "bingcheck", "factcheckbench")
+OWN = tuple(
+    f"mermaid:tools=frozen-words,{each}"
+    for each in ("memory=off", "memory=on,guard=true", "memory=off,decomposer=false")
+)
+POOLED = tuple(each.replace("frozen-words", "corpus") for each in OWN)
+PAIRS = ((0, 1), (0, 2), (3, 4), (3, 5), (0, 3))  # of contenders that differ in one thing
+LABELS = ("true", "false")
+SHOWN = ("value", "low", "high", "p_value")
+
+
+def main(half: str, limit: int | None) -> None:
+    """Prints a line a contender, and a line a pair; the same command again goes on where it stopped."""
+    os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
+    for name in SETS:
+        path = pool.data() / "snapshots" / f"{name}.jsonl.gz"
+        loaded = load("snapshots", path, half=half, limit=limit)
+        contenders = [Contender.parse(each) for each in (*OWN, *POOLED)]
+        folder = pool.BUILD / "acting" / f"{name}-{half}-{limit or 'all'}"
+        sample = loaded.sample.model_dump(mode="json")
+        options: dict[str, Any] = {"store": _store(name, load("snapshots", path).examples), "offline": True}
+        bench = Bench(folder, loaded.examples, contenders, sample=sample, options=options)
+        done = []
+        for contender in contenders:
+            began = time.perf_counter()
+            outcomes = _run(bench, contender)
+            seconds = round(time.perf_counter() - began, 1)
+            done.append(([each.verdict.label for each in outcomes], calls := _calls(bench, contender)))
+            line: dict[str, Any] = {"set": name, "half": half, "n": len(outcomes), "contender": contender.spec}
+            told = {"calls": sum(calls), "recalled": _recalled(bench, contender), "seconds": seconds}
+            print(json.dumps(line | _scores(loaded.examples, done[-1][0]) | told), flush=True)
+        for first, second in PAIRS:
+            line = {"set": name, "first": contenders[first].spec, "second": contenders[second].spec}
+            print(json.dumps(line | _compared(loaded.examples, done[first], done[second])), flush=True)
+
+
+def _run(bench: Bench, contender: Contender) -> list[Outcome]:
+    with ExitStack() as held:
+        bench.options["memory"] = None
+        settings = configure(contender.method, contender.profile, contender.settings).settings
+        if (wanted := getattr(settings, "remembering", None)) is not None:
+            bench.folder.mkdir(parents=True, exist_ok=True)
+            memory = open_memory(bench.folder / f"{contender.slug}.db", settings=wanted)
+            bench.options["memory"] = held.enter_context(memory)
+        return asyncio.run(bench.run(contender, at_once=1))
+
+
+def _store(name: str, examples: Sequence[Example]) -> Path:
+    """The passages of all claims of a set in one corpus, each once; made once."""
+    path = pool.BUILD / f"pooled-{name}.db"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        every = {passage.sha256: passage for each in examples for passage in each.passages}
+        documents = (
+            Document(id=sha256, text=each.text, title=each.title, url=each.url, publisher=each.publisher)
+            for sha256, each in every.items()
+        )
+        with open_corpus(path, write=True) as corpus:
+            corpus.add(documents)
+    return path
+
+
+def _calls(bench: Bench, contender: Contender) -> list[int]:
+    """Calls of tools, claim by claim, those that failed too."""
+    found = Counter(
+        event.item
+        for event in read_events(bench.folder / contender.slug)
+        if isinstance(event, EvidenceFound | EvidenceMissing)
+    )
+    return [found[item] for item in range(len(bench.examples))]
+
+
+def _recalled(bench: Bench, contender: Contender) -> int:
+    events = read_events(bench.folder / contender.slug)
+    return sum(len(event.items) for event in events if isinstance(event, EvidenceRecalled))
+
+
+def _scores(examples: Sequence[Example], said: Sequence[str | None]) -> dict[str, Any]:
+    rules = three_rules([str(each.gold) for each in examples], said, labels=LABELS, negative="false")
+    figures = {each.rule: each.macro_f1.value for each in rules}
+    order = (NonAnswers.NEGATIVE, NonAnswers.WRONG, NonAnswers.DROPPED)
+    return {
+        "answered": sum(each is not None for each in said),
+        "macro_f1": {rule: None if (value := figures[rule]) is None else round(value, 3) for rule in order},
+    }
+
+
+def _compared(
+    examples: Sequence[Example],
+    first: tuple[list[str | None], list[int]],
+    second: tuple[list[str | None], list[int]],
+) -> dict[str, Any]:
+    """First minus second, on the same claims; a non-answer counts as wrong."""
+    gold = [str(each.gold) for each in examples]
+    test = mcnemar(right(gold, first[0]), right(gold, second[0]))
+    scores = macro_f1_difference(gold, first[0], second[0], labels=LABELS)
+    calls = paired_difference([float(each) for each in first[1]], [float(each) for each in second[1]])
+    return {
+        "mcnemar_p": round(test.p_value, 4),
+        "macro_f1": _shown(scores),
+        "calls_a_claim": _shown(calls),
+    }
+
+
+def _shown(found: Difference) -> dict[str, float | None]:
+    return {name: value and round(value, 4) for name, value in found.model_dump(include=set(SHOWN)).items()}

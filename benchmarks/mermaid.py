@@ -1,0 +1,155 @@
+"""MERMAID: the authors' released runs; what a memory would have saved them; the embedded agents on frozen evidence.
+
+``traces``: every released run is imported and counted from its record: coverage, macro-F1 under the three rules for
+non-answers, what tools were called and how that went, and the embedded decomposer's keys beside the recorded ones.
+``memory`` and ``snapshots``: see :mod:`benchmarks.recalling` and :mod:`benchmarks.acting`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import acting, pool, recalling
+from redargue.backends.clauses import decompose
+from redargue.claims import Meaning
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.metrics.classification import NonAnswers, three_rules
+from redargue.evals.recorded import RecordedRun, failure_of, import_runs, read_runs
+from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
+from redargue.ledger.record import read_events
+from redargue.memory.entities import normalised
+from redargue.verdicts import Verdict
+
+ALIKE = 0.5  # of the words of two keys, the part that stands in both
+SIDES = (Meaning.SUPPORTED, Meaning.REFUTED)
+
+
+def main(arguments: list[str]) -> None:
+    """Prints a line a file."""
+    parser = argparse.ArgumentParser(prog="benchmarks mermaid", description=__doc__)
+    parser.add_argument("--part", choices=("traces", "memory", "snapshots"), help="all by default")
+    parser.add_argument("--half", choices=("even", "odd", "all"), default="even", help="of the claims (snapshots)")
+    parser.add_argument("--limit", type=int, help="claims of each set (memory, snapshots)")
+    given = parser.parse_args(arguments)
+    if given.part in (None, "traces"):
+        for file in files():
+            print(json.dumps(_told(file)), flush=True)
+        for half in ("even", "odd"):
+            print(json.dumps(_keys(half)), flush=True)
+    if given.part in (None, "memory"):
+        for line in recalling.lines(files(), given.limit):
+            print(json.dumps(line), flush=True)
+    if given.part in (None, "snapshots"):
+        acting.main(given.half, given.limit)
+
+
+def files() -> list[Path]:
+    """The released runs, one file a data set and model."""
+    return sorted((pool.data() / "traces/mermaid").glob("[!m]*.json.gz"))
+
+
+def _told(file: Path) -> dict[str, Any]:
+    """What a file's runs come to, from the events of their records."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = import_runs(file, Path(folder) / "out")
+        events = list(read_events(Path(folder) / "out" / done.contender.slug))
+    examples = load("mermaid-runs", file).examples
+    verdicts = [each.verdict for each in events if isinstance(each, ClaimEnded)]
+    line: dict[str, Any] = {"file": file.name.partition(".json")[0], "rows": len(examples) + done.left_out}
+    line |= {"runs": len(examples)} | _scores([each.gold for each in examples], verdicts)
+    return line | _profile(events, verdicts)
+
+
+def _scores(gold: Sequence[str | None], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Coverage and macro-F1; a label of neither side is no answer, as the data sets have two classes."""
+    labels = verdicts[0].claim.labels
+    sides = [str(labels.named(meaning)) for meaning in SIDES]
+    said = [each.label if each.label in sides else None for each in verdicts]
+    rules = three_rules([str(each) for each in gold], said, labels=sides, negative=sides[1])
+    figures = {str(each.rule): each.macro_f1.value for each in rules}
+    order = (NonAnswers.NEGATIVE, NonAnswers.WRONG, NonAnswers.DROPPED)
+    return {
+        "answered": sum(each is not None for each in said),
+        "given_out_without_an_answer": sum(
+            each.decided_by == "forced" and label is not None for each, label in zip(verdicts, said, strict=True)
+        ),
+        "macro_f1": {rule: None if (value := figures[rule]) is None else round(value, 3) for rule in order},
+    }
+
+
+def _profile(events: Sequence[Event], verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Calls by tool, those made before for the same claim, and what went wrong."""
+    calls: list[tuple[int, str, str]] = []
+    wrong: Counter[str] = Counter()
+    recalled = 0
+    for event in events:
+        if isinstance(event, EvidenceMissing):
+            wrong[failure_of(event.why) or "other"] += 1
+        elif isinstance(event, EvidenceFound):
+            wrong["empty"] += all(failure_of(each.text) == "empty" for each in event.passages)
+        elif isinstance(event, EvidenceRecalled):
+            recalled += len(event.items)
+        if isinstance(event, EvidenceFound | EvidenceMissing) and event.requests:
+            calls.append((event.item, event.tool, event.query))
+    return {
+        "calls": len(calls),
+        "by_tool": dict(Counter(tool for _, tool, _ in calls).most_common()),
+        "repeated": len(calls) - len(set(calls)),
+        "claims_with_a_repeat": len({item for (item, _, _), count in Counter(calls).items() if count > 1}),
+        "claims_without_a_call": len(verdicts) - len({item for item, _, _ in calls}),
+        "most_calls": max(Counter(item for item, _, _ in calls).values(), default=0),
+        "went_wrong": dict(wrong.most_common()),
+        "recalled": recalled,
+    }
+
+
+def _keys(half: str) -> dict[str, Any]:
+    """The embedded decomposer's keys beside those of GPT-4o, over the claims of its three files."""
+    asked: Counter[str] = Counter()
+    for file in (each for each in files() if each.name.endswith("gpt-4o.json.gz")):
+        claims = [each.claim.text for each in load("mermaid-runs", file).examples]
+        for claim, run in zip(claims, read_runs(file), strict=True):
+            if pool.is_even(claim) == (half == "even"):
+                asked.update(_compared(claim, run))
+    theirs, ours = asked["theirs"], asked["ours"]
+    shares = {
+        f"{name}_{way}": round(asked[f"{name} {way}"] / of, 3)
+        for way in ("exact", "alike")
+        for name, of in (("recall", theirs), ("precision", ours))
+    }
+    return {"keys": "embedded beside gpt-4o", "half": half, "claims": asked["claims"]} | {
+        "theirs": theirs,
+        "ours": ours,
+        "whole_claims_exact": asked["whole"],
+        **shares,
+    }
+
+
+def _compared(claim: str, run: RecordedRun) -> dict[str, int]:
+    assert run.recording.decomposition
+    theirs, ours = (
+        {key for each in entities if (key := normalised(each))}
+        for entities in (run.recording.decomposition.entities, decompose(claim).entities)
+    )
+    return {
+        "claims": 1,
+        "whole": theirs == ours,
+        "theirs": len(theirs),
+        "ours": len(ours),
+        "recall exact": len(theirs & ours),
+        "precision exact": len(theirs & ours),
+        "recall alike": sum(any(_alike(key, other) for other in ours) for key in theirs),
+        "precision alike": sum(any(_alike(key, other) for other in theirs) for key in ours),
+    }
+
+
+def _alike(one: str, other: str) -> bool:
+    first, second = (frozenset(re.findall(r"\w+", each)) for each in (one, other))
+    return one == other or len(first & second) >= ALIKE * max(1, len(first | second))
