@@ -168,7 +168,7 @@ def test_braces_of_json_in_a_prompt_are_words() -> None:
         ),
         ({"AnswerClaim": "x", "answerclaim": "x"}, r"'answerclaim\.txt' is named after no task", "AnswerClaim"),
         ({"AnswerClaim.system": "x"}, r"AnswerClaim\.system\.txt has no AnswerClaim\.txt beside it", ""),
-        ({}, "holds no prompt", "tasks: AnswerClaim"),
+        ({}, "holds no prompt", "tasks: AnalyseText, AnswerClaim"),
     ],
 )
 def test_a_folder_that_cannot_be_meant_is_refused(texts: dict[str, str], said: str, hint: str, tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ def gaps(events: Iterable[Event]) -> tuple[str, ...]:
     """What was searched for and not found, what was left out as not in time, and tools that failed, each once."""
     searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
     found: dict[str, None] = {}
-    for event in sorted(searches, key=lambda each: (each.round, each.agent)):  # agents search at once: in no order
+    # Agents search at once, some several things: in no order.
+    for event in sorted(searches, key=lambda each: (each.round, each.agent, each.tool, each.query)):
         if isinstance(event, EvidenceMissing):
             found[f"{event.tool} failed for {event.query!r}: {event.why}"] = None
             continue
