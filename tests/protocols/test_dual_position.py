@@ -28,7 +28,7 @@ def judgement(vote: str | None, confidence: float | None = 0.9, *, lead: float =
     return Judgement(vote=vote, confidence=confidence, **scores, **{f"negative_{each}": 0.5 for each in DIMENSIONS})
 
 
-async def debate(claim: Claim = CLAIM, *, failing: bool = False, **given: Any) -> tuple[Verdict, Run]:
+async def debate(claim: Claim = CLAIM, /, *, failing: bool = False, **given: Any) -> tuple[Verdict, Run]:
     lines = {name: given.pop(name) for name in list(given) if name[0].isupper()}
     tools = {name: ShelfTool(name, failing=failing) for name in ("corpus", "keywords")}
     run = Run(ScriptedBackend(script(**lines)), tools, clock=CLOCK)
@@ -51,7 +51,7 @@ async def test_both_teams_prepare_once_and_speak_in_every_round() -> None:
 
 
 async def test_the_first_rebuttal_is_against_the_opponents_stance_and_later_ones_against_its_last_statement() -> None:
-    heard: dict[tuple[str, int], list[str]] = {}
+    heard: dict[str, list[str]] = {}
 
     def rebut(task: Rebut, call: Any) -> Argument:
         heard.setdefault(task.position, []).append(task.opponent)
@@ -172,7 +172,7 @@ async def test_a_team_whose_gatherer_finds_nothing_argues_on_and_the_gap_is_name
     ],
 )
 async def test_modules_can_be_left_out(off: str, missing: set[str]) -> None:
-    verdict, run = await debate(min_rounds=1, **{off: False})
+    verdict, run = await debate(CLAIM, min_rounds=1, **{off: False})
     assert verdict.label == "SUPPORTS"
     names = {each.task for each in run.events if isinstance(each, CallFinished)}
     assert not names & missing

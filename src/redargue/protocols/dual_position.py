@@ -125,7 +125,7 @@ class _Debate:
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             found = await self._vote(0, self.settings.referees[:1])
             return self._verdict(0, found)
-        found, factual = None, None
+        factual: bool | None = None
         for round_ in range(1, self.settings.max_rounds + 1):
             self.speeches += await self._speeches(round_, self.settings.opener(factual))
             found = await self._vote(round_, self.settings.referees)
@@ -133,7 +133,6 @@ class _Debate:
             enough = found.consensus >= self.settings.consensus and found.winner != "tie"
             if enough and round_ >= self.settings.min_rounds:
                 break
-        assert found is not None
         return self._verdict(round_, found)
 
     async def _prepare(self, position: Position) -> None:
