@@ -251,7 +251,7 @@ class Run:
             ask: asks the tool.
             as_of: the day by which passages have to be published to be in time.
             most: passages that are kept, of those in time alone; None keeps all.
-            least: requests that are counted, at the least.
+            least: requests that are counted, at the least, where it failed.
         """
         known = self.record.recall(self.item, facts["key"]) if self.record else None
         if isinstance(known, EvidenceFound | EvidenceMissing):
@@ -278,7 +278,7 @@ class Run:
             for each in found
         )
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
-        requests = max(least, account.requests)
+        requests = max(1, account.requests)
         return self._told(EvidenceFound(**facts, passages=kept, left_out=left_out, requests=requests, usd=account.usd))
 
     def _told(self, event: EvidenceFound | EvidenceMissing) -> EvidenceFound | EvidenceMissing:
