@@ -33,7 +33,9 @@ from redargue.evals.metrics.retrieval import hit
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder
 from redargue.tools.base import Search
+from redargue.tools.corpus import CorpusTool
 from redargue.tools.frozen import FrozenEvidence
+from redargue.tools.reranked import RerankedTool
 
 FROZEN = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")
 K = 3
@@ -60,7 +62,8 @@ def main(arguments: list[str]) -> None:
         if name in FROZEN:
             line |= _with_threshold(examples, readings)
         if name == "scifact":
-            line |= _hits(examples, corpus_of("scifact"))
+            for reranked in (False, True):
+                line |= _hits(examples, corpus_of("scifact"), reranked=reranked)
         print(json.dumps(line), flush=True)
 
 
@@ -121,13 +124,18 @@ def _with_threshold(examples: Sequence[Example], readings: Sequence[Reading]) ->
     return {"macro_f1, one threshold": interval(truth, answers, [true, false], macro_f1)}
 
 
-def _hits(examples: Sequence[Example], store: Path) -> dict[str, float]:
+def _hits(examples: Sequence[Example], store: Path, *, reranked: bool) -> dict[str, float]:
     """Of claims with gold evidence, how often its abstract is found with the claim as query."""
     asked = [each for each in examples if each.evidence]
     gold = [frozenset(part.document for group in each.evidence for part in group) for each in asked]
     with open_corpus(store) as corpus:
-        found = [[passage.document for passage in corpus.search(each.claim.text, 10)] for each in asked]
-    return {each.name: round(each.value or 0, 3) for each in (hit(found, gold, k=k) for k in (1, 3, 10))}
+        tool = RerankedTool(corpus) if reranked else CorpusTool(corpus)
+        found = [
+            [passage.document for passage in asyncio.run(tool.search(each.claim.text, 10, search=Search()))]
+            for each in asked
+        ]
+    scores = (hit(found, gold, k=k) for k in (1, 3, 10))
+    return {f"{tool.name}, {each.name}": round(each.value or 0, 3) for each in scores}
 
 
 def _distracted() -> Path:

@@ -1,7 +1,8 @@
 """Averages the weights of several runs: one model, with some of what each of them learned.
 
 ``python average.py build/a build/b --shares 2 3 --out build/entailment``. The runs have to start from the same base
-weights. ``--support-bias`` moves the classifier's intercept of SUPPORTS, which long evidence makes too likely.
+weights; an output that some of them lack is averaged over the others. ``--bias`` moves the classifier's intercepts of
+SUPPORTS, REFUTES and NEI, as even rows chose.
 """
 
 from __future__ import annotations
@@ -10,8 +11,20 @@ import argparse
 import shutil
 from pathlib import Path
 
+import torch
 from data import LABELS
 from safetensors.torch import load_file, save_file
+
+
+def _mean(weights: list[torch.Tensor], shares: list[float]) -> torch.Tensor:
+    """The weighted mean; rows that only some have, over those."""
+    longest = max(len(each) for each in weights)
+    shared = [(each, share) for each, share in zip(weights, shares, strict=True) if len(each) == longest]
+    mean = sum(share * each for each, share in shared) / sum(share for _, share in shared)
+    least = min(len(each) for each in weights)
+    if least < longest:
+        mean[:least] = sum(share * each[:least] for each, share in zip(weights, shares, strict=True)) / sum(shares)
+    return mean
 
 
 def main() -> None:
@@ -19,15 +32,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path, nargs="+")
     parser.add_argument("--shares", type=float, nargs="+", required=True)
-    parser.add_argument("--support-bias", type=float, default=0.0)
+    parser.add_argument("--bias", type=float, nargs=len(LABELS), default=[0.0] * len(LABELS))
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     every = [load_file(run / "model.safetensors") for run in args.runs]
     args.out.mkdir(parents=True, exist_ok=True)
     shutil.copy(args.runs[0] / "config.json", args.out / "config.json")
-    shares = [share / sum(args.shares) for share in args.shares]
-    mean = {name: sum(share * each[name] for share, each in zip(shares, every, strict=True)) for name in every[0]}
-    mean["classifier.bias"][LABELS.index("SUPPORTS")] += args.support_bias
+    mean = {name: _mean([each[name] for each in every], args.shares) for name in every[0]}
+    mean["classifier.bias"][: len(LABELS)] += torch.tensor(args.bias)
     save_file(mean, args.out / "model.safetensors", metadata={"format": "pt"})
 
 

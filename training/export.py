@@ -8,14 +8,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
-from data import data_folder, is_even, read_pairs
+from data import LABELS, data_folder, is_even, read_pairs
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from train_entailment import DEV_SETS, WEIGHTS_SHA256, base_folder, scores, tokenizer
 from transformers import AutoModel, AutoModelForSequenceClassification
@@ -47,12 +49,24 @@ class Logits(torch.nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor
     ) -> torch.Tensor:
-        """Logits of shape (pairs, 3)."""
+        """Logits of shape (pairs, outputs)."""
         return self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).logits
 
 
-def export(module: torch.nn.Module, fp32: Path, int8: Path) -> None:
-    """Writes the module as fp32 ONNX, then as int8 (per channel: without it the vectors move by 4 %)."""
+# Outputs of the first feed-forward layers stay in fp32: a few of their inputs are large, and one scale for all of them
+# moves the logits more than all other layers together. 5 MB, and a quarter of the speed.
+COARSE = r"encoder/layer\.[012]/output/dense/MatMul"
+
+
+def export(module: torch.nn.Module, fp32: Path, int8: Path, keep: str = "") -> None:
+    """Writes the module as fp32 ONNX, then as int8 (per channel: without it the vectors move by 4 %).
+
+    Args:
+        module: takes ids, mask and segments.
+        fp32: where it goes as it is.
+        int8: where it goes quantised.
+        keep: names of the nodes that are not, as a pattern.
+    """
     module.eval()
     ids = torch.ones((2, 8), dtype=torch.int64)
     names = ["input_ids", "attention_mask", "token_type_ids"]
@@ -67,7 +81,8 @@ def export(module: torch.nn.Module, fp32: Path, int8: Path) -> None:
         opset_version=17,
         dynamo=False,
     )
-    quantize_dynamic(fp32, int8, per_channel=True, weight_type=QuantType.QInt8)
+    names = [node.name for node in onnx.load(fp32).graph.node if keep and re.search(keep, node.name)]
+    quantize_dynamic(fp32, int8, per_channel=True, weight_type=QuantType.QInt8, nodes_to_exclude=names)
 
 
 def run(path: Path, rows: list) -> np.ndarray:
@@ -101,6 +116,7 @@ def main() -> None:
             Logits(AutoModelForSequenceClassification.from_pretrained(args.entailment, attn_implementation="eager")),
             fp32["entailment"],
             args.out / "entailment.onnx",
+            keep=COARSE,
         )
         shutil.copy(base / "tokenizer.json", args.out / "tokenizer.json")
         names = ("embedder.onnx", "entailment.onnx", "tokenizer.json")
@@ -116,7 +132,7 @@ def main() -> None:
             pairs = pairs[: args.rows]
             rows = tk.encode_batch([(p.claim, p.evidence) for p in pairs])
             both = {
-                kind: run(path, rows).argmax(-1).tolist()
+                kind: run(path, rows)[:, : len(LABELS)].argmax(-1).tolist()
                 for kind, path in (("fp32", fp32["entailment"]), ("int8", args.out / "entailment.onnx"))
             }
             report[name] = {kind: scores([p.label for p in pairs], said) for kind, said in both.items()}

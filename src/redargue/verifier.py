@@ -44,6 +44,7 @@ from redargue.tools import (  # noqa: F401  (each registers)
     keywords,
     openalex,
     pubmed,
+    reranked,
     tavily,
     wikipedia,
 )

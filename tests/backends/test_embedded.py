@@ -193,7 +193,7 @@ def test_a_cross_encoder_of_the_users_own_is_named_by_its_folder(
     rater = EmbeddedBackend().rater
     assert rater is not None
     assert EmbeddedBackend().identity.endswith(rater.sha256[:12])
-    with pytest.raises(UsageError, match="3 numbers a pair"):  # ours gives three labels: no reranker
+    with pytest.raises(UsageError, match="4 numbers a pair"):  # ours gives labels, too: no plain reranker
         rater.rate("a", ["b"])
     given = {"b": 2.0, "c": -40.0, "d": -800.0, "e": 800.0, "f": float("nan"), "g": float("inf")}
     fake = type("Fake", (), {"run": lambda self, pairs: [np.array([given[text]], np.float32) for _, text in pairs]})
@@ -212,12 +212,13 @@ def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() ->
 
 
 def reading(*rows: tuple[float, float, float], passages: tuple[Passage, ...] = ()) -> Reading:
-    """Of windows (nearness, supports, refutes), each of another passage, or of those given."""
+    """Of windows (nearness, supports, refutes), each of another passage, or of those given; in short it says the same."""
     held = passages or tuple(Passage(text=f"text {at}", document=f"d{at}") for at in range(len(rows)))
     return Reading(
         tuple(
-            Window((Cited(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r))
+            Window((Cited(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r), kind, s + r)
             for at, ((near, s, r), passage) in enumerate(zip(rows, held, strict=True))
+            for kind in ("sentence", "passage")
         )
     )
 
@@ -231,6 +232,12 @@ def test_a_reading_is_weighed_by_nearness_and_the_likeliest_label_is_given() -> 
     assert reading((0.9, 0.6, 0.1)).label(TWO) == "SUPPORTS"
     assert reading((0.9, 0.05, 0.02)).label(TWO) is None  # two labels, and nothing that speaks for either
     assert reading((0.9, 0.6, 0.0), (0.4, 0.9, 0.0)).strongest(Meaning.SUPPORTED) == pytest.approx(0.6)
+
+
+def test_relevance_is_a_share_and_says_nothing_of_the_side() -> None:
+    pairs = [("It was lit in 1871.", "It was lit in 1871."), ("It was lit in 1871.", "Bread is made of flour.")]
+    near, far = EmbeddedBackend().entailment.relevance(pairs)
+    assert 0 <= far < near <= 1
 
 
 def test_sources_that_contradict_each_other_are_a_conflict_and_one_source_is_none() -> None:

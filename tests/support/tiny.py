@@ -12,6 +12,7 @@ TEMPLATE = (
     "{% for each in messages %}<|{{ each.role }}|>{{ each.content | trim }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
+CONTROL = {chr(256 + byte) for byte in range(32) if byte != 10} | {chr(289)}  # as the alphabet spells these bytes
 WORDS = "The lighthouse at Cape Ansel was first lit in 1871 and the claim is correct: it stands on a granite reef. "
 
 
@@ -33,7 +34,7 @@ def tiny_llama(folder: Path, *, template: str = TEMPLATE, longest: int = 16_384,
     trainer = trainers.BpeTrainer(
         vocab_size=400,
         special_tokens=marks,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        initial_alphabet=[each for each in pre_tokenizers.ByteLevel.alphabet() if each not in CONTROL],
         show_progress=False,
     )
     made.train_from_iterator([WORDS] * 20, trainer)
@@ -55,6 +56,7 @@ def tiny_llama(folder: Path, *, template: str = TEMPLATE, longest: int = 16_384,
         bos_token_id=None,
         pad_token_id=None,
     )
+    torch.set_num_threads(1)  # matrices this small gain nothing from more
     torch.manual_seed(0)
     model = transformers.AutoModelForCausalLM.from_config(config)
     place = folder / f"{family}-{longest}-{len(template)}"

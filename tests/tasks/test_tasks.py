@@ -217,17 +217,17 @@ def test_a_query_is_read_from_brackets_or_a_short_reply(reply: str, expected: Qu
 def test_claims_of_no_sentence_or_without_a_word_are_no_answer(claims: list[tuple[int, str]], said: str) -> None:
     answer = ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=text) for at, text in claims))
     with pytest.raises(ValueError, match=said):
-        ExtractClaims(sentences=SAID).accept(answer)
-    ExtractClaims(sentences=SAID).accept(ExtractedClaims(claims=()))
+        ExtractClaims(sentences=SAID).accepted(answer)
+    ExtractClaims(sentences=SAID).accepted(ExtractedClaims(claims=()))
 
 
 @pytest.mark.parametrize("marked", [(), (1,), (1, 1), (1, 2, 3), (2, 3)])
 def test_every_sentence_needs_one_mark(marked: tuple[int, ...]) -> None:
     answer = SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=0) for at in marked))
     with pytest.raises(ValueError, match="each of the sentences 1 to 2"):
-        MarkOpinions(sentences=SAID).accept(answer)
+        MarkOpinions(sentences=SAID).accepted(answer)
     every = tuple(SentenceMark(sentence=at, subjective=0) for at in (2, 1))
-    MarkOpinions(sentences=SAID).accept(SentenceMarks(marks=every))
+    MarkOpinions(sentences=SAID).accepted(SentenceMarks(marks=every))
 
 
 def test_a_sentence_cannot_pass_for_two_in_a_prompt() -> None:

@@ -118,6 +118,8 @@ def weighted_attention(
     Returns:
         Output (batch, rows, heads, size) and attention (batch, heads, rows, keys).
     """
+    import torch
+
     plain = plain_attention(module)
     output, attention = plain(module, query, key, value, attention_mask, **options)
     if focus is None:
@@ -127,7 +129,8 @@ def weighted_attention(
     read = max(0, focus.prompt - (keys - rows))  # rows that are the prompt's
     if read >= rows:
         return output, attention
-    changed = rescaled(attention[..., read:, :].float(), *focus.over(keys)).to(attention.dtype)
+    exact = attention[..., read:, :].to(torch.promote_types(attention.dtype, torch.float32))
+    changed = rescaled(exact, *focus.over(keys)).to(attention.dtype)
     values = value.repeat_interleave(attention.shape[1] // value.shape[1], dim=1)
     attention, output = attention.clone(), output.clone()
     attention[..., read:, :] = changed

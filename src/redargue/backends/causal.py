@@ -199,7 +199,7 @@ class Draft:
             ends = (ending(whole), *(whole.find(each) for each in self._sampling.stop))
             at = min((each for each in ends if each >= 0), default=-1)
             whole = whole[: longest if at < 0 else at]
-            new = whole.rstrip("�")  # of a character that is not whole yet
+            new = whole if at >= 0 else whole.rstrip("�")  # of a character that is not whole yet
             self.tokens.append(Token(new[len(text) :], float(row[token])))
             text = new
             if at >= 0 or len(whole) >= longest:
@@ -209,6 +209,9 @@ class Draft:
 
     def choose(self, options: Sequence[str]) -> int:
         """The place of the likeliest of several ways to go on, which is put in; none may begin another."""
+        if len(options) == 1:
+            self.text += options[0]
+            return 0
         every = [self._model.tokens(self.text + option).ids for option in options]
         shared = min(min(_shared(every[0], ids), len(ids) - 1) for ids in every)
         scores = []

@@ -344,11 +344,11 @@ def _summarise(task: SummariseAbstract, mind: EmbeddedBackend) -> Summary:
 
 @play.register
 def _rate(task: RateTexts, mind: EmbeddedBackend) -> Similarities:
-    """By the cross-encoder that ``REDARGUE_CROSS_ENCODER`` names, else how likely each text decides the reference."""
+    """By the cross-encoder that ``REDARGUE_CROSS_ENCODER`` names, else by the package's own relevance."""
     if mind.rater is not None:
         return Similarities(values=tuple(round(each, 6) for each in mind.rater.rate(task.reference, task.texts)))
-    judged = mind.entailment.read([(task.reference, text) for text in task.texts])
-    return Similarities(values=tuple(round(1 - each.neither, 6) for each in judged))
+    relevant = mind.entailment.relevance([(task.reference, text) for text in task.texts])
+    return Similarities(values=tuple(round(each, 6) for each in relevant))
 
 
 @play.register

@@ -2,24 +2,30 @@
 
 A reply filled in can therefore be read: the words are the model's, the form is not left to it. A field that is true or
 false, one of several values, or a number between two bounds (one of eleven steps, or each whole number) takes the value
-that is likeliest after everything before it; so does the end of a list.
+that is likeliest after everything before it; so does the end of a list. What the task itself knows of its answer (the
+statements that are checked, the numbers of sentences) is put in, too.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from redargue.backends.causal import Draft
 from redargue.backends.render import isinstance_of, schema_of
 from redargue.errors import CannotPlay
+from redargue.tasks.acting import NextStep, answers_of
 from redargue.tasks.answering import Answer, LabelledTask
 from redargue.tasks.base import AnyTask
+from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 from redargue.tasks.querying import LONGEST_QUERY, Query
+from redargue.tasks.scoring import CheckStatements
 
 MOST_ITEMS = 20  # of a list without a bound
 STEPS = 10  # of a number between two bounds
 LABEL = "\n**"
+TEXT = {"type": "string", "maxLength": 1_000}
 
 
 def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
@@ -43,55 +49,112 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
         if labels and not labels.free_text:
             draft.add(LABEL)
             draft.choose([f"{name}**" for name in labels.names])
+    elif plain and isinstance(task, NextStep):
+        _step(_Form(draft, task, longest), task)
     else:
-        schema = schema_of(task)
-        _Form(draft, task.name(), schema, longest).value(schema, "")
+        form = _Form(draft, task, longest)
+        form.value(form.schema, "")
+
+
+def _step(form: _Form, task: NextStep) -> None:
+    """A step in MERMAID's own form: a call of a tool or an answer."""
+    names, answers = [each.name for each in task.tools], list(answers_of(task.claim.labels))
+    form.draft.add('{"thought": ')
+    form.value(TEXT, ", ")
+    ways = ['"action": ', '"answer": '] if names else ['"answer": ']
+    if ways[form.draft.choose(ways)] == '"answer": ':
+        form.value({"enum": answers} if answers else TEXT, "}")
+        return
+    form.draft.add('{"name": ')
+    form.value({"enum": names}, ', "reason": ')
+    form.value(TEXT, ', "input": ')
+    form.value(TEXT, "}}")
 
 
 class _Form:
     """A JSON schema that is being filled in."""
 
-    def __init__(self, draft: Draft, task: str, schema: dict[str, Any], longest: int) -> None:
-        self._draft, self._task, self._schema, self._longest = draft, task, schema, longest
+    def __init__(self, draft: Draft, task: AnyTask, longest: int) -> None:
+        self.draft, self.schema = draft, schema_of(task)
+        self._task, self._longest = task, longest
+        if isinstance(task, MarkOpinions):
+            self._known("marks", "sentence", range(1, len(task.sentences) + 1))
+        elif isinstance(task, CheckStatements):
+            self._known("statements", "statement", task.statements)
+        elif isinstance(task, ExtractClaims):
+            item = self._resolved(self.schema["properties"]["claims"]["items"])
+            item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
 
-    def value(self, field: dict[str, Any], after: str, *, opened: bool = False) -> None:
-        """One value, and what stands after it; ``opened`` where its first character stands already."""
+    def value(self, field: dict[str, Any], after: str, *, opened: bool = False) -> Any:
+        """One value, and what stands after it; ``opened`` where its first character stands already.
+
+        Returns:
+            The value of a closed field.
+        """
         field = self._resolved(field)
         kind = field.get("type")
         if options := _closed(field):
-            self._draft.choose([json.dumps(option, ensure_ascii=False) + after for option in options])
-        elif kind == "string":
-            self._draft.add("" if opened else '"')
-            raw = self._draft.write(min(self._longest, field.get("maxLength", self._longest)), _quotation_mark)
-            self._draft.add(json.dumps(_meant(raw), ensure_ascii=False)[1:] + after)
+            return options[self.draft.choose([json.dumps(option, ensure_ascii=False) + after for option in options])]
+        if kind == "string":
+            self.draft.add("" if opened else '"')
+            raw = self.draft.write(min(self._longest, field.get("maxLength", self._longest)), _quotation_mark)
+            self.draft.add(json.dumps(_meant(raw), ensure_ascii=False)[1:] + after)
         elif kind == "object" and field.get("properties"):
-            self._draft.add("" if opened else "{")
-            *names, last = field["properties"]
-            for name in (*names, last):
-                self._draft.add(f'"{name}": ')
-                self.value(field["properties"][name], "}" if name == last else ", ")
-            self._draft.add(after)
+            self.draft.add("" if opened else "{")
+            self._fields(dict(field["properties"]))
+            self.draft.add(after)
         elif kind == "array":
             self._items(field, after)
         else:
-            raise CannotPlay(f"{self._task} has a field that cannot be filled in: {json.dumps(field)[:200]}")
+            raise self._refused(field)
+        return None
+
+    def _fields(self, fields: dict[str, Any]) -> None:
+        """The fields of an object and its end."""
+        for place, name in enumerate(list(fields), 1):
+            self.draft.add(f'"{name}": ')
+            chosen = self.value(fields[name], ", " if place < len(fields) else "}")
+            if name == "tool" and isinstance(self._task, NextStep):  # a step is a call or an answer, never both
+                for unwanted in ("answer", "quotes") if chosen else ("reason", "input"):
+                    fields[unwanted] = {"const": [] if unwanted == "quotes" else ""}
+                if not chosen and "enum" in fields["answer"]:
+                    fields["answer"] = {"enum": [each for each in fields["answer"]["enum"] if each]}
 
     def _items(self, field: dict[str, Any], after: str) -> None:
+        if "prefixItems" in field:
+            self.draft.add("[")
+            for place, item in enumerate(field["prefixItems"]):
+                self.draft.add(", " if place else "")
+                self.value(item, "")
+            self.draft.add("]" + after)
+            return
         item = self._resolved(field["items"])
         first = {"string": '"', "object": "{"}.get(item.get("type", ""))
         if first is None or "enum" in item:
-            raise CannotPlay(f"{self._task} has a list that cannot be filled in: {json.dumps(field)[:200]}")
-        self._draft.add("[")
+            raise self._refused(field)
+        self.draft.add("[")
         for place in range(field.get("maxItems", MOST_ITEMS)):
-            if self._draft.choose([(", " if place else "") + first, "]" + after]):
+            ways = [(", " if place else "") + first, "]" + after]
+            if self.draft.choose(ways[: 1 if place < field.get("minItems", 0) else 2]):
                 return
             self.value(item, "", opened=True)
-        self._draft.add("]" + after)
+        self.draft.add("]" + after)
+
+    def _known(self, listed: str, name: str, values: Sequence[Any]) -> None:
+        """Makes a list of one item for each value, which stands in the item's field of that name."""
+        field = self.schema["properties"][listed]
+        item = self._resolved(field["items"])
+        field["prefixItems"] = [
+            {**item, "properties": {**item["properties"], name: {"const": value}}} for value in values
+        ]
+
+    def _refused(self, field: dict[str, Any]) -> CannotPlay:
+        return CannotPlay(f"{self._task.name()} has a field that cannot be filled in: {json.dumps(field)[:200]}")
 
     def _resolved(self, field: dict[str, Any]) -> dict[str, Any]:
         if "$ref" not in field:
             return field
-        found: dict[str, Any] = self._schema["$defs"][field["$ref"].rpartition("/")[2]]
+        found: dict[str, Any] = self.schema["$defs"][field["$ref"].rpartition("/")[2]]
         return found
 
 

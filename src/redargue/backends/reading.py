@@ -1,8 +1,9 @@
 """How the embedded backend reads: from passages and a claim to sentences that speak for it or against it.
 
 A passage is cut into sentences; the sentences nearest to the claim, alone and with their neighbour, are read by the
-cross-encoder with the passage's title in front, and the nearest sentences of two passages as one text: what only both
-together say. A sentence counts the less the further it is from the claim (:mod:`redargue.backends.weighing`).
+cross-encoder with the passage's title in front; its three nearest together, as the passage in short; and the nearest
+sentences of two passages as one text: what only both together say. A text counts the less the further it is from the
+claim (:mod:`redargue.backends.weighing`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
+from typing import Literal, NamedTuple
 
 from syntok import segmenter
 
@@ -34,6 +36,7 @@ from redargue.models.embedder import Embedder
 from redargue.models.entailment import CrossEncoder, Entailment
 
 SENTENCES = 4  # of a passage that are read; the rest is further from the claim
+IN_SHORT = 3  # of them that are read as one text
 DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
 
 
@@ -45,6 +48,20 @@ class Cited:
     passage: Passage
 
 
+class Shown(NamedTuple):
+    """A text to read.
+
+    Attributes:
+        kind: of what: a sentence, a passage in short, or sentences of two passages joined.
+        cited: what a reader would quote of it: one sentence, or one of each of two passages.
+        text: with the passages' titles.
+    """
+
+    kind: Literal["sentence", "passage", "joined"]
+    cited: tuple[Cited, ...]
+    text: str
+
+
 @dataclass(frozen=True)
 class Window:
     """A text that was read.
@@ -53,11 +70,15 @@ class Window:
         cited: what a reader would quote of it: one sentence, or one of each of two passages.
         nearness: cosine of the text to the claim, in [-1, 1].
         judgement: what the text says of the claim.
+        kind: as of what was shown.
+        relevance: how likely the text decides the claim at all, in [0, 1].
     """
 
     cited: tuple[Cited, ...]
     nearness: float
     judgement: Entailment
+    kind: Literal["sentence", "passage", "joined"] = "sentence"
+    relevance: float = 0.0
 
     def strength(self, meaning: Meaning) -> float:
         """How strongly it says so, in [0, 1]."""
@@ -84,8 +105,17 @@ class Reading:
 
     @cached_property
     def voices(self) -> tuple[Voice, ...]:
-        """What each independent source says at its strongest."""
-        said = [(each.cited[0].passage, each.voice) for each in self.windows if len(each.cited) == 1]
+        """What each independent source says at its strongest, in any of its sentences."""
+        return self._voices("sentence")
+
+    @cached_property
+    def together(self) -> Voice:
+        """What sentences of two passages say, read as one text; nothing where there was one passage."""
+        joined = (window.voice for window in self.windows if window.kind == "joined")
+        return reduce(louder, joined, SILENT)
+
+    def _voices(self, kind: str) -> tuple[Voice, ...]:
+        said = [(each.cited[0].passage, each.voice) for each in self.windows if each.kind == kind]
         if self.publishers_once:
             return voices_of(said)
         found: dict[str, Voice] = {}
@@ -93,20 +123,15 @@ class Reading:
             found[passage.sha256] = louder(found.get(passage.sha256, SILENT), voice)
         return tuple(found.values())
 
-    @cached_property
-    def together(self) -> Voice:
-        """What sentences of two passages say, read as one text; nothing where there was one passage."""
-        joined = (window.voice for window in self.windows if len(window.cited) > 1)
-        return reduce(louder, joined, SILENT)
-
     def strongest(self, meaning: Meaning) -> float:
         """The strongest window's strength, in [0, 1]; 0 where nothing was read."""
         return max((window.strength(meaning) for window in self.windows), default=0.0)
 
     @property
-    def features(self) -> tuple[float, float, float]:
+    def features(self) -> tuple[float, float, float, float]:
         """What the answer is weighed from."""
-        return features(self.voices, self.together)
+        relevance = max((each.relevance for each in self.windows if each.kind == "passage"), default=0.0)
+        return features(self.voices, self._voices("passage"), self.together, relevance)
 
     def probabilities(self, weights: Weights = WEIGHTS) -> Entailment:
         """Of the three answers, given everything that was read."""
@@ -114,11 +139,12 @@ class Reading:
 
     def best(self, meaning: Meaning, count: int) -> tuple[Cited, ...]:
         """What says so most strongly, each sentence once; for any other meaning what is nearest to the claim."""
+        windows = [each for each in self.windows if each.kind != "passage"]  # what is quoted is a sentence
         if meaning in DECIDED:
-            order = sorted(self.windows, key=lambda window: -window.strength(meaning))
+            order = sorted(windows, key=lambda window: -window.strength(meaning))
             order = order[:1] + [each for each in order[1:] if each.strength(meaning) > 0.5]
         else:
-            order = sorted(self.windows, key=lambda window: -window.nearness)
+            order = sorted(windows, key=lambda window: -window.nearness)
         every = (cited for window in order for cited in window.cited)
         return tuple({each.quote: each for each in reversed(list(every))}.values())[::-1][:count]
 
@@ -159,49 +185,55 @@ class Reader:
         self._embedder, self._entailment, self._publishers_once = embedder, entailment, publishers_once
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
-        """Reads the nearest sentences of every distinct passage: alone, after the one before, those of two joined."""
-        shown: list[tuple[tuple[Cited, ...], str]] = []
+        """Reads every distinct passage: its nearest sentences, alone and after the one before; in short; two joined."""
+        shown: list[Shown] = []
         for passage in {each.sha256: each for each in passages}.values():
             shown += self._windows(claim, passage)
         if not shown:
             return Reading(())
-        nearness = self._nearness(claim, [text for _, text in shown])
+        nearness = self._nearness(claim, [each.text for each in shown])
         if joined := _joined(shown, nearness):
             shown.append(joined)
-            nearness += self._nearness(claim, [joined[1]])
-        judged = self._entailment.read([(claim, text) for _, text in shown])
-        every = zip(shown, nearness, judged, strict=True)
-        windows = tuple(Window(cited, near, judgement) for (cited, _), near, judgement in every)
+            nearness += self._nearness(claim, [joined.text])
+        pairs = [(claim, each.text) for each in shown]
+        every = zip(shown, nearness, self._entailment.read(pairs), self._entailment.relevance(pairs), strict=True)
+        windows = tuple(
+            Window(each.cited, near, judgement, each.kind, relevance) for each, near, judgement, relevance in every
+        )
         return Reading(windows, self._publishers_once)
 
     def _nearness(self, claim: str, texts: Sequence[str]) -> list[float]:
         vectors = self._embedder.encode([claim, *texts])
         return [float(vectors[0] @ vector) for vector in vectors[1:]]
 
-    def _windows(self, claim: str, passage: Passage) -> list[tuple[tuple[Cited, ...], str]]:
-        """What to cite and the text to read, of the sentences nearest to the claim."""
+    def _windows(self, claim: str, passage: Passage) -> list[Shown]:
+        """What to read of a passage."""
         found = sentences(passage.text)
-        near: Sequence[int] = range(len(found))
-        if len(found) > SENTENCES:
+        if not found:
+            return []
+        near = list(range(len(found)))
+        if len(found) > 1:
             nearness = self._nearness(claim, found)
-            near = sorted(range(len(found)), key=lambda i: -nearness[i])[:SENTENCES]
+            near.sort(key=lambda i: -nearness[i])
         title = f"{passage.title}. " if passage.title else ""
-        alone = [(i, title + found[i]) for i in sorted(near)]
-        alone += [(i, f"{title}{found[i - 1]} {found[i]}") for i in sorted(near) if i]
-        return [((Cited(found[i], passage),), text) for i, text in alone]
+        cited = [Cited(each, passage) for each in found]
+        alone = [Shown("sentence", (cited[i],), title + found[i]) for i in sorted(near[:SENTENCES])]
+        alone += [
+            Shown("sentence", (cited[i],), f"{title}{found[i - 1]} {found[i]}") for i in sorted(near[:SENTENCES]) if i
+        ]
+        short = " ".join(found[i] for i in sorted(near[:IN_SHORT]))
+        return [*alone, Shown("passage", (cited[near[0]],), title + short)]
 
 
-def _joined(
-    shown: Sequence[tuple[tuple[Cited, ...], str]], nearness: Sequence[float]
-) -> tuple[tuple[Cited, ...], str] | None:
+def _joined(shown: Sequence[Shown], nearness: Sequence[float]) -> Shown | None:
     """The nearest texts of two passages as one text; None where there is one passage."""
-    order = sorted(range(len(shown)), key=lambda i: -nearness[i])
-    first = order[0]
-    own = shown[first][0][0].passage.sha256
-    second = next((i for i in order if shown[i][0][0].passage.sha256 != own), None)
+    order = [i for i in sorted(range(len(shown)), key=lambda i: -nearness[i]) if shown[i].kind == "sentence"]
+    first = shown[order[0]]
+    others = (shown[i] for i in order if shown[i].cited[0].passage.sha256 != first.cited[0].passage.sha256)
+    second = next(others, None)
     if second is None:
         return None
-    return (*shown[first][0], *shown[second][0]), f"{shown[first][1]} {shown[second][1]}"
+    return Shown("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
 
 
 @lru_cache(maxsize=4096)

@@ -64,7 +64,7 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "models": models,
         "chat": chat,
         "settings": settings,
-        "actions": _actions(given, getattr(methods[given["method"]], "calls_actions", False)),
+        **_actions(given, getattr(methods[given["method"]], "calls_actions", False)),
         "budget": Budget.parse(given["budget"]) if given["budget"] else None,
         "prices": Prices.read(given["prices"]),
     }
@@ -114,7 +114,7 @@ def sources(*, offline: bool, prices: Path | None = None) -> Sources:
 
 
 def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
-    """The tools of the MCP servers that the user names.
+    """The tools of the MCP servers that the user names, and the transport that they share with the rest of the run.
 
     Raises:
         UsageError: the method's agents call no such tools.
@@ -134,7 +134,8 @@ def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
 
     prices = Prices.read(given["prices"]).searches
     made = sources(offline=given["offline"], prices=given["prices"])
-    return dict(asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices))))
+    found = asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices)))
+    return {"actions": found, "transport": made.transport}
 
 
 def live_tool(*, offline: bool) -> str:
