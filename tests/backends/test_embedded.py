@@ -212,7 +212,7 @@ def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() ->
 
 
 def reading(*rows: tuple[float, float, float], passages: tuple[Passage, ...] = ()) -> Reading:
-    """Of windows (nearness, supports, refutes), each of another passage, or of those given; in short it says the same."""
+    """Of windows (nearness, supports, refutes), each of another passage, or those given; in short it says the same."""
     held = passages or tuple(Passage(text=f"text {at}", document=f"d{at}") for at in range(len(rows)))
     return Reading(
         tuple(
