@@ -29,6 +29,8 @@ from redargue.events import (
     canonical,
 )
 from redargue.ledger.record import read_events
+from redargue.memory.base import MemorySettings
+from redargue.memory.memory import default_memory, open_memory
 from support.debates import CLOCK
 
 FOUND = '{"query":"Cape Ansel","results":[{"title":"Cape Ansel","snippet":"a \\"granite\\" reef"}]}'
@@ -288,3 +290,18 @@ def test_nothing_of_the_released_runs_is_lost_and_each_replays(tmp_path: Path) -
         verdicts = asyncio.run(replay(record, listeners=[seen.append]))
         assert canonical(seen) == canonical(events), file.name
         assert not any(each.error for each in verdicts)
+
+
+def test_a_bench_keeps_a_memory_of_its_own_and_never_touches_the_users(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"claim": "Bees are insects.", "label": "SUPPORTS"}, {"claim": "Bees are fish.", "label": "REFUTES"}]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    given = ["--dataset", "table", "--path", str(file), "--map", "claim=claim,label=label", "--store", "starter"]
+    out = tmp_path / "bench"
+    assert run(["bench", "run", *given, "--offline", "-q", "--method", "mermaid", "--out", str(out)]) == 0
+    (kept,) = out.glob("*.memory.db")
+    with open_memory(kept, settings=MemorySettings(mode="frozen")) as memory:
+        assert memory.count() > 0
+    assert not default_memory().exists()

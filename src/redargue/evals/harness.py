@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,9 @@ from redargue.evals.timing import judged
 from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
+from redargue.memory.memory import Memory, open_memory
 from redargue.models.embedder import Embedder
+from redargue.protocols.base import configure
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool
@@ -163,15 +165,24 @@ class Bench:
             if isinstance(event, ClaimEnded):
                 seconds[event.item] = event.at
 
-        with Verifier(
-            method=contender.method,
-            profile=contender.profile,
-            settings=contender.settings,
-            evidence=evidence,
-            folder=self.folder / contender.slug,
-            claims=claims,
-            **self.options | ({} if contender.seed is None else {"seed": contender.seed}),
-        ) as verifier:
+        options = dict(self.options)
+        own = None if "memory" in options else self._memory(contender)
+        memory = options.pop("memory", own)
+        if memory is not None:
+            at_once = 1  # what is recalled depends on the order of the claims: the data set's (M16)
+        with (
+            own or nullcontext(),
+            Verifier(
+                method=contender.method,
+                profile=contender.profile,
+                settings=contender.settings,
+                evidence=evidence,
+                memory=memory,
+                folder=self.folder / contender.slug,
+                claims=claims,
+                **options | ({} if contender.seed is None else {"seed": contender.seed}),
+            ) as verifier,
+        ):
             self._write(contender)  # not before: what was refused ran nothing
             with _kept_in(self.folder):
                 self._share(verifier)
@@ -180,6 +191,16 @@ class Bench:
                     seen(item, Outcome(verdict, seconds.get(item, 0.0)))
         self._write(contender, resident_peak())
         return self.outcomes(contender)
+
+    def _memory(self, contender: Contender) -> Memory | None:
+        """A memory of the contender's own, empty when it begins, where its method keeps one: never the user's."""
+        wanted = getattr(
+            configure(contender.method, contender.profile, contender.settings).settings, "remembering", None
+        )
+        if wanted is None:
+            return None
+        with _kept_in(self.folder):
+            return open_memory(self.folder / f"{contender.slug}.memory.db", settings=wanted, write=True)
 
     def evidence(self, contender: Contender) -> dict[str, Tool | PerClaim]:
         """The evidence that belongs to single claims, where the contender's tools name it."""
