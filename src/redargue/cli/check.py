@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -69,6 +70,12 @@ def check(
             help="An MCP server's tools: wikipedia, google, scholar, papers, a command or an address; repeat it.",
         ),
     ] = None,
+    memory: Annotated[
+        str, typer.Option("--memory", envvar="REDARGUE_MEMORY", help="Where a method keeps evidence: a path or URL.")
+    ] = "",
+    workspace: Annotated[
+        str, typer.Option("--workspace", envvar="REDARGUE_WORKSPACE", help="Of the memory; nothing else is seen.")
+    ] = "default",
     offline: Annotated[
         bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send nothing that leaves this machine.")
     ] = False,
@@ -141,6 +148,7 @@ def _verify(given: dict[str, Any]) -> None:
     gate = read_gate(given["fail_on"] or [], given["min_supported"])
     folder, at_once, jsonl = given["run"] or new_run_folder(home()), given["at_once"] or AT_ONCE, given["jsonl"]
     with (
+        options.get("memory") or nullcontext(),
         Verifier(**options, folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, at_once=at_once, quiet=given["quiet"]) as viewer,
     ):

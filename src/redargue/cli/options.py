@@ -18,7 +18,8 @@ from redargue.corpus.index import Corpus
 from redargue.errors import UsageError
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
-from redargue.protocols.base import methods
+from redargue.memory.memory import Memory, open_memory
+from redargue.protocols.base import configure, methods
 from redargue.services import limiter, services
 from redargue.tools.base import Sources
 from redargue.transport import Transport
@@ -59,7 +60,9 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
         settings.setdefault(tools, ())  # the servers' tools alone, unless others are named
     elif tools not in settings:
         settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
+    memory = _memory(given, settings)
     return {
+        **({"memory": memory} if memory else {}),
         **{name: given[name] for name in ("method", "profile", "backend", "base_url", "prompts", "store", "seed")},
         "offline": given["offline"],
         "model": model,
@@ -138,6 +141,25 @@ def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
     made = sources(offline=given["offline"], prices=given["prices"])
     found = asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices)))
     return {"actions": found, "transport": made.transport}
+
+
+def _memory(given: Mapping[str, Any], settings: Mapping[str, Any]) -> Memory | None:
+    """The memory that the user names; None for the method's own choice.
+
+    Raises:
+        UsageError: the method keeps none.
+        CorpusError: it cannot be opened.
+    """
+    if not given.get("memory") and given.get("workspace", "default") == "default":
+        return None
+    wanted = getattr(configure(given["method"], given["profile"], settings).settings, "remembering", None)
+    if wanted is None:
+        raise UsageError(
+            f"{given['method']!r} keeps no memory with these settings",
+            where="--memory",
+            hint="mermaid does, by default",
+        )
+    return open_memory(given["memory"], workspace=given["workspace"], settings=wanted)
 
 
 def live_tool(*, offline: bool) -> str:

@@ -14,6 +14,8 @@ import pytest
 from redargue.cli.app import run
 from redargue.events import Decomposed, EvidenceFound, EvidenceRemembered, Stepped
 from redargue.ledger.record import read_events
+from redargue.memory.base import MemorySettings
+from redargue.memory.memory import default_memory, open_memory
 from support.loopback import Loopback
 
 CLAIM = "Ostermoor is a town on the river Velt."
@@ -85,3 +87,15 @@ def test_methods_whose_agents_call_no_tools_refuse_servers(
 ) -> None:
     assert run(["check", CLAIM, "--mcp", "wikipedia", "-q", "--run", str(tmp_path / "run")]) == 2
     assert "'tool-mad' call no tools of servers" in capfd.readouterr().err
+
+
+def test_a_memory_of_ones_own_and_a_workspace(
+    server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    own = ["check", CLAIM, "--method", "mermaid", "--mcp", "wikipedia", "-q", "--memory", str(tmp_path / "facts.db")]
+    assert run([*own, "--workspace", "towns", "--run", str(tmp_path / "run")]) == 0
+    with open_memory(tmp_path / "facts.db", workspace="towns", settings=MemorySettings(mode="frozen")) as memory:
+        assert memory.count() > 0
+    assert not default_memory().exists()
+    assert run(["check", CLAIM, "-q", "--memory", str(tmp_path / "facts.db"), "--run", str(tmp_path / "other")]) == 2
+    assert "keeps no memory" in capfd.readouterr().err
