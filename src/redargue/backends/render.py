@@ -22,6 +22,7 @@ from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
 from redargue.tasks.answering import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
+from redargue.tasks.refereeing import Judgement, Vote
 
 SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
 
@@ -72,6 +73,13 @@ class StepReply(Frozen):
         call = ToolCall(name=self.tool.strip(), reason=self.reason, input=self.input) if self.tool.strip() else None
         quotes = tuple(dict.fromkeys(text for each in self.quotes if (text := each.strip())))
         return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
+
+
+class JudgementReply(Judgement):
+    """A judgement as it is asked for: nothing may be missing, though a reply without a vote is read (``D4``)."""
+
+    vote: Vote = Field(description="who wins: affirmative, negative or tie")
+    confidence: float = Field(ge=0, le=1, description="how sure you are, from 0 to 1")
 
 
 class Stretch(NamedTuple):
@@ -192,7 +200,8 @@ def reply_type(task: AnyTask) -> type[Frozen]:
 
 def schema_of(task: AnyTask) -> dict[str, Any]:
     """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
-    schema: dict[str, Any] = json.loads(json_schema(reply_type(task)))
+    kind = JudgementReply if isinstance_of(task, Judgement) else reply_type(task)
+    schema: dict[str, Any] = json.loads(json_schema(kind))
     if isinstance_of(task, Answer) and not (labels := _labels(task)).free_text:
         meanings = "; ".join(f"{each.name} if {each.description or 'this option is right'}" for each in labels.labels)
         schema["properties"]["label"] |= {"enum": list(labels.names), "description": f"your final answer: {meanings}"}
