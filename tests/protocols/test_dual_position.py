@@ -187,7 +187,7 @@ async def test_uncertainty_reaches_the_summariser_as_a_level() -> None:
         return Argument(text="we say so", quotes=(QUOTE,))
 
     await debate(SummariseTeam=summarise, min_rounds=1)
-    levels = {each.member: each.level for each in told[0].texts}
+    levels = {each.agent: each.level for each in told[0].texts}
     assert levels["rebutter"] == levels["analyst"] == 7 or all(
         level for level in (levels["rebutter"], levels["analyst"])
     )

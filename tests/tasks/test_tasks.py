@@ -18,8 +18,9 @@ from redargue.claims import Claim
 from redargue.evidence import Passage, Recalled
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.arguing import AnalyseText, Argument, MemberText, Rebut, SummariseTeam, WriteTeamQueries
+from redargue.tasks.arguing import AnalyseText, Argument, Rebut, SummariseTeam, WriteTeamQueries
 from redargue.tasks.base import Profile, Task
+from redargue.tasks.confidence import Said
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.extracting import (
     ExtractClaims,
@@ -70,7 +71,7 @@ STATE: dict[str, Any] = {
 }
 
 
-TEXTS = (MemberText(member="rebutter", text="It was lit in 1875.", level=7), MemberText(member="gatherer", text="1871"))
+TEXTS = (Said(agent="rebutter", text="It was lit in 1875.", level=7), Said(agent="gatherer", text="1871"))
 ARGUMENT = Argument(text="It was lit in 1875.", quotes=("lit in 1875",))
 SPEECHES = tuple(Speech(position=side, round=1, argument=ARGUMENT) for side in ("affirmative", "negative"))
 OPINION = Opinion(opinion="It was lit in 1875.", factuality=False, severity=3)

@@ -18,13 +18,13 @@ from redargue.tasks.arguing import (
     AnalyseText,
     Analysis,
     Argument,
-    MemberText,
     Position,
     Rebut,
     SummariseTeam,
     TeamQueries,
     WriteTeamQueries,
 )
+from redargue.tasks.confidence import Said
 from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import OtherAnswer
 from redargue.tasks.refereeing import Judgement, JudgeTeams, Speech, Vote
@@ -85,8 +85,8 @@ def _summarise(task: SummariseTeam, mind: EmbeddedBackend) -> Argument:
     return _argued(task.claim.text, task.position, mind.reader.read(task.claim.text, passages))
 
 
-def _as_answer(text: MemberText) -> OtherAnswer:
-    return OtherAnswer(agent=text.member, text=text.text)
+def _as_answer(text: Said) -> OtherAnswer:
+    return OtherAnswer(agent=text.agent, text=text.text)
 
 
 @play.register

@@ -28,19 +28,19 @@ from redargue.protocols.dual_position_settings import (
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.scoring.outcome import Outcome, outcome
-from redargue.scoring.uncertainty import confidence_levels, uncertain
+from redargue.scoring.uncertainty import attention_weights, confidence_levels, uncertain
 from redargue.tasks.arguing import (
     OPPONENTS,
     STANCES,
     AnalyseText,
     Argument,
-    MemberText,
     Position,
     Rebut,
     SummariseTeam,
     WriteTeamQueries,
 )
 from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.confidence import Said
 from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
 from redargue.tasks.scoring import CompareTexts
 from redargue.verdicts import Verdict
@@ -231,15 +231,22 @@ class _Debate:
             quotes = tuple(dict.fromkeys(quote for each in texts.values() for quote in each.argument.quotes))
             text = "\n".join(each.argument.text for each in texts.values()) or STANCES[position]
             return Argument(text=text, quotes=quotes)
-        unsure = {role: each.uncertainty for role, each in texts.items() if each.uncertainty is not None}
-        levels = dict(zip(unsure, confidence_levels(tuple(unsure.values())), strict=True))
-        members = tuple(
-            MemberText(member=role, text=each.argument.text, level=levels.get(role)) for role, each in texts.items()
+        task = SummariseTeam(
+            claim=self.claim, position=position, texts=self._told(texts), profile=self.settings.profile
         )
-        task = SummariseTeam(claim=self.claim, position=position, texts=members, profile=self.settings.profile)
         said = await self._agent(position, "summariser").perform(task, round_=round_)
         self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=said.text))
         return said
+
+    def _told(self, texts: Mapping[str, _Said]) -> tuple[Said, ...]:
+        """The members' texts with how sure each was, as the backend can use it (``D6``): as weights, else as levels."""
+        unsure = {role: each.uncertainty for role, each in texts.items() if each.uncertainty is not None}
+        values = tuple(unsure.values())
+        if self.run.backend.weighs:
+            sure = {role: {"weight": weight} for role, weight in zip(unsure, attention_weights(values), strict=True)}
+        else:
+            sure = {role: {"level": level} for role, level in zip(unsure, confidence_levels(values), strict=True)}
+        return tuple(Said(agent=role, text=each.argument.text, **sure.get(role, {})) for role, each in texts.items())
 
     async def _measured(
         self, position: Position, role: str, task: Task[Out], round_: int = 0

@@ -9,7 +9,8 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines, several
+from redargue.tasks.base import UNTRUSTED, Part, Task, at_most, data, lines, several
+from redargue.tasks.confidence import LEVELS, Said, said_parts
 
 Position = Literal["affirmative", "negative"]
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
@@ -41,30 +42,16 @@ class Argument(Frozen):
     """What a team member says.
 
     Attributes:
-        text: the argument.
+        text: the argument; empty where there is nothing to say.
         quotes: what it says its documents say, word for word; checked by code, never believed.
     """
 
-    text: str = Field(min_length=1, description="your argument", json_schema_extra=at_most(1_000))
+    text: str = Field(description="your argument", json_schema_extra=at_most(1_000))
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word from the documents",
         json_schema_extra=several(6, 400),
     )
-
-
-class MemberText(Frozen):
-    """A text of one's own team.
-
-    Attributes:
-        member: who wrote it.
-        text: what.
-        level: how sure its writer was, on DebUnc's scale of 1 to 10; None where that was not measured.
-    """
-
-    member: str
-    text: str
-    level: int | None = Field(default=None, ge=1, le=10)
 
 
 class _OfATeam(Frozen):
@@ -203,22 +190,19 @@ class SummariseTeam(Task[Argument], _OfATeam):
     Attributes:
         claim: what is debated.
         position: the team's.
-        texts: of the team's members.
+        texts: of the team's members, with how sure each was: in words, or by the attention that they get.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
 
-    texts: tuple[MemberText, ...]
+    texts: tuple[Said, ...]
 
     def role(self) -> str:
-        """The summariser's part, and what the numbers mean."""
-        levels = any(each.level is not None for each in self.texts)
+        """The summariser's part, and what the levels mean."""
         return lines(
             "You summarise for a team that debates a claim: one statement from what its members found.",
             _view(self.position),
-            "The confidence of each member is a number from 1 to 10. Rely most on those with the highest."
-            if levels
-            else None,
+            LEVELS if any(each.level is not None for each in self.texts) else None,
             "Keep quotations word for word, in double quotation marks." if self.profile == "hardened" else None,
             UNTRUSTED if self.profile == "hardened" else None,
         )
@@ -229,19 +213,16 @@ class SummariseTeam(Task[Argument], _OfATeam):
 
     def material(self) -> str:
         """Claim and texts."""
-        return lines(claim_lines(self.claim, self.profile), self._texts())
+        return "".join(part.text for part in self.parts())
+
+    def parts(self) -> tuple[Part, ...]:
+        """The material, cut where a member's text begins and ends."""
+        return (Part(text=claim_lines(self.claim, self.profile) + "\n"), *said_parts(self.texts, self.profile))
 
     def slots(self) -> dict[str, str]:
         """Claim, view, texts."""
-        return {"claim": self.claim.text, "view": STANCES[self.position], "texts": self._texts()}
-
-    def _texts(self) -> str:
-        return "\n".join(_member(each, self.profile) for each in self.texts)
-
-
-def _member(text: MemberText, profile: Profile) -> str:
-    sure = f" (confidence {text.level})" if text.level is not None else ""
-    return f"{text.member}{sure}: {data(text.text, profile)}"
+        texts = "".join(part.text for part in said_parts(self.texts, self.profile))
+        return {"claim": self.claim.text, "view": STANCES[self.position], "texts": texts}
 
 
 def _view(position: Position) -> str:
