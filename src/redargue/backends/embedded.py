@@ -21,7 +21,7 @@ from redargue.backends.reading import Cited, Reader, Reading, sentences
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage
-from redargue.models.embedder import Embedder
+from redargue.models.embedder import Embedder, shared
 from redargue.models.entailment import CrossEncoder
 from redargue.models.rater import Rater
 from redargue.models.session import WEIGHTS, tally
@@ -109,7 +109,7 @@ class EmbeddedBackend:
     @cached_property
     def embedder(self) -> Embedder:
         """The sentence embedder."""
-        return _embedder(self._threads)
+        return shared(self._threads)
 
     @cached_property
     def reader(self) -> Reader:
@@ -129,13 +129,8 @@ class EmbeddedBackend:
 
 
 @cache
-def _embedder(threads: int) -> Embedder:
-    """One copy of the weights a process, however many backends there are."""
-    return Embedder(threads=threads)
-
-
-@cache
 def _entailment(threads: int) -> CrossEncoder:
+    """One copy of the weights a process, however many backends there are."""
     return CrossEncoder(threads=threads)
 
 

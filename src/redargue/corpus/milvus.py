@@ -51,7 +51,7 @@ from redargue.corpus.milvus_search import Search
 from redargue.errors import StoreDamaged, StoreLocked, UsageError
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
-from redargue.models.embedder import DIMENSIONS, Embedder
+from redargue.models.embedder import DIMENSIONS, Embedder, shared
 
 FORMAT = 1
 BUSY = 10.0  # seconds in which another process' unfinished batch has to show a sign of life, or is taken for abandoned
@@ -287,7 +287,7 @@ class MilvusCorpus:
     def _encoded(self, texts: Sequence[str]) -> Floats:
         with self._loading:
             if self._encoder is None:
-                self._encoder = Embedder()
+                self._encoder = shared()
         return self._encoder.encode(texts)
 
     def _encode(self, texts: Sequence[str]) -> Floats:

@@ -27,7 +27,7 @@ from redargue.corpus.words import by_words
 from redargue.errors import StoreDamaged
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
-from redargue.models.embedder import DIMENSIONS, Embedder
+from redargue.models.embedder import DIMENSIONS, Embedder, shared
 
 DEPTH = 50  # chunks of each ranking that are fused
 EXCERPT = 2 * SIZE  # characters that stand for a whole document
@@ -112,7 +112,7 @@ class SqliteCorpus:
     def _encode(self, texts: Sequence[str]) -> Floats:
         with self._loading:
             if self._encoder is None:
-                self._encoder = Embedder()
+                self._encoder = shared()
         return self._encoder.encode(texts)
 
     def remove(self, names: Iterable[str]) -> int:

@@ -25,7 +25,7 @@ from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
 from redargue.memory.memory import Memory, open_memory
-from redargue.models.embedder import Embedder
+from redargue.models.embedder import shared
 from redargue.protocols.base import configure
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
@@ -212,7 +212,7 @@ class Bench:
                 hint="--option with_evidence=true, where the data set has it; or another tool",
             )
         if FROZEN in contender.tools:
-            found[FROZEN] = FrozenEvidence(passages, encoder=Embedder())
+            found[FROZEN] = FrozenEvidence(passages, encoder=shared())
         if FROZEN_WORDS in contender.tools:
             found[FROZEN_WORDS] = FrozenEvidence(passages, name=FROZEN_WORDS)
         if DEBATED in contender.tools:

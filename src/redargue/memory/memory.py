@@ -31,7 +31,7 @@ from redargue.memory.entities import normalised
 from redargue.memory.guard import near_duplicates
 from redargue.memory.postgres import PostgresMemory
 from redargue.models.cache import Floats
-from redargue.models.embedder import DIMENSIONS, Embedder
+from redargue.models.embedder import DIMENSIONS, Embedder, shared
 
 DEPTH = 200  # nearest codes that are compared exactly
 PAGE = 20  # records that are read at once until enough of them may be given
@@ -250,7 +250,7 @@ class Memory:
     def _encode(self, texts: Sequence[str]) -> Floats:
         with self._loading:
             if self._encoder is None:
-                self._encoder = Embedder()
+                self._encoder = shared()
         return self._encoder.encode(texts)
 
     def _cleaned(self, finding: Finding) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,3 +33,9 @@ class Embedder:
         """Vectors of shape (texts, 384), float32; a text longer than 256 tokens is represented by its beginning."""
         vectors = self._session.run(list(texts))
         return np.stack(vectors) if vectors else np.zeros((0, DIMENSIONS), np.float32)
+
+
+@cache
+def shared(threads: int = 0) -> Embedder:
+    """The process' one copy of the weights, for whoever needs no other."""
+    return Embedder(threads=threads)
