@@ -80,7 +80,9 @@ def _one(name: str, limit: int, half: str) -> None:
     # The sample that is written down names the file of sentences, not where it lies.
     sample = loaded.sample.model_dump(mode="json") | {"options": [[key, str(chosen.options[key])] for key in options]}
     folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
-    bench = Bench(folder, loaded.examples, contenders, sample=sample, options={"store": store, "offline": True})
+    qrels = data / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None  # its pool has names of its own
+    options = {"store": store, "offline": True}
+    bench = Bench(folder, loaded.examples, contenders, sample=sample, options=options, qrels=qrels)
     began = time.perf_counter()
     for contender in contenders:
         asyncio.run(bench.run(contender))
