@@ -250,6 +250,8 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
     figures = {figure.name: figure for figure in compare(named, draws=50).rows[0].retrieval}
     assert (figures["hit@1"].value, figures["hit@3"].value, figures["mrr"].value) == (0.0, 1.0, 0.5)
     assert "gold documents: hit@1 0.000" in render(compare(named, draws=50))
+    named.relevant = {examples[3].id: frozenset(("Velt_(town)",))}  # names that the corpus does not use
+    assert "gold documents: hit undefined (nothing that was found is called as" in render(compare(named, draws=50))
 
 
 def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:

@@ -16,7 +16,7 @@ from redargue.errors import RecordError, UsageError
 from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import Example, datasets
 from redargue.evals.harness import Bench, Outcome
-from redargue.evals.metrics.base import Figure
+from redargue.evals.metrics.base import Figure, undefined
 from redargue.evals.metrics.retrieval import hit, ndcg, recall, reciprocal_rank
 from redargue.evals.places import by_document, by_sentence
 from redargue.evals.scoring import Scores, score
@@ -326,6 +326,9 @@ def _retrieval(bench: Bench, contender: Contender) -> tuple[Figure, ...]:
     found = [tuple(passage.document for passage in each) for each in bench.found(contender)]
     if not any(any(each) for each in found):
         return ()
+    if not {name for each in found for name in each} & frozenset().union(*gold):
+        # That not one was found is less likely than that the corpus calls its documents otherwise.
+        return (undefined("hit", "nothing that was found is called as the gold documents are: --qrels says what is"),)
     return (
         *(hit(found, gold, k=k) for k in (1, 3, 10)),
         recall(found, gold, k=10),
