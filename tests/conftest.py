@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,13 @@ def _own_home(
             monkeypatch.delenv(name)
     monkeypatch.setenv("REDARGUE_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """Ctrl-C reaches what tests start: a shell that runs the tests in the background ignores it, and so would they."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
