@@ -31,9 +31,8 @@ from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory, open_memory
-from redargue.protocols import dual_position, markov_debate, mermaid, tool_mad  # noqa: F401  (each registers its method)
+from redargue.protocols import catalogue  # noqa: F401  (every method)
 from redargue.protocols.base import Method, configure
-from redargue.protocols.baselines import one_reader  # noqa: F401
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services

@@ -12,7 +12,7 @@ from redargue.backends.render import Prompt, Renderer, schema_of
 from redargue.claims import AVERITEC, FREE_TEXT, TWO, YES_NO_MAYBE, Claim
 from redargue.evidence import Passage
 from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.base import AnyTask
+from redargue.tasks.base import AnyTask, Exchange, Profile
 from redargue.tasks.judging import Agreement, CheckConsensus, JudgeDebate
 from redargue.tasks.querying import LONGEST_QUERY, OtherAnswer, Query, RewriteQuery, WriteQuery
 from redargue.tasks.scoring import (
@@ -459,3 +459,26 @@ def test_schemas_are_in_the_subset_that_strict_endpoints_take(task: AnyTask) -> 
 def test_a_free_text_answer_has_no_list_of_labels() -> None:
     schema = schema_of(AnswerClaim(claim=CLAIM.model_copy(update={"labels": FREE_TEXT})))
     assert "enum" not in schema["properties"]["label"]
+
+
+class _Chatting(AnswerClaim):
+    chat: tuple[Exchange, ...] = ()
+
+    def earlier(self) -> tuple[Exchange, ...]:
+        return self.chat
+
+
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+def test_a_chat_that_goes_on_sends_what_was_said_word_for_word(profile: Profile) -> None:
+    first = _Chatting(claim=CLAIM, profile=profile)
+    said = "I think so.\n**SUPPORTS**"
+    second = _Chatting(claim=CLAIM, profile=profile, chat=(first.exchange(said),))
+    renderer = Renderer()
+    opening, sent = renderer.prompt(first), renderer.prompt(second)
+    messages = sent.messages("schema")
+    assert [each["role"] for each in messages[-3:]] == ["user", "assistant", "user"]
+    assert messages[-3]["content"] == opening.user
+    assert messages[-2]["content"] == said
+    assert messages[:-3] == opening.messages("schema")[:-1]  # the rules are said once
+    assert second.fingerprint != first.fingerprint
+    assert sent.words != opening.words

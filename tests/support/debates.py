@@ -37,6 +37,7 @@ from redargue.tasks.scoring import (
 )
 from redargue.tools.base import Search, Tool
 from redargue.verdicts import Verdict
+from support import baselines
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 CLOCK = FixedClock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
@@ -101,6 +102,7 @@ def script(**lines: Any) -> Script:
         SummariseTeam: Argument(text="We have a document.", quotes=(QUOTE,)),
         JudgeTeams: JUDGED,
         GiveOpinion: Opinion(opinion="It says so.", factuality=True, severity=0, quotes=(QUOTE,)),
+        **baselines.SCRIPT,
     }
     named = {part.__name__: part for part in parts}
     return {**parts, **{named[name]: line for name, line in lines.items()}}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from support import baselines
 from support.loopback import Ask
 
 STATEMENT = "The bridge at Orvell was opened in 1889."
@@ -60,7 +61,7 @@ def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None
             return _acting(ask, label)
         case "Rebut" | "SummariseTeam" | "JudgeTeams" | "GiveOpinion":
             return _arguing(role, ask, label)
-    return ALWAYS.get(role) or _of_sentences(role, ask.user)
+    return ALWAYS.get(role) or baselines.reply(role, ask, label) or _of_sentences(role, ask.user)
 
 
 def _arguing(role: str, ask: Ask, label: str) -> dict[str, Any]:
@@ -119,7 +120,7 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
 
 
 def _role(prompt: str) -> str:
-    return next((role for sign, role in SIGNS.items() if sign in prompt), "")
+    return next((role for sign, role in (baselines.SIGNS | SIGNS).items() if sign in prompt), "")
 
 
 def _of_sentences(role: str, prompt: str) -> dict[str, Any] | None:

@@ -37,6 +37,7 @@ from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
 from redargue.tasks.refereeing import EMPHASES, JudgeTeams, Speech
 from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
+from support import baselines
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
@@ -125,6 +126,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
                 MeanScore(agent="corpus", metric=Metric.RELEVANCE, value=None),
             ),
         ),
+        **baselines.examples(profile),
     }
 
 

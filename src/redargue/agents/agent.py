@@ -21,9 +21,9 @@ class Agent:
     def __init__(self, name: str, run: Run, *, tool: str | None = None) -> None:
         self.name, self.run, self.tool = name, run, tool
 
-    async def perform(self, task: Task[Out], *, round_: int = 0) -> Out:
+    async def perform(self, task: Task[Out], *, round_: int = 0, temperature: float = 0.0) -> Out:
         """One answer to a task."""
-        answers = await self.run.perform(task, agent=self.name, round_=round_)
+        answers = await self.run.perform(task, agent=self.name, round_=round_, temperature=temperature)
         return answers[0]
 
     async def sample(self, task: Task[Out], n: int, *, round_: int = 0, temperature: float = 0.0) -> tuple[Out, ...]:

@@ -98,8 +98,7 @@ class ChatBackend:
         """
         if isinstance(task, CompareTexts):
             return ""
-        prompt = self._renderer.prompt(task)
-        return f"{prompt.system}\0{prompt.user}"
+        return self._renderer.prompt(task).words
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         """Asks the model; a reply that cannot be read is sent back once, with what is wrong with it.

@@ -97,12 +97,19 @@ class Prompt(NamedTuple):
         messages: by the form in which JSON is asked for.
         schema: name and JSON schema of the reply; None where it is read plainly.
         stretches: agents' texts in ``user``, in their order.
+        earlier: questions and replies between ``system`` and ``user``, where a chat goes on.
     """
 
     system: str
     user: str
     schema: tuple[str, dict[str, Any]] | None
     stretches: tuple[Stretch, ...] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def words(self) -> str:
+        """All that is sent, but how JSON is asked for."""
+        return "\0".join([self.system, *(text for pair in self.earlier for text in pair), self.user])
 
     def messages(self, form: Form) -> Sequence[Message]:
         """The messages, for one way to ask."""
@@ -110,6 +117,8 @@ class Prompt(NamedTuple):
         if self.schema:
             system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
         said = [{"role": "system", "content": system}] if system else []
+        for user, reply in self.earlier:
+            said += [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
         return [*said, {"role": "user", "content": self.user}]
 
 
@@ -126,13 +135,15 @@ class Renderer:
 
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task: what stays the same from call to call first."""
+        plain = tuple((each.instruction, each.reply) for each in task.earlier())
         if filled := self.prompts.fill(task) if self.prompts else None:
-            return Prompt(*filled, schema=None)
+            return Prompt(*filled, schema=None, earlier=plain)
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt("", task.instruction(), None, _stretches(task, task.instruction()))
+            return Prompt("", task.instruction(), None, _stretches(task, task.instruction()), plain)
         system = f"Task: {task.name()}.\n{task.role()}".strip()
         user = task.material()
-        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user))
+        earlier = tuple((each.material, each.reply) for each in task.earlier())
+        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """The answer that a reply gives.

@@ -88,8 +88,7 @@ class TransformersBackend:
         """System and user message, before the model's chat template."""
         if isinstance(task, CompareTexts | RateTexts):
             return ""
-        prompt = self._renderer.prompt(task)
-        return f"{prompt.system}\0{prompt.user}"
+        return self._renderer.prompt(task).words
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         """Has the model write; a reply that cannot be read is sent back once, with what is wrong with it.
@@ -175,7 +174,7 @@ def _placed(prompt: Prompt, user: str, text: str) -> tuple[Stretch, ...]:
     """
     if not prompt.stretches:
         return ()
-    at = text.find(user.strip())  # templates strip messages
+    at = text.rfind(user.strip())  # the last message; templates strip them
     if at < 0:
         raise UsageError("the model's chat template changes messages, so that weights have no place in them")
     shift = at - (len(user) - len(user.lstrip()))

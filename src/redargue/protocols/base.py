@@ -36,6 +36,24 @@ class Plan(Frozen):
     search_depth: int
 
 
+class Behaviour(Frozen):
+    """Something that the original does and that a reader of its paper would not expect, or that its code has otherwise.
+
+    Attributes:
+        id: as tests cite it: ``MAD-1``.
+        original: what the paper or its program does.
+        effect: on labels or on published numbers.
+        here: what happens by default.
+        setting: what brings the original's behaviour back: ``unparsed=true``; empty where nothing does.
+    """
+
+    id: str
+    original: str
+    effect: str
+    here: str
+    setting: str = ""
+
+
 class Method(Protocol):
     """A published way to reach a verdict.
 
@@ -45,6 +63,10 @@ class Method(Protocol):
         options: the class of its settings.
         profiles: for each profile the settings that differ from the defaults.
         calls_actions: optional; whether its agents call tools by name, with arguments of their choice.
+        paper: optional; authors, title, year, identifier.
+        graph: optional; its calls on a line: what waits for what (``->``), what runs at once (``|``).
+        behaviours: optional; what the original does otherwise.
+        demonstrations: optional; whether its prompts hold examples, which are our own and not the paper's.
     """
 
     name: ClassVar[str]

@@ -47,6 +47,20 @@ class Part(Frozen):
     weight: Weight = 1.0
 
 
+class Exchange(Frozen):
+    """One question and its reply, as they stand in a chat that goes on.
+
+    Attributes:
+        instruction: all the words of the question.
+        material: those that are no rules, for a backend that gives the rules once, before everything else.
+        reply: verbatim.
+    """
+
+    instruction: str
+    material: str
+    reply: str
+
+
 class Task(Frozen, Generic[Out]):
     """One thing that can be asked of a mind.
 
@@ -97,6 +111,14 @@ class Task(Frozen, Generic[Out]):
     def parts(self) -> tuple[Part, ...]:
         """The material once more, cut where another agent's text begins and ends; joined it is the material."""
         return (Part(text=self.material()),)
+
+    def earlier(self) -> tuple[Exchange, ...]:
+        """What was said before in the same chat; a task that goes on with one keeps it in a field."""
+        return ()
+
+    def exchange(self, reply: str) -> Exchange:
+        """This question with its verbatim reply, for the next one's chat."""
+        return Exchange(instruction=self.instruction(), material=self.material(), reply=reply)
 
     def slots(self) -> dict[str, str]:
         """The material in pieces, by the names under which a user's own prompt may place them."""
