@@ -12,7 +12,8 @@ from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import UnknownName, UsageError
 from redargue.evals.datasets.base import Example
-from redargue.evals.papers.measures import Cell, Told, measured
+from redargue.evals.papers.cells import Cell, Told
+from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Choice, Runner
 from redargue.evals.papers.tables import Line, find, papers, parse
 from redargue.protocols.base import methods

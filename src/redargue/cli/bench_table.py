@@ -48,6 +48,9 @@ def table(
     budget: Annotated[
         str, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method on each data set: 200ktok, 0.50usd.")
     ] = "",
+    memory_from: Annotated[
+        str, typer.Option(metavar="MODEL", help="Whose runs' memories rows with another's memory get; `embedded` too.")
+    ] = "",
     offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE")] = False,
     at_once: Annotated[int, typer.Option(envvar="REDARGUE_AT_ONCE", min=1)] = 2,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a table.")] = False,
@@ -123,6 +126,7 @@ def _choice(given: dict[str, Any]) -> Choice:
         options=options,
         budget=given["budget"],
         at_once=given["at_once"],
+        memory_from=given["memory_from"],
     )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
 BENCH = "bench.json"
+MEMORY = ".memory.db"
 
 
 class Outcome(NamedTuple):
@@ -200,7 +202,26 @@ class Bench:
         if wanted is None:
             return None
         with _kept_in(self.folder):
-            return open_memory(self.folder / f"{contender.slug}.memory.db", settings=wanted, write=True)
+            return open_memory(self.folder / f"{contender.slug}{MEMORY}", settings=wanted, write=True)
+
+    def lend(self, folder: Path, owner: Contender, contender: Contender) -> None:
+        """Gives a contender that has not begun the memory that another one's run has left.
+
+        Args:
+            folder: the bench folder of the owner's run.
+            owner: whose memory.
+            contender: who is given a copy.
+
+        Raises:
+            UsageError: there is no such memory.
+        """
+        source, copy = (place / f"{each.slug}{MEMORY}" for place, each in ((folder, owner), (self.folder, contender)))
+        if copy.exists():
+            return
+        if not source.exists():
+            raise UsageError(f"{str(source)!r} is not there: {owner.spec!r} has left no memory", hint="run it first")
+        with _kept_in(self.folder), closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
 
     def evidence(self, contender: Contender) -> dict[str, Tool | PerClaim]:
         """The evidence that belongs to single claims, where the contender's tools name it."""

@@ -13,6 +13,7 @@ from redargue.claims import LabelSet
 from redargue.evals.datasets.base import Example, datasets
 from redargue.evals.datasets.labels import TRUE_FALSE
 from redargue.evals.datasets.reading import rows
+from redargue.evals.datasets.snapshots import Snapshots
 
 
 @datasets.register("factool-qa")
@@ -24,26 +25,35 @@ class FacToolQa:
     labels: ClassVar[LabelSet] = TRUE_FALSE
     metric: ClassVar[str] = "macro-f1"
 
-    def __init__(self, *, with_question: bool = False) -> None:
-        """Args: with_question: puts the question into the context; the papers' methods see the claim alone."""
-        self.with_question = with_question
+    def __init__(self, *, with_question: bool = False, evidence: Path | None = None) -> None:
+        """Sets how claims are given.
+
+        Args:
+            with_question: puts the question into the context; the papers' methods see the claim alone.
+            evidence: frozen searches (the data set ``snapshots``) whose passages claims of the same text bring along; a
+                claim that is not there has those of the other claims of its answer.
+        """
+        self.with_question, self.evidence = with_question, evidence
 
     def read(self, path: Path) -> Iterator[Example]:
         """The claims of a file, in its order; an answer is named by its row's number.
 
         A row's own label has to be what its claims' labels make it: an answer is true if all its claims are.
         """
+        found = {each.claim.text: each.passages for each in Snapshots().read(self.evidence)} if self.evidence else {}
         for row in rows(path):
             question = row.text("prompt")
             claims = row.children("claims")
             golds = [each.label("label", TRUE_FALSE) for each in claims]
             if row.label("label", TRUE_FALSE) != ("true" if all(gold == "true" for gold in golds) else "false"):
                 raise row.wrong("label", "true if all of its claims are true, else false,")
+            beside = tuple(each for claim in claims for each in found.get(claim.text("claim"), ()))
             for place, (each, gold) in enumerate(zip(claims, golds, strict=True), 1):
                 yield Example(
                     id=f"{row.number}.{place}",
                     claim=each.claim("claim", labels=TRUE_FALSE, context=question if self.with_question else ""),
                     gold=gold,
+                    passages=found.get(each.text("claim"), beside),
                     response=str(row.number),
                     row=row.number,
                 )

@@ -25,9 +25,15 @@ class Hover:
     labels: ClassVar[LabelSet] = HOVER
     metric: ClassVar[str] = "hover"
 
+    def __init__(self, *, hops: int = 0) -> None:
+        """Args: hops: only claims over so many pages; 0 for all."""
+        self.hops = hops
+
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file, in its order."""
         for row in rows(path):
+            if self.hops and row.integer("num_hops") != self.hops:
+                continue
             hidden = row.hidden(("label", "supporting_facts"), ("uid", "claim", "num_hops", "hpqa_id"))
             yield Example(
                 id=row.key("uid"),

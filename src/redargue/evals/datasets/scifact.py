@@ -27,11 +27,17 @@ class SciFact:
     labels: ClassVar[LabelSet] = SCIFACT
     metric: ClassVar[str] = "scifact"
 
+    def __init__(self, *, decided: bool = False) -> None:
+        """Args: decided: only claims that an abstract supports or contradicts, as FOLK and MERMAID choose them."""
+        self.decided = decided
+
     def read(self, path: Path) -> Iterator[Example]:
         """The examples of a file, in its order."""
         for row in rows(path):
             hidden = row.hidden(("evidence", "cited_doc_ids"), ("id", "claim"))
             gold, groups = (None, ()) if hidden else _rationales(row)
+            if self.decided and not groups:
+                continue
             yield Example(
                 id=row.key("id"),
                 claim=row.claim("claim", labels=SCIFACT),

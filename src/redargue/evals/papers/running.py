@@ -20,7 +20,7 @@ from redargue.evals.contender import Contender
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.datasets.documents import documents
 from redargue.evals.harness import Bench, Outcome
-from redargue.evals.papers.measures import Cell, recorded
+from redargue.evals.papers.cells import Cell, recorded
 from redargue.evals.papers.tables import Line, Paper, Part, Published, Set
 from redargue.ledger.budget import Budget
 
@@ -49,6 +49,8 @@ class Choice:
         options: of the verifiers.
         budget: of each contender, as it is typed.
         at_once: claims in work at a time.
+        memory_from: the model whose runs in the same folder left the memories that rows with another's memory get;
+            empty for the same model's.
     """
 
     out: Path
@@ -66,11 +68,16 @@ class Choice:
     options: Mapping[str, Any] = field(default_factory=dict)
     budget: str = ""
     at_once: int = 2
+    memory_from: str = ""
 
     @property
     def who(self) -> str:
         """The folder of the runs of one model."""
-        return re.sub(r"[^a-z0-9.]+", "-", (self.model or "embedded").lower()).strip("-") or "model"
+        return _folder(self.model)
+
+
+def _folder(model: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", (model or "embedded").lower()).strip("-") or "model"
 
 
 class Runner:
@@ -142,14 +149,19 @@ class Runner:
             wanted = [spec for line in table.rows for spec in needed(table, line)]
             specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
             missing = [spec for spec in specs if (name, spec) not in self.cells]
+            lent = {
+                self.spec(line.method, chosen): Contender.parse(self.spec(line.memory_of, chosen))
+                for line in table.rows
+                if line.memory_of
+            }
             if missing:
-                self._run(name, [Contender.parse(spec) for spec in missing])
+                self._run(name, [Contender.parse(spec) for spec in missing], lent)
 
-    def _run(self, name: str, contenders: Sequence[Contender]) -> None:
+    def _run(self, name: str, contenders: Sequence[Contender], lent: Mapping[str, Contender]) -> None:
         chosen, choice = self.paper.sets[name], self.choice
         path = self._path(name)
         assert path is not None
-        options = {option: str(self._file(file)) for option, file in chosen.files.items()}
+        options = {**chosen.options, **{option: str(self._file(file)) for option, file in chosen.files.items()}}
         loaded = load(
             chosen.dataset,
             path,
@@ -159,11 +171,14 @@ class Runner:
             seed=choice.seed,
             options=options,
         )
-        folder = choice.out / choice.who / f"{name}-{choice.half}-{choice.limit}-{choice.take}-{choice.seed}"
+        place = f"{name}-{choice.half}-{choice.limit}-{choice.take}-{choice.seed}"
+        folder = choice.out / choice.who / place
         given = {**choice.options, "seed": choice.seed, "store": self._store(name, contenders)}
         bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=given)
         for contender in contenders:
             bench.options["budget"] = Budget.parse(choice.budget) if choice.budget else None
+            if owner := lent.get(contender.spec):
+                bench.lend(choice.out / _folder(choice.memory_from or choice.model) / place, owner, contender)
             with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
                 asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
             self.cells[name, contender.spec] = recorded(bench, contender)
@@ -202,6 +217,9 @@ class Runner:
 
 
 def needed(table: Published, line: Line) -> tuple[str, ...]:
-    """The contenders of a row: its own, and what a gain is over; none where redargue has no such method."""
+    """The contenders of a row: its own, and what a gain is over; none where redargue has no such method.
+
+    Rows are in order, so that a memory's owner stands above who is given the memory.
+    """
     own = line.method or table.method
     return (own, *((line.against,) if line.against else ())) if own else ()

@@ -16,7 +16,18 @@ from redargue.tasks.querying import WriteQuery
 from redargue.tools.base import tools
 from redargue.verdicts import ErrorInfo
 
-SHARES = ("accuracy", "gain", "above", "settled", "settled-right", "judge-follows", "higher-is-right")
+SCORES = ("mean", "quantile")
+TITLES = {
+    "true-f1": "F1 of true",
+    "false-f1": "F1 of false",
+    "macro-f1": "macro-F1",
+    "two-way": "accuracy",
+    "f1": "F1",
+    "response-accuracy": "accuracy of responses",
+    "response-recall": "recall of responses",
+    "response-precision": "precision of responses",
+    "response-f1": "F1 of responses",
+}
 EMPTY, AVERAGE = "–", "Average"
 
 
@@ -65,9 +76,14 @@ def compared(table: Published, runner: Runner) -> Compared:
     """The table from what has been run."""
     names = runner.columns(table)
     table = table.model_copy(update={"average": table.average and names == table.sets})
-    columns = (*table.columns, *(runner.paper.sets[name].title for name in names), *(AVERAGE,) * table.average)
-    places = [place for place, name in enumerate((*table.columns, *table.sets)) if name in (*table.columns, *names)]
-    places += [len(table.sets)] * table.average
+    titles = [runner.paper.sets[name].title for name in names]
+    if table.measures:
+        said = [TITLES.get(each, each) for each in table.measures]
+        titles = [f"{title}, {each}" if len(titles) > 1 else each for title in titles for each in said]
+    columns = (*table.columns, *titles, *(AVERAGE,) * table.average)
+    each_set = [name for name in table.sets for _ in table.measures or ("",)]
+    places = [place for place, name in enumerate((*table.columns, *each_set)) if name in (*table.columns, *names)]
+    places += [len(each_set)] * table.average
     rows = []
     for line in table.rows:
         row = _structure(line, runner) if table.columns else _row(table, line, names, runner)
@@ -113,21 +129,27 @@ def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -
         own = [runner.spec(template, runner.paper.sets[name]) for template in templates]
         cells = [runner.cells.get((name, spec)) for spec in own]
         specs.append(own[0] if cells[0] else "")
-        figures.append(measured(line, cells[0], cells[-1]) if cells[0] else None)
+        for measure in table.measures or (line.measure,):
+            shown = line.model_copy(update={"measure": measure})
+            figures.append(measured(shown, cells[0], cells[-1]) if cells[0] else None)
     known = [each.value for each in figures if each and each.value is not None]
     if table.average:
         figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
-    ours = [_cell(line, each) for each in figures]
+    ours = [_cell(line, each, shares=table.shares) for each in figures]
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
     return Beside(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
 
 
-def _cell(line: Line, figure: Figure | None) -> str:
+def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
     """A figure as a table shows it: shares in per cent, gains in points, scores as they are."""
     if figure is None or figure.value is None:
         return EMPTY
-    if line.measure not in SHARES:
+    if figure.name == "searches":
+        return f"{figure.value:.0f}"
+    if shares:
+        return f"{figure.value:.2f}"
+    if line.measure in SCORES:
         return f"{figure.value:.3f} [{figure.n}]"
     form = "+.1f" if line.measure == "gain" else ".1f"
     bounds = "" if figure.low is None else f" ({100 * figure.low:{form}} to {100 * (figure.high or 0):{form}})"
@@ -177,13 +199,14 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
 
 
 def _player(table: Published, runner: Runner) -> str:
-    """Who plays, and under which profiles of Tool-MAD."""
-    templates = (template for line in table.rows for template in needed(table, line) if template.startswith("tool-mad"))
+    """Who plays, and under which profiles."""
+    templates = [template for line in table.rows for template in needed(table, line) if "{profile}" in template]
     profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
     told = " and ".join(repr(each.format(profile=runner.choice.profile)) for each in profiles)
     if runner.choice.model:
         return f"{runner.choice.model}, profile {told}"
-    own = ", thresholds of its own, a consensus needs a found quotation" * ("hardened" in told)
+    debated = "hardened" in told and any(each.startswith("tool-mad") for each in templates)
+    own = ", thresholds of its own, a consensus needs a found quotation" * debated
     return f"the embedded backend (small models, no language model), profile {told}{own}"
 
 

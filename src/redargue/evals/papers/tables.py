@@ -17,10 +17,30 @@ from redargue.errors import UnknownName, UsageError
 from redargue.registry import did_you_mean
 from redargue.verdicts import Metric
 
-PAPERS = ("tool_mad.toml",)
+PAPERS = ("tool_mad.toml", "mermaid.toml", "dual_position.toml")
 
 Measure = Literal[
-    "accuracy", "gain", "mean", "quantile", "above", "settled", "settled-right", "judge-follows", "higher-is-right"
+    "accuracy",
+    "gain",
+    "mean",
+    "quantile",
+    "above",
+    "settled",
+    "settled-right",
+    "judge-follows",
+    "higher-is-right",
+    "true-f1",
+    "false-f1",
+    "macro-f1",
+    "two-way",
+    "recall",
+    "precision",
+    "f1",
+    "searches",
+    "response-accuracy",
+    "response-recall",
+    "response-precision",
+    "response-f1",
 ]
 
 
@@ -50,6 +70,7 @@ class Set(Frozen):
         dataset: registered name.
         path: in the data folder, with or without ``.gz``.
         files: options of the data set that are files, likewise.
+        options: its other options.
         corpus: what is searched here; empty where there is nothing, or where the data set brings its evidence along.
         rag: the tool of the paper's RAG agent.
         search: the tool that stands in for the paper's search agent's.
@@ -62,6 +83,7 @@ class Set(Frozen):
     dataset: str
     path: str
     files: dict[str, str] = {}  # noqa: RUF012  (pydantic copies it)
+    options: dict[str, str] = {}  # noqa: RUF012
     corpus: str = ""
     rag: str = "corpus"
     search: str = "keywords"
@@ -84,6 +106,7 @@ class Line(Frozen):
         answers: whose scores are averaged: all, those of right or of wrong answers, those of the last round.
         at: a quantile in [0, 1], or the threshold that a score has to exceed.
         gate: thresholds of faithfulness and relevance; None for the run's own.
+        memory_of: the contender whose evidence memory this one is given, frozen (proxy memory).
         missing: why there is no figure of ours, where there is no method.
     """
 
@@ -96,6 +119,7 @@ class Line(Frozen):
     answers: Literal["all", "right", "wrong", "last"] = "all"
     at: float = 0.5
     gate: tuple[float, float] | None = None
+    memory_of: str = ""
     missing: str = "not here yet"
 
 
@@ -108,6 +132,8 @@ class Published(Frozen):
         title: what it shows.
         sets: its columns, by name.
         columns: its columns where they are properties of methods instead.
+        measures: what is measured on each data set, where a row shows more than one figure of it.
+        shares: whether the paper prints shares of one and not per cent; so are ours.
         average: whether the mean over all columns is the last one.
         method: of the rows that name none.
         notes: what a reader has to know of it.
@@ -119,6 +145,8 @@ class Published(Frozen):
     title: str
     sets: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    shares: bool = False
     average: bool = False
     method: str = ""
     notes: tuple[str, ...] = ()
@@ -126,7 +154,9 @@ class Published(Frozen):
 
     @model_validator(mode="after")
     def _even(self) -> Self:
-        wide = len(self.sets) + len(self.columns) + self.average
+        wide = len(self.sets) * (len(self.measures) or 1) + len(self.columns) + self.average
+        if self.measures and self.average:
+            raise ValueError(f"{self.name}: an average over different measures")
         for row in self.rows:
             if row.paper and len(row.paper) != wide:
                 raise ValueError(f"{self.name}, {row.name!r}: {len(row.paper)} figures for {wide} columns")
