@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from redargue.api import replay
+from redargue.backends.abilities import Form
 from redargue.backends.base import Call
 from redargue.backends.chat import ChatBackend
-from redargue.backends.endpoint import Form
 from redargue.backends.prompts import Prompts
 from redargue.backends.render import Renderer
 from redargue.claims import Claim

@@ -7,8 +7,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from redargue.backends.abilities import Form
 from redargue.backends.base import Sampling
-from redargue.backends.endpoint import Endpoint, Form
+from redargue.backends.endpoint import Endpoint
 from redargue.errors import RedargueError
 from redargue.ledger.budget import Account
 from redargue.transport import Service, Transport
