@@ -111,6 +111,7 @@ def _arguments(call: Called) -> dict[str, Any]:
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
     try:
         given = decoder.decode(call.arguments.strip() or "{}")
+        json.dumps(given, ensure_ascii=False).encode()  # half a surrogate pair can be neither sent nor kept
     except (ValueError, RecursionError):
         raise ValueError(f"the arguments of {call.name} are no JSON: {call.arguments[:60]!r}") from None
     if not isinstance(given, dict):

@@ -104,7 +104,13 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     said = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-    return Choice(text, thoughts if isinstance(thoughts, str) else "", problem, _entropy(said), _tokens(said), calls)
+    thoughts = _whole(thoughts) if isinstance(thoughts, str) else ""
+    return Choice(_whole(text), thoughts, problem, _entropy(said), _tokens(said), calls)
+
+
+def _whole(text: str) -> str:
+    """Halves of surrogate pairs replaced: JSON may hold them, and what holds them can be neither sent nor kept."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
@@ -115,7 +121,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
     for row in rows:
         name, arguments = (row.get("name"), row.get("arguments")) if isinstance(row, dict) else ("", "")
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
-        found.append(Called(name if isinstance(name, str) else "", text))
+        found.append(Called(_whole(name) if isinstance(name, str) else "", _whole(text)))
     return tuple(found)
 
 

@@ -138,15 +138,16 @@ class Renderer:
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task: what stays the same from call to call first."""
         plain = tuple((each.instruction, each.reply) for each in task.earlier())
+        earlier = tuple((each.material, each.reply) for each in task.earlier())
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, earlier=plain)
         if self.calls and isinstance(task, NextStep):
-            return Prompt(calling.words(task), task.material(), None, functions=calling.functions(task))
+            system, offered = calling.words(task), calling.functions(task)
+            return Prompt(system, task.material(), None, earlier=earlier, functions=offered)
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt("", task.instruction(), None, _stretches(task, task.instruction()), plain)
         system = f"Task: {task.name()}.\n{task.role()}".strip()
         user = task.material()
-        earlier = tuple((each.material, each.reply) for each in task.earlier())
         return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
