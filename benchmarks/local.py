@@ -1,8 +1,9 @@
-"""Whole debates with a real language model, however small: does it play, and can its replies be read.
+"""Whole debates, or MERMAID's steps, with a real language model, however small: can its replies be read.
 
 Any endpoint: ``REDARGUE_BASE_URL=… python -m benchmarks local --model NAME``. A model of 135 million parameters judges
 nothing well; what is measured is plumbing: replies that could be read at first, after the one repair, never; debates
-that end in a label. ``--keep FILE`` writes the raw replies down, one JSON object a line.
+that end in a label. ``--method mermaid --form tools`` has it call functions. ``--keep FILE`` writes the raw replies
+down, one JSON object a line.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from redargue.claims import Claim
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.verifier import Verifier
 
+SETTINGS: dict[str, dict[str, Any]] = {
+    "tool-mad": {"top_k": 2, "relevance_threshold": 0.99},  # so that no round is the last
+    "mermaid": {"top_k": 2, "memory": "off"},
+}
 CLAIMS = Path(__file__).parent.parent / "examples" / "claims.jsonl"
 
 
@@ -26,7 +31,8 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="local")
     parser.add_argument("--model", default="")
     parser.add_argument("--claims", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--method", choices=sorted(SETTINGS), default="tool-mad")
+    parser.add_argument("--rounds", type=int, default=2, help="of a debate")
     parser.add_argument("--form", default="auto")
     parser.add_argument("--profile", default="hardened")
     parser.add_argument("--max-tokens", type=int, default=300)
@@ -38,8 +44,9 @@ def main(arguments: list[str]) -> None:
     rows = [json.loads(line) for line in CLAIMS.read_text(encoding="utf-8").splitlines()[: options.claims]]
     claims = [Claim(text=row["claim"]) for row in rows]
     events: list[Event] = []
-    settings = {"rounds": options.rounds, "top_k": 2, "relevance_threshold": 0.99}  # so that no round is the last
+    settings = SETTINGS[options.method] | ({"rounds": options.rounds} if options.method == "tool-mad" else {})
     with Verifier(
+        method=options.method,
         model=options.model,
         profile=options.profile,
         store="starter",

@@ -13,9 +13,10 @@ import httpx2
 import pytest
 
 from redargue import transport as module
+from redargue.backends.abilities import Abilities, Form
 from redargue.backends.base import Sampling
 from redargue.backends.completion import read_completion
-from redargue.backends.endpoint import Abilities, Endpoint, Form, Message
+from redargue.backends.endpoint import Endpoint, Message
 from redargue.concurrency import together
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.home import home

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from redargue.api import replay
+from redargue.backends.abilities import Form
 from redargue.backends.base import Call
 from redargue.backends.chat import ChatBackend
-from redargue.backends.endpoint import Form
 from redargue.backends.prompts import Prompts
 from redargue.backends.render import Renderer
 from redargue.claims import Claim
@@ -95,8 +95,19 @@ def test_the_messages_of_each_task_are_the_golden_ones(name: str, form: Form) ->
     assert words == path.read_text(encoding="utf-8")
 
 
+def test_what_an_agent_is_told_that_calls_functions_is_golden() -> None:
+    prompt = Renderer(calls=True).prompt(examples("hardened")["NextStep"])
+    said = "\n".join(f"--- {each['role']} ---\n{each['content']}" for each in prompt.messages("text"))
+    said += "".join(f"\n--- function ---\n{json.dumps(each, indent=1)}" for each in prompt.functions) + "\n"
+    path = GOLDEN / "NextStep.tools.txt"
+    if os.environ.get("REDARGUE_GOLDEN") == "write":
+        path.write_text(said, encoding="utf-8")
+    assert said == path.read_text(encoding="utf-8")
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert {path.name for path in GOLDEN.iterdir()} == {f"{n}.{form}.txt" for n in TASKS for form in ("schema", "text")}
+    wanted = {f"{n}.{form}.txt" for n in TASKS for form in ("schema", "text")} | {"NextStep.tools.txt"}
+    assert {path.name for path in GOLDEN.iterdir()} == wanted
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -190,12 +190,18 @@ def test_doctor_says_what_an_endpoint_can_do_and_remembers_it(
     assert rows["m, JSON mode"]["ok"] is True
     assert rows["m, JSON schema"]["ok"] is None
     assert rows["m, three samples a request"]["ok"] is None
+    assert rows["m, tool calls"] == {"check": "m, tool calls", "ok": True, "found": "made"}
     assert "temperature" in rows["m, parameters"]["found"]
     assert "max_completion_tokens" in rows["m, parameters"]["found"]
     assert "thinks aloud" in rows["m, reply"]["found"]
     server.reset()
     assert checked(capfd, "--model", "m")[0] == 0
     assert server.counts.faults["refused"] == 0
+    server.behaviour = Behaviour(refuse=("tools",))
+    assert run(["doctor", "--model", "m", "--json"]) == 0
+    rows = {row["check"]: row for row in json.loads(capfd.readouterr().out)["checks"]}
+    assert rows["m, tool calls"]["ok"] is None
+    assert "'tools' is not supported" in rows["m, tool calls"]["found"]
     server.behaviour = Behaviour(statuses={"chat": 401})
     assert run(["doctor", "--model", "m"]) == 2
     assert "OPENAI_API_KEY" in capfd.readouterr().out

@@ -20,7 +20,7 @@ from redargue.tasks.answering import AnswerClaim
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, script
 from support.loopback import Ask, Loopback
-from support.scripts import agreeing, disagreeing
+from support.scripts import Said, agreeing, disagreeing
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "why.v1.json"
 RITZ = "The Ritz in London opened in 1926."
@@ -111,7 +111,7 @@ def test_the_command_names_the_passages_and_writes_nothing(tmp_path: Path, capfd
     assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
 
 
-def reading(ask: Ask) -> dict[str, Any] | str | None:
+def reading(ask: Ask) -> Said:
     """For the claim where the prompt holds what the Ritz's page says; against it elsewhere."""
     return agreeing(ask) if "César Ritz" in ask.user else disagreeing(replace(ask, model="against"))
 

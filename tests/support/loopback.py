@@ -43,10 +43,12 @@ from zlib import crc32
 
 import uvicorn
 
+from support.loopback_calls import Calls, called, in_pieces, wrong_with
 from support.loopback_papers import PAPERS
 from support.loopback_services import DOCUMENTS, SEARCHES, Doc, Headers, Raw, Request, failure, reply
 
-__all__ = ["DOCUMENTS", "HEALTHY", "Ask", "Behaviour", "Counts", "Doc", "Loopback", "LoopbackProcess", "Raw", "Request"]
+__all__ = ["DOCUMENTS", "HEALTHY", "Ask", "Behaviour", "Calls", "Counts", "Doc", "Loopback", "LoopbackProcess", "Raw"]
+__all__ += ["Request"]
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -197,7 +199,7 @@ class Ask:
     schema: Mapping[str, Any] | None
 
 
-Script = Callable[[Ask], str | Mapping[str, Any] | Raw | None]
+Script = Callable[[Ask], str | Mapping[str, Any] | Calls | Raw | None]
 
 
 @dataclass(frozen=True)
@@ -224,10 +226,12 @@ _REFUSALS: dict[str, tuple[Callable[[Mapping[str, Any]], bool], str]] = {  # whe
     "n": (lambda body: (body.get("n") or 1) > 1, ""),
     "stream": (lambda body: bool(body.get("stream")), ""),
     "logprobs": (lambda body: bool(body.get("logprobs") or body.get("top_logprobs")), ""),
+    "tool_choice": (lambda body: body.get("tool_choice") not in (None, "auto", "none"), ""),
     "json_schema": (_format("json_schema"), _SCHEMA),
     "json_schema_500": (_format("json_schema"), "failed to parse grammar"),
 }
-for _name in ("max_tokens", "max_completion_tokens", "seed", "stop", "response_format", "stream_options"):
+_PLAIN = ("max_tokens", "max_completion_tokens", "seed", "stop", "response_format", "stream_options", "tools")
+for _name in (*_PLAIN, "parallel_tool_calls"):
     _REFUSALS[_name] = (_given(_name), f"Unsupported parameter: '{_name}' is not supported with this model.")
 HEALTHY = Behaviour()
 
@@ -258,17 +262,22 @@ def chat(request: Request, behaviour: Behaviour, script: Script, kind: str) -> R
         return Reply(failure(request, 400, said, param="messages" if said else None))
     if refused := _refused(request, behaviour.refuse):
         return Reply(refused)
+    if wrong := wrong_with(body):
+        return Reply(failure(request, 400, wrong[0], code="invalid_value", param=wrong[1]))
     choices = []
     for ask in _asks(body, messages, 1 if behaviour.ignore_n else body.get("n") or 1, behaviour.ignore_format):
         made = script(ask)
         if isinstance(made, Raw):
             return Reply(made if made.status == 200 or made.fault else replace(made, fault="scripted"))
         if made is None:
-            made = instance(ask.schema) if ask.schema is not None else "ok"
+            made = _willing(ask)
+        if isinstance(made, Calls):
+            choices.append(_calling(ask, made))
+            continue
         text = _damaged(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False), kind)
         choices.append(_choice(ask, text, behaviour.reasoning))
     prompt = _tokens("".join(_text(message.get("content")) for message in messages))
-    completion = sum(max(1, _tokens(choice["message"]["content"])) for choice in choices)
+    completion = sum(max(1, _tokens(_said(choice["message"]))) for choice in choices)
     usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
     head = {"id": f"chatcmpl-{crc32(repr(messages).encode()):08x}", "created": int(time.time())}
     head["model"] = str(body.get("model", ""))
@@ -314,6 +323,24 @@ def _choice(ask: Ask, text: str, reasoning: str) -> dict[str, Any]:
         content = [_chance(token, asked and min(5, max(2, asked))) for token in _TOKEN.findall(text)]
         chances = {"content": content, "refusal": None}
     return {"index": ask.sample, "message": message, "logprobs": chances, "finish_reason": finish}
+
+
+def _willing(ask: Ask) -> str | Mapping[str, Any] | Calls:
+    """The plainest reply of the form that is asked for."""
+    if ask.body.get("tool_choice") == "required":
+        function = ask.body["tools"][0]["function"]
+        return Calls(((function["name"], instance(function["parameters"])),))
+    return "ok" if ask.schema is None else instance(ask.schema)
+
+
+def _calling(ask: Ask, made: Calls) -> dict[str, Any]:
+    message = {"role": "assistant", "content": made.content, "tool_calls": called(made), "refusal": None}
+    return {"index": ask.sample, "message": message, "logprobs": None, "finish_reason": made.finish}
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    rows = message.get("tool_calls", ())
+    return "".join([message["content"] or "", *("{name}{arguments}".format(**row["function"]) for row in rows)])
 
 
 _TOKEN = re.compile(r"\s?\w+|\s|[^\w\s]")
@@ -377,14 +404,17 @@ def _events(
 
     def deltas(choice: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         message, chances, at = choice["message"], choice["logprobs"], choice["index"]
-        yield {"index": at, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}
+        begun = None if message["content"] is None else ""
+        yield {"index": at, "delta": {"role": "assistant", "content": begun}, "finish_reason": None}
         if "reasoning_content" in message:
             yield {"index": at, "delta": {"reasoning_content": message["reasoning_content"]}, "finish_reason": None}
-        units = [each["token"] for each in chances["content"]] if chances else message["content"]
+        units = [each["token"] for each in chances["content"]] if chances else message["content"] or ""
         step = -(-len(units) // 4) or 1
         for first in range(0, len(units), step):
             part = {"index": at, "delta": {"content": "".join(units[first : first + step])}, "finish_reason": None}
             yield part | ({"logprobs": {"content": chances["content"][first : first + step]}} if chances else {})
+        for delta in in_pieces(message.get("tool_calls", [])):
+            yield {"index": at, "delta": delta, "finish_reason": None}
         yield {"index": at, "delta": {}, "finish_reason": choice["finish_reason"]}
 
     more = {"usage": None} if usage else {}

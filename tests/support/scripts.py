@@ -9,22 +9,23 @@ import re
 from typing import Any
 
 from support import baselines
-from support.loopback import Ask
+from support.loopback import Ask, Calls
 
+Said = dict[str, Any] | str | Calls | None
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 
-def agreeing(ask: Ask) -> dict[str, Any] | str | None:
+def agreeing(ask: Ask) -> Said:
     """Every debater says the same, and everything it says is borne out."""
     return _reply(ask, label="SUPPORTS", verdict=1)
 
 
-def doubtful(ask: Ask) -> dict[str, Any] | str | None:
+def doubtful(ask: Ask) -> Said:
     """Every debater says the same, and nothing of it is borne out: no round passes the thresholds."""
     return _reply(ask, label="SUPPORTS", verdict=0)
 
 
-def disagreeing(ask: Ask) -> dict[str, Any] | str | None:
+def disagreeing(ask: Ask) -> Said:
     """The debaters contradict each other to the end."""
     return _reply(ask, label="REFUTES" if ask.model.startswith("against") else "SUPPORTS", verdict=1)
 
@@ -39,7 +40,7 @@ ALWAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def _reply(ask: Ask, *, label: str, verdict: int) -> dict[str, Any] | str | None:
+def _reply(ask: Ask, *, label: str, verdict: int) -> Said:
     role = ask.role or _role(ask.user)
     match role:
         case "WriteQuery":
@@ -76,13 +77,15 @@ def _arguing(role: str, ask: Ask, label: str) -> dict[str, Any]:
     return {"text": STATEMENT, "quotes": _quotes(ask.user)}
 
 
-def _acting(ask: Ask, label: str) -> dict[str, Any]:
+def _acting(ask: Ask, label: str) -> dict[str, Any] | Calls:
     """A triplet; a search, and an answer once the history holds an observation."""
     if "knowledge triplets" in ask.system + ask.user:
         triplet = {"subject": "bridge", "relation": "opened in", "object": "1889", "attributes": ""}
         return {"triplets": [triplet], "topics": ["bridges"]}
     answer = "False" if label == "REFUTES" else "True"
     seen = "Observation:" in ask.user
+    if functions := [each["function"] for each in ask.body.get("tools", ())]:
+        return _calling(functions, answer if seen else "", ask.user)
     if not ask.schema:
         action = {"name": "corpus", "reason": "to read", "input": "bridge Orvell opened"}
         return {"thought": STATEMENT} | ({"answer": answer} if seen else {"action": action})
@@ -91,6 +94,15 @@ def _acting(ask: Ask, label: str) -> dict[str, Any]:
         return reply | {"tool": ask.schema["properties"]["tool"]["enum"][0], "input": "bridge Orvell opened"}
     offered = ask.schema["properties"]["answer"]["enum"]
     return reply | {"answer": answer if answer in offered else offered[0], "quotes": _quotes(ask.user)}
+
+
+def _calling(offered: list[dict[str, Any]], answer: str, user: str) -> Calls:
+    """A call of the first function, or, with an answer, of the last."""
+    if not answer:
+        return Calls(((offered[0]["name"], {"query": "bridge Orvell opened"}),))
+    words = offered[-1]["parameters"]["properties"]["answer"]["enum"]
+    answer = answer if answer in words else words[0]
+    return Calls(((offered[-1]["name"], {"thought": STATEMENT, "quotes": _quotes(user), "answer": answer}),))
 
 
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")

@@ -7,21 +7,25 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
+from redargue.backends.abilities import Form
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Rejected, Reply, Stability, backends
+from redargue.backends.calling import step_of
 from redargue.backends.completion import Choice
 from redargue.backends.embedded import EmbeddedBackend
-from redargue.backends.endpoint import Endpoint, Form
+from redargue.backends.endpoint import Endpoint
 from redargue.backends.prompts import Prompts
 from redargue.backends.render import Prompt, Renderer, again
+from redargue.claims import Frozen
 from redargue.concurrency import together
 from redargue.errors import BadReply, UsageError
 from redargue.ledger.prices import Prices
 from redargue.registry import did_you_mean
+from redargue.tasks.acting import NextStep
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
 from redargue.transport import Service, Transport
 
-ASKED = ("auto", "schema", "json", "text", "plain")
+ASKED = ("auto", "schema", "json", "text", "plain", "tools")
 MOST_SHOWN = 4_000  # characters of a bad reply that a model is shown when it is asked again
 
 
@@ -37,7 +41,8 @@ class ChatBackend:
         prices: what tokens cost.
         prompts: a user's own words.
         form: pins how a reply is asked for: ``schema``, ``json``, ``text`` (tags) or ``plain`` (the papers' own);
-            ``auto``: plain in the ``paper`` profile, else the strictest that the endpoint takes.
+            ``auto``: plain in the ``paper`` profile, else the strictest that the endpoint takes. ``tools``: as
+            ``auto``, but agents that act call functions (:mod:`redargue.backends.calling`).
         max_tokens: the most a reply may have.
         stream: ask for replies in pieces.
         logprobs: ask for log probabilities, where a method uses them.
@@ -67,7 +72,8 @@ class ChatBackend:
             raise UsageError(f"replies cannot be asked for as {form!r}", hint=did_you_mean(form, list(ASKED)))
         self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
         self.transport, self.prompts, self.logprobs = transport, prompts, logprobs
-        self._renderer = Renderer(prompts, plain=None if form == "auto" else form == "plain")
+        plain = None if form in ("auto", "tools") else form == "plain"
+        self._renderer = Renderer(prompts, plain=plain, calls=form == "tools")
         self._pinned = cast(Form, form) if form in ("schema", "json", "text") else None
         self._make = partial(Endpoint, transport, service, prices=prices, max_tokens=max_tokens, stream=stream)
         self._endpoints: dict[str, Endpoint] = {}
@@ -129,6 +135,7 @@ class ChatBackend:
             sampling=call.sampling.model_copy(update={"n": n}),
             seed=call.seed + turn,
             logprobs=self.logprobs,
+            functions=prompt.functions,
         )
 
     async def _read(
@@ -138,17 +145,17 @@ class ChatBackend:
         try:
             return self._parse(task, prompt, choice), None
         except ValueError as error:
-            first = Rejected(why=str(error), raw=choice.text[:2000])
+            first = Rejected(why=str(error), raw=choice.verbatim[:2000])
         more = [{"role": "user", "content": again(first.why)}]
-        if choice.text.strip() and not choice.problem.startswith("the endpoint"):
-            more.insert(0, {"role": "assistant", "content": choice.text[:MOST_SHOWN]})
+        if choice.verbatim.strip() and not choice.problem.startswith("the endpoint"):
+            more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
         (second,) = await self._complete(endpoint, prompt, call, 1, more, turn=place + 1)
         try:
             return self._parse(task, prompt, second), first
         except ValueError as error:
             raise BadReply(
                 f"{endpoint.model!r} gave no answer to {task.name()} that can be read: {error}",
-                raw=second.text or first.raw,
+                raw=second.verbatim or first.raw,
                 where=f"{call.agent}, asked twice; first: {first.why}",
                 hint="choose another model, or another way to ask: --form",
             ) from None
@@ -156,8 +163,11 @@ class ChatBackend:
     def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice) -> Output[Out]:
         if choice.problem:
             raise ValueError(choice.problem)
-        answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
-        return Output(cast(Out, answer), choice.text, choice.thoughts, choice.entropy, choice.tokens)
+        if prompt.functions and isinstance(task, NextStep):
+            answer: Frozen = step_of(task, choice)
+        else:
+            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
+        return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         """Cosines of vectors, from the endpoint or from the embedded model."""

@@ -7,12 +7,24 @@ import math
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
 from redargue import transport
 from redargue.backends.base import Token
+
+
+class Called(NamedTuple):
+    """A function that a model calls.
+
+    Attributes:
+        name: as the model wrote it.
+        arguments: as they came: JSON, as a rule.
+    """
+
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True)
@@ -25,6 +37,7 @@ class Choice:
         problem: why the sample cannot be an answer, whatever it says; empty where nothing is wrong.
         entropy: mean entropy of its tokens, in nats; None where the endpoint gives no log probabilities.
         tokens: with their log probabilities; none where the endpoint gives none.
+        calls: of functions, in their order; read only where functions were offered.
     """
 
     text: str
@@ -32,10 +45,25 @@ class Choice:
     problem: str = ""
     entropy: float | None = None
     tokens: tuple[Token, ...] = ()
+    calls: tuple[Called, ...] = ()
+
+    @property
+    def verbatim(self) -> str:
+        """All that was said: the text, or, where functions were called, text and calls as JSON."""
+        if not self.calls:
+            return self.text
+        return json.dumps(
+            {"content": self.text, "tool_calls": [each._asdict() for each in self.calls]}, ensure_ascii=False
+        )
 
 
-def read_completion(text: str) -> tuple[Choice, ...]:
-    """The samples of a chat completion; what is no completion is one sample with a problem."""
+def read_completion(text: str, *, called: bool = False) -> tuple[Choice, ...]:
+    """The samples of a chat completion; what is no completion is one sample with a problem.
+
+    Args:
+        text: the body.
+        called: whether functions were offered, so that a call of one is a reply.
+    """
     try:
         body = json.loads(text)
         choices = body.get("choices") if isinstance(body, dict) else None
@@ -43,7 +71,7 @@ def read_completion(text: str) -> tuple[Choice, ...]:
             said = said_in(text)[:200]
             return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {said}"),)
         ordered = sorted(choices, key=lambda each: each["index"] if isinstance(each.get("index"), int) else 0)
-        return tuple(_choice(each) for each in ordered)
+        return tuple(_choice(each, called=called) for each in ordered)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         kind = "HTML" if "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower() else "no chat completion"
         return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}"),)
@@ -54,7 +82,7 @@ _THOUGHTS = re.compile(r"\s*<(think|thinking)>(.*?)</\1>\s*", re.DOTALL)
 _ENDED = re.compile(r"(?!\s*[{<])(.*?)^[ \t]*</(?:think|thinking)>[ \t]*\r?\n\s*", re.DOTALL | re.MULTILINE)
 
 
-def _choice(choice: Mapping[str, Any]) -> Choice:
+def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
     content, refusal = message.get("content"), message.get("refusal")
@@ -64,19 +92,37 @@ def _choice(choice: Mapping[str, Any]) -> Choice:
     thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
     if found := _THOUGHTS.match(text) or _ENDED.match(text):
         text, thoughts = text[found.end() :], thoughts or found.groups()[-1].strip()
-    problem = ""
+    problem, calls = "", _calls(message) if called else ()
     if isinstance(refusal, str) and refusal and not text:
         problem = f"the model refused: {refusal[:200]}"
     elif choice.get("finish_reason") == "length":
         problem = "the reply was cut at its token limit"
     elif choice.get("finish_reason") == "content_filter":
         problem = "the endpoint's content filter stopped the reply"
-    elif not text.strip() or text.lstrip().startswith(("<think>", "<thinking>")):
+    elif (not text.strip() and not calls) or text.lstrip().startswith(("<think>", "<thinking>")):
         problem = "the reply is empty"
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     said = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-    return Choice(text, thoughts if isinstance(thoughts, str) else "", problem, _entropy(said), _tokens(said))
+    thoughts = _whole(thoughts) if isinstance(thoughts, str) else ""
+    return Choice(_whole(text), thoughts, problem, _entropy(said), _tokens(said), calls)
+
+
+def _whole(text: str) -> str:
+    """Halves of surrogate pairs replaced: JSON may hold them, and what holds them can be neither sent nor kept."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
+    """The functions that a message calls; what has no name, or broken arguments, is told to the model later."""
+    given = message.get("tool_calls")
+    rows = [each.get("function") for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    found = []
+    for row in rows:
+        name, arguments = (row.get("name"), row.get("arguments")) if isinstance(row, dict) else ("", "")
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
+        found.append(Called(_whole(name) if isinstance(name, str) else "", _whole(text)))
+    return tuple(found)
 
 
 def _tokens(said: list[dict[str, Any]]) -> tuple[Token, ...]:
@@ -118,7 +164,7 @@ async def read_stream(response: httpx2.Response) -> str:
                 return data
             usage = chunk.get("usage") or usage
             for each in chunk.get("choices") or ():
-                _add(parts.setdefault(each.get("index") or 0, {"logprobs": []}), each)
+                _add(parts.setdefault(each.get("index") or 0, {"logprobs": [], "calls": {}}), each)
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise httpx2.ReadError("the stream is broken") from None
     if not parts or not all("finish_reason" in part for part in parts.values()):
@@ -126,7 +172,7 @@ async def read_stream(response: httpx2.Response) -> str:
     choices = [
         {
             "index": index,
-            "message": {name: part.get(name) for name in PIECES},
+            "message": {name: part.get(name) for name in PIECES} | _called(part["calls"]),
             "finish_reason": part["finish_reason"],
             "logprobs": {"content": part["logprobs"]},
         }
@@ -156,9 +202,29 @@ def _add(part: dict[str, Any], piece: Mapping[str, Any]) -> None:
     for name in PIECES:
         if delta.get(name):
             part[name] = part.get(name, "") + delta[name]
+    for each in delta.get("tool_calls") or ():
+        _add_call(part["calls"], each)
     part["logprobs"] += (piece.get("logprobs") or {}).get("content") or []
     if piece.get("finish_reason"):
         part["finish_reason"] = piece["finish_reason"]
+
+
+def _add_call(calls: dict[int, dict[str, str]], piece: Mapping[str, Any]) -> None:
+    """Adds a piece of a call to the call of its index.
+
+    Gemini's endpoint sends no index: there a name begins a call, and what has none belongs to the last one.
+    """
+    said, at = piece.get("function") or {}, piece.get("index")
+    if at is None:
+        at = max(calls, default=-1) + int(bool(said.get("name")) or not calls)
+    call = calls.setdefault(at, {"name": "", "arguments": ""})
+    if (name := said.get("name") or "") != call["name"]:  # some servers send the name with every piece
+        call["name"] += name
+    call["arguments"] += said.get("arguments") or ""
+
+
+def _called(calls: Mapping[int, Mapping[str, str]]) -> dict[str, Any]:
+    return {"tool_calls": [{"function": calls[at]} for at in sorted(calls)]} if calls else {}
 
 
 def said_in(text: str) -> str:

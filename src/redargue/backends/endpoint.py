@@ -6,20 +6,26 @@ is left out from then on; an unasked-for default never stands in for an answer.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import ValidationError
-
+from redargue.backends.abilities import (
+    FOLLOWERS,
+    FORMS,
+    LIMITS,
+    OPTIONAL,
+    Abilities,
+    Form,
+    Memory,
+    about_form,
+    names_in,
+    refuses_tools,
+)
 from redargue.backends.base import Sampling
 from redargue.backends.completion import Choice, read_completion, read_stream, said_in
-from redargue.claims import Frozen
 from redargue.concurrency import together
 from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.home import home
@@ -27,28 +33,21 @@ from redargue.ledger.budget import Account
 from redargue.ledger.prices import Prices
 from redargue.transport import Answer, Service, Transport
 
-Form = Literal["schema", "json", "text"]
-FORMS: tuple[Form, ...] = ("schema", "json", "text")
-OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream")
-LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": ""}
-FOLLOWERS = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
 MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
 
 Message = Mapping[str, str]
+Function = Mapping[str, Any]  # its name, what it does, and the JSON schema of its arguments
 
 
-class Abilities(Frozen):
-    """What is known of a model at an endpoint.
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What is asked for, in whatever way the endpoint takes it; see :meth:`Endpoint.complete`."""
 
-    Attributes:
-        form: the strictest way to ask for JSON that was not refused.
-        limit: the name under which it takes the most tokens; empty where it takes none.
-        refused: parameters that it does not take.
-    """
-
-    form: Form = "schema"
-    limit: Literal["max_tokens", "max_completion_tokens", ""] = "max_tokens"
-    refused: tuple[str, ...] = ()
+    messages: Callable[[Form], Sequence[Message]]
+    schema: tuple[str, dict[str, Any]] | None
+    form: Form | None
+    functions: Sequence[Function]
+    logprobs: bool
 
 
 class Endpoint:
@@ -89,6 +88,7 @@ class Endpoint:
         sampling: Sampling | None = None,
         seed: int = 0,
         logprobs: bool = False,
+        functions: Sequence[Function] = (),
     ) -> tuple[Choice, ...]:
         """Asks for ``sampling.n`` replies: in one request where the endpoint can, in as many at once where not.
 
@@ -100,18 +100,18 @@ class Endpoint:
             sampling: how to draw.
             seed: of the first sample.
             logprobs: ask for log probabilities.
+            functions: one of which the model is to call, instead of a reply in words.
 
         Raises:
-            UsageError: the endpoint refuses the request: key, model, or a parameter that cannot be left out.
+            UsageError: the endpoint refuses the request: key, model, functions, or a parameter that cannot be left out.
             ProviderError: nothing answered.
             BudgetReached: the budget has no room.
         """
         sampling = sampling or Sampling()
+        wish = Wish(messages=messages, schema=schema, form=form, functions=functions, logprobs=logprobs)
 
         async def ask(n: int, seed: int) -> tuple[Choice, ...]:
-            return await self._ask(
-                messages, account, schema, form, sampling.model_copy(update={"n": n}), seed, logprobs
-            )
+            return await self._ask(wish, account, sampling.model_copy(update={"n": n}), seed)
 
         choices: tuple[Choice, ...] = ()
         if sampling.n == 1 or "n" not in self.abilities.refused:
@@ -123,61 +123,49 @@ class Endpoint:
             choices += tuple(each[0] for each in await together(more))
         return choices
 
-    async def _ask(
-        self,
-        messages: Callable[[Form], Sequence[Message]],
-        account: Account,
-        schema: tuple[str, dict[str, Any]] | None,
-        form: Form | None,
-        sampling: Sampling,
-        seed: int,
-        logprobs: bool,
-    ) -> tuple[Choice, ...]:
+    async def _ask(self, wish: Wish, account: Account, sampling: Sampling, seed: int) -> tuple[Choice, ...]:
         tried: Form | None = None  # instead of a form at which the server failed; noted once it has worked
         for _ in range(len(OPTIONAL) + len(FORMS) + 2):
-            wanted = form or tried or self.abilities.form
-            body = self._body(messages(wanted), schema, wanted, sampling, seed, logprobs)
+            wanted = wish.form or tried or self.abilities.form
+            body = self._body(wish, wanted, sampling, seed)
             answer = await self._send(body, account)
             if answer.status == 200:
                 self._proven = True
                 if tried:
                     self._remember(form=tried)
-                return read_completion(answer.text)
-            failed = answer.status == 500 and not self._proven and schema is not None
-            if form is None and wanted != "text" and (failed or (tried and _about_form(body, answer))):
+                return read_completion(answer.text, called=bool(wish.functions))
+            failed = answer.status == 500 and not self._proven and wish.schema is not None
+            if wish.form is None and wanted != "text" and (failed or (tried and about_form(body, answer))):
                 tried = FORMS[FORMS.index(wanted) + 1]
-            elif answer.status not in (400, 404, 422) or not self._learn(body, answer, wanted, pinned=form is not None):
-                raise self._error(answer)
+            elif answer.status not in (400, 404, 422) or not self._learn(
+                body, answer, wanted, pinned=wish.form is not None
+            ):
+                raise self._error(answer, offered=refuses_tools(body, answer))
         raise self._error(answer)
 
-    def _body(
-        self,
-        messages: Sequence[Message],
-        schema: tuple[str, dict[str, Any]] | None,
-        form: Form,
-        sampling: Sampling,
-        seed: int,
-        logprobs: bool,
-    ) -> dict[str, Any]:
+    def _body(self, wish: Wish, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": list(messages),
+            "messages": list(wish.messages(form)),
             "temperature": sampling.temperature,
             "seed": seed % 2**31,
         }
         body |= {"top_p": sampling.top_p} if sampling.top_p != 1.0 else {}
         body |= {"stop": list(sampling.stop)} if sampling.stop else {}
         body |= {"n": sampling.n} if sampling.n > 1 else {}
-        body |= {"logprobs": True, "top_logprobs": 5} if logprobs else {}
+        body |= {"logprobs": True, "top_logprobs": 5} if wish.logprobs else {}
         body |= {"stream": True, "stream_options": {"include_usage": True}} if self.stream else {}
+        if wish.functions:
+            tools = [{"type": "function", "function": dict(each)} for each in wish.functions]
+            body |= {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
         for name in self.abilities.refused:
             body.pop(name, None)
             for follower in FOLLOWERS.get(name, ()):
                 body.pop(follower, None)
         if self.abilities.limit:
             body[self.abilities.limit] = sampling.max_tokens or self.max_tokens
-        if schema:
-            body |= _response_format(form, *schema)
+        if wish.schema:
+            body |= _response_format(form, *wish.schema)
         return body
 
     async def _send(self, body: dict[str, Any], account: Account) -> Answer:
@@ -198,7 +186,9 @@ class Endpoint:
             expected=prompt // 4 + min(reply, samples * 500),
             usd=price.of(prompt, reply) if price else 0.0,
             read=read_stream if body.get("stream") else None,
-            final=lambda answer: _final(answer, trial=not self._proven and "response_format" in body),
+            final=lambda answer: (
+                _final(answer, trial=not self._proven and "response_format" in body) or refuses_tools(body, answer)
+            ),
             paid=lambda answer: _paid(answer, price.of if price else None),
         )
 
@@ -236,13 +226,13 @@ class Endpoint:
 
         Several requests may find out the same at once: what one of them has noted is not noted again.
         """
-        said, named = said_in(answer.text).lower(), _named(answer.text)
+        said, named = said_in(answer.text).lower(), names_in(answer.text)
         for name, onward in LIMITS.items():
             if name in body and name in named and "large" not in said:  # refused by name, not for its value
                 if self.abilities.limit == name:
                     self._remember(limit=onward)
                 return True
-        if _about_form(body, answer) and not pinned and wanted != "text":
+        if about_form(body, answer) and not pinned and wanted != "text":
             if self.abilities.form == wanted:
                 self._remember(form=FORMS[FORMS.index(wanted) + 1])
             return True
@@ -267,9 +257,14 @@ class Endpoint:
         self.abilities = self.abilities.model_copy(update=changes)
         self._memory.keep(self.service.place, self.model, self.abilities)
 
-    def _error(self, answer: Answer) -> ProviderError | UsageError:
+    def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
+        """What a refusal comes to; ``offered``: it is about the functions that were."""
         said = " ".join(said_in(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.place} answered {answer.status}: {said or 'nothing'}"
+        if offered:
+            return UsageError(
+                what, hint="it takes no tool calls, or not of these tools: ask in another way, --form auto"
+            )
         if answer.status in (401, 403):
             return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
         if answer.status in (400, 404, 413, 422):
@@ -279,40 +274,6 @@ class Endpoint:
         spent = answer.status == 402 or _final(answer)
         hint = "its quota is used up: top it up" if spent else "wait"
         return ProviderError(what, hint=f"{hint}, or choose another endpoint: --base-url")
-
-
-class Memory:
-    """What was found out about endpoints, in a file of the user's.
-
-    Args:
-        path: of the file; one that cannot be read or written is as good as none.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def recall(self, place: str, model: str) -> Abilities:
-        """What is known, or what to try first."""
-        try:
-            return Abilities.model_validate(self._all().get(f"{place} {model}", {}))
-        except ValidationError:
-            return Abilities()
-
-    def keep(self, place: str, model: str, abilities: Abilities) -> None:
-        """Writes it down."""
-        everything = {**self._all(), f"{place} {model}": abilities.model_dump(mode="json")}
-        with contextlib.suppress(OSError):  # else it is found out again next time
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            beside = self._path.with_suffix(f".{os.getpid()}.new")
-            beside.write_text(json.dumps(everything, indent=1, sort_keys=True), encoding="utf-8")
-            beside.replace(self._path)
-
-    def _all(self) -> dict[str, Any]:
-        try:
-            known = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return known if isinstance(known, dict) else {}
 
 
 def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -340,7 +301,7 @@ def _unbounded(schema: Any) -> Any:
 def most_tokens(body: Mapping[str, Any]) -> int:
     """A bound on a prompt's tokens: byte-level vocabularies have no token shorter than a byte."""
     words = sum(len(each["content"].encode()) + MESSAGE_OVERHEAD for each in body["messages"])
-    return words + (len(json.dumps(body["response_format"])) if "response_format" in body else 0)
+    return words + sum(len(json.dumps(body[name])) for name in ("response_format", "tools") if name in body)
 
 
 def _vectors(text: str, wanted: int) -> list[list[float]]:
@@ -361,30 +322,6 @@ def _final(answer: Answer, *, trial: bool = False) -> bool:
     """Whether asking again cannot help: a quota is used up, or the form of the request is what the server chokes on."""
     quota = any(word in answer.text for word in _QUOTA)
     return quota or (trial and answer.status == 500)
-
-
-def _about_form(body: Mapping[str, Any], answer: Answer) -> bool:
-    """Whether a refusal is about the way in which JSON was asked for."""
-    words = re.search(r"response_format|json_schema|json_object|grammar", answer.text.lower())
-    return "response_format" in body and words is not None
-
-
-def _named(text: str) -> frozenset[str]:
-    """The parameters that an error is about: the one it gives as such, or those it names in its message."""
-    try:
-        error = json.loads(text).get("error")
-        if isinstance(error, dict) and error.get("param"):
-            return frozenset({str(error["param"]).split(".")[0]})
-    except (ValueError, AttributeError, RecursionError):
-        pass
-    said = said_in(text).lower()
-    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)", said)
-    plain = [name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", said)]
-    return frozenset([*(name for pair in quoted for name in pair if name), *plain])
-
-
-# Names that stand in no prose; "stop", "seed" and "stream" do, and have to be quoted.
-UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *LIMITS)
 
 
 def _paid(answer: Answer, price: Any) -> tuple[int, int, float] | None:

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from redargue.claims import Frozen
 
 MOST_OBJECTS = 20  # different ones in a reply; more are no answer
+SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
 ITEM = "item"  # tags each object of a list: its own name might be that of a field in it
 
 
@@ -45,14 +46,25 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
         try:
             reply = kind.model_validate(candidate)
         except ValidationError as error:
-            first = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}") from None
+            raise ValueError(first_of(error)) from None
         found[reply.model_dump_json()] = reply
     if len(found) > 1:
         raise ValueError("the reply holds several different answers")
     if not found:
         raise ValueError("no JSON object was found")
     return next(iter(found.values()))
+
+
+def first_of(error: ValidationError) -> str:
+    """The first thing that is wrong with an object, as it can be said to a model."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
+
+
+def quoted(text: str) -> tuple[str, ...]:
+    """What stands between quotation marks in a text and is long enough to be a quotation, each once."""
+    found = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
+    return tuple(dict.fromkeys(each.strip() for each in found if len(each.split()) >= SHORTEST_QUOTE))
 
 
 def _objects(text: str, material: str) -> tuple[list[Any], str]:

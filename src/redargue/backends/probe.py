@@ -7,8 +7,9 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from redargue.backends.abilities import Form
 from redargue.backends.base import Sampling
-from redargue.backends.endpoint import Endpoint, Form
+from redargue.backends.endpoint import Endpoint
 from redargue.errors import RedargueError
 from redargue.ledger.budget import Account
 from redargue.transport import Service, Transport
@@ -63,6 +64,7 @@ async def probe(
         findings.append(finding)
         best = form if finding.able else best  # type: ignore[assignment]
     endpoint.settle_on(best)
+    findings.append(await _tried("tool calls", lambda: _called(endpoint, account)))
     findings.append(await _tried("three samples a request", lambda: _samples(endpoint, account)))
     findings.append(await _tried("log probabilities", lambda: _logprobs(endpoint, account)))
     findings.append(await _tried("streaming", lambda: _streamed(transport, service, model, account)))
@@ -95,6 +97,19 @@ async def _in_json(endpoint: Endpoint, account: Account, form: Form) -> tuple[bo
     except (ValueError, AttributeError):
         valid = False
     return valid, "kept" if valid else f"taken, and not kept: {choice.problem or repr(choice.text[:60])}"
+
+
+async def _called(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
+    offered = [{"name": "answer", "description": "Gives your answer.", "parameters": SCHEMA}]
+    asked = lambda form: _asked("Is water wet? Call the function.")  # noqa: E731
+    (choice,) = await endpoint.complete(asked, account=account, functions=offered)
+    try:
+        made = any(json.loads(each.arguments).get("answer") in ("yes", "no") for each in choice.calls)
+    except (ValueError, AttributeError):
+        made = False
+    if not made:
+        return False, f"taken, and none made: {choice.problem or repr(choice.verbatim[:60])}"
+    return True, "made" if "tool_choice" not in endpoint.abilities.refused else "made; not where they are required"
 
 
 async def _samples(endpoint: Endpoint, account: Account) -> tuple[bool, str]:

@@ -1,21 +1,22 @@
 """From a task to messages, and from a reply to an answer: the only place where replies are parsed.
 
 A reply is asked for as a JSON object that follows a schema, as a JSON object, as tagged text, or plainly: in the form
-that the paper's own prompt has. Reading is strict: what is missing, of the wrong kind or ambiguous is an error that
-says so, and is never filled in.
+that the paper's own prompt has; the step of an agent that acts also as a call of a function (:mod:`.calling`). Reading
+is strict: what is missing, of the wrong kind or ambiguous is an error that says so, and is never filled in.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from pydantic import Field
 
-from redargue.backends.endpoint import Form, Message
-from redargue.backends.parsing import ITEM, one, one_of
+from redargue.backends import calling
+from redargue.backends.abilities import Form
+from redargue.backends.endpoint import Function, Message
+from redargue.backends.parsing import ITEM, one, one_of, quoted
 from redargue.backends.prompts import Prompts
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
@@ -23,8 +24,6 @@ from redargue.tasks.answering import Answer, LabelledTask
 from redargue.tasks.base import AnyTask, at_most, json_schema, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
-
-SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
 
 
 class QueryReply(Frozen):
@@ -98,6 +97,7 @@ class Prompt(NamedTuple):
         schema: name and JSON schema of the reply; None where it is read plainly.
         stretches: agents' texts in ``user``, in their order.
         earlier: questions and replies between ``system`` and ``user``, where a chat goes on.
+        functions: one of which is to be called instead of a reply in words.
     """
 
     system: str
@@ -105,6 +105,7 @@ class Prompt(NamedTuple):
     schema: tuple[str, dict[str, Any]] | None
     stretches: tuple[Stretch, ...] = ()
     earlier: tuple[tuple[str, str], ...] = ()
+    functions: tuple[Function, ...] = ()
 
     @property
     def words(self) -> str:
@@ -128,21 +129,25 @@ class Renderer:
     Args:
         prompts: a user's own words; None for redargue's.
         plain: whether replies have the papers' own form; None: in the ``paper`` profile.
+        calls: whether a step is asked for as a call of a function.
     """
 
-    def __init__(self, prompts: Prompts | None = None, *, plain: bool | None = None) -> None:
-        self.prompts, self.plain = prompts, plain
+    def __init__(self, prompts: Prompts | None = None, *, plain: bool | None = None, calls: bool = False) -> None:
+        self.prompts, self.plain, self.calls = prompts, plain, calls
 
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task: what stays the same from call to call first."""
         plain = tuple((each.instruction, each.reply) for each in task.earlier())
+        earlier = tuple((each.material, each.reply) for each in task.earlier())
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, earlier=plain)
+        if self.calls and isinstance(task, NextStep):
+            system, offered = calling.words(task), calling.functions(task)
+            return Prompt(system, task.material(), None, earlier=earlier, functions=offered)
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt("", task.instruction(), None, _stretches(task, task.instruction()), plain)
         system = f"Task: {task.name()}.\n{task.role()}".strip()
         user = task.material()
-        earlier = tuple((each.material, each.reply) for each in task.earlier())
         return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
@@ -293,10 +298,4 @@ def _plain_answer(text: str, task: AnyTask) -> Answer:
     lenient = isinstance(task, LabelledTask) and task.label_reading != "last_line"
     if label is None and not lenient:
         raise ValueError(f"its last line is none of the labels {', '.join(labels.names)}")
-    quoted = re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text)
-    quotes = (first or second for first, second in quoted)
-    return Answer(
-        text=text.strip(),
-        label=label,
-        quotes=tuple(dict.fromkeys(each.strip() for each in quotes if len(each.split()) >= SHORTEST_QUOTE)),
-    )
+    return Answer(text=text.strip(), label=label, quotes=quoted(text))

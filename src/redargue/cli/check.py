@@ -50,7 +50,10 @@ def check(
         str, typer.Option(envvar="REDARGUE_BACKEND", help="redargue list backends; chat where a model is named.")
     ] = "",
     form: Annotated[
-        str, typer.Option(envvar="REDARGUE_FORM", help="How replies are asked for: auto, schema, json, text or plain.")
+        str,
+        typer.Option(
+            envvar="REDARGUE_FORM", help="How replies are asked for: auto, schema, json, text, plain, or tools to act."
+        ),
     ] = "auto",
     prompts: Annotated[
         Path | None, typer.Option(envvar="REDARGUE_PROMPTS", metavar="DIR", help="Your own words: TASK.txt files.")

@@ -28,6 +28,8 @@ from redargue.tools.base import Observation
 from redargue.tools.searching import SearchAction
 from redargue.verdicts import Verdict
 
+NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."
+
 
 @methods.register("mermaid")
 class Mermaid:
@@ -116,6 +118,8 @@ class _Verification:
                 self.run.emit(Stepped(agent=EXECUTOR, round=number, thought=step.thought, answer=step.answer))
                 return self._verdict(number, step)
             await self._act(number, step)
+            for call in step.unmade:
+                self._leave(number, call)
         return None
 
     async def _act(self, number: int, step: Step) -> None:
@@ -143,6 +147,12 @@ class _Verification:
         seen = await self.run.act(call.name, arguments, agent=EXECUTOR, round_=number, claim=self.claim)
         self.steps.append(PastStep(thought=step.thought, action=call, passages=seen.passages, problem=seen.why))
         self.findings += _findings(call.name, arguments, seen)
+
+    def _leave(self, number: int, call: ToolCall) -> None:
+        """Tells the agent of a call that it gave beside the step's one action."""
+        arguments = self._arguments(call)
+        self.run.emit(Stepped(agent=EXECUTOR, round=number, tool=call.name, arguments=arguments, problem=NOT_MADE))
+        self.steps.append(PastStep(action=call, problem=NOT_MADE))
 
     def _arguments(self, call: ToolCall) -> dict[str, Any]:
         """What the tool is called with: the object that was given, or a text for its first required parameter (M2)."""

@@ -69,6 +69,7 @@ class Step(Frozen):
         answer: the answer; None with a call. Once a task has accepted it: of the claim's labels.
         quotes: what an answer rests on, word for word; checked by code, never believed.
         confidence: calibrated probability of the answer, in [0, 1]; None where nothing was calibrated.
+        unmade: calls that were given beside ``action``; they are not made, as a step is one.
     """
 
     thought: str = ""
@@ -76,6 +77,7 @@ class Step(Frozen):
     answer: str | None = None
     quotes: tuple[str, ...] = ()
     confidence: float | None = None
+    unmade: tuple[ToolCall, ...] = ()
 
     @field_validator("answer", mode="before")
     @classmethod
@@ -109,11 +111,16 @@ def answers_of(labels: LabelSet) -> dict[str, str]:
     return offered
 
 
-def label_said(labels: LabelSet, text: str) -> str | None:
-    """The label that an answer names: True, False (``M12``) or the label's own name; None where it names none."""
+def label_alone(labels: LabelSet, text: str) -> str | None:
+    """The label of a text that is an answer and nothing else: True, False (``M12``) or another label's name."""
     plain = text.strip(" \t\r\n*_`\"'.,:;!()[]").casefold()
     words = {word.casefold(): label for word, label in answers_of(labels).items()}
-    return words.get(plain) or labels.single(text)
+    return words.get(plain)
+
+
+def label_said(labels: LabelSet, text: str) -> str | None:
+    """The label that an answer names; None where it names none."""
+    return label_alone(labels, text) or labels.single(text)
 
 
 class NextStep(Task[Step]):
@@ -140,14 +147,17 @@ class NextStep(Task[Step]):
     last: int = 5
 
     def role(self) -> str:
-        """The agent's part and rules; what does not change from step to step."""
+        """The agent's part, rules and tools; what does not change from step to step."""
+        return lines(self.rules(), f"Available tools: {tools_shown(self.tools)}")
+
+    def rules(self) -> str:
+        """The agent's part and rules."""
         return lines(
             "You verify a claim in steps: you think, and then either call one tool or give the final answer.",
             "Look at the history first: what is there already does not have to be asked again.",
             "As soon as the evidence is sufficient, give the final answer.",
             "How something is written is no evidence for or against it." if self.profile == "hardened" else None,
             UNTRUSTED if self.profile == "hardened" else None,
-            f"Available tools: {tools_shown(self.tools)}",
         )
 
     def form(self) -> str:
