@@ -268,6 +268,64 @@ def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float
 S, R = "SUPPORTS", "REFUTES"
 
 
+def test_both_classes_and_whole_responses_are_measured_and_what_has_no_label_is_wrong() -> None:
+    found = cell(*((gold, said, "judge", []) for gold, said in ((S, S), (S, R), (R, R), (R, None), (S, S), ("N", S))))
+    named = tuple(
+        each.model_copy(update={"response": response, "gold": None if each.gold == "N" else each.gold})
+        for each, response in zip(found.examples, "aabbcc", strict=True)
+    )
+    found = found._replace(examples=named)
+    expected = {
+        "true-f1": 4 / 5,  # three are true, two were called so, both rightly
+        "false-f1": 2 / 4,  # two are false, one of two calls is right
+        "macro-f1": (4 / 5 + 2 / 4) / 2,
+        "two-way": 3 / 5,
+        "recall": 2 / 3,
+        "precision": 1.0,
+        "response-accuracy": 2 / 3,  # a is factual and was not called so, b is not, c is
+        "response-recall": 1 / 2,
+        "response-f1": 2 / 3,
+        "searches": 0.0,
+    }
+    for measure, value in expected.items():
+        figure = measured(Line.model_validate({"name": "x", "measure": measure}), found)
+        assert figure.value == pytest.approx(value), measure
+    alone = cell((S, S, "judge", []))
+    assert "which response" in measured(Line(name="x", measure="response-f1"), alone).undefined
+
+
+SEARCHED = {"query": "bridge", "title": "Orvell Bridge", "text": PAGES["Orvell Bridge"], "url": "", "publisher": ""}
+
+
+def test_tables_of_several_figures_a_set_and_a_memory_that_is_lent(
+    command: list[str], data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = data / "snapshots"
+    folder.mkdir()
+    lines = [{"claim": claim, "label": str(gold == "supports").lower()} for claim, gold, _ in CLAIMS[:2]]
+    text = "".join(json.dumps(each | {"passages": [SEARCHED]}) + "\n" for each in lines)
+    (folder / "factcheckbench.jsonl").write_text(text)
+    assert run([*command, "mermaid-proxy-memory"]) == 0
+    (proxy,) = printed(capfd)
+    assert proxy["columns"] == ["macro-F1", "searches"]
+    own, lent, _, first, none = proxy["rows"]
+    assert own["figures"][1]["value"] > 0 == lent["figures"][1]["value"] == none["figures"][1]["value"]
+    assert lent["paper"] == ["0.65", "–"]
+    assert first["figures"][0]["value"] is not None
+    (bench,) = (tmp_path / "runs" / "embedded").iterdir()
+    memories = sorted(each.name for each in bench.glob("*.memory.db"))
+    assert len(memories) == 3  # its own, and a copy for each that was lent one
+    assert run([*command, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 0  # what is recorded stands
+    capfd.readouterr()
+    elsewhere = [each if each != str(tmp_path / "runs") else str(tmp_path / "else") for each in command]
+    assert run([*elsewhere, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 2
+    assert "has left no memory" in capfd.readouterr().err
+    assert run([*command, "mermaid-table-1", "--set", "factcheck-bench"]) == 0
+    (table,) = printed(capfd)
+    assert table["columns"] == ["F1 of true", "F1 of false", "macro-F1"]
+    assert table["rows"][0]["paper"] == ["0.82", "0.64", "0.73"]
+
+
 def test_whether_the_judge_follows_the_higher_score_and_whether_that_is_right() -> None:
     found = cell(
         (S, S, "judge", [("a", S, 0.9), ("b", R, 0.2)]),  # follows, right

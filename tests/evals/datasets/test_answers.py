@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,18 @@ def test_factool_claims_are_grouped_by_their_answer(samples: Path) -> None:
     assert {each.claim.context for each in examples} == {""}
     asked = next(FacToolQa(with_question=True).read(samples / "factool_qa.jsonl"))
     assert asked.claim.context == "What runs on the Arn?"
+
+
+def test_factool_claims_bring_frozen_searches_along_their_own_or_those_of_their_answer(
+    samples: Path, tmp_path: Path
+) -> None:
+    found = tmp_path / "searches.jsonl"
+    passage = {"query": "Arn ferry", "title": "Arn", "text": "A ferry crosses the Arn.", "url": "", "publisher": ""}
+    found.write_text(json.dumps({"claim": "A ferry runs on the Arn.", "label": "true", "passages": [passage]}) + "\n")
+    first, beside, other = FacToolQa(evidence=found).read(samples / "factool_qa.jsonl")
+    assert [each.text for each in first.passages] == ["A ferry crosses the Arn."]
+    assert beside.passages == first.passages  # of the same answer
+    assert other.passages == ()
 
 
 def test_bingcheck_answers_come_in_order_of_their_numbers_with_whole_pages(samples: Path) -> None:

@@ -92,5 +92,6 @@ def test_hover_groups_by_hops_and_needs_all_facts_together(samples: Path) -> Non
     assert (first.id, first.gold, first.group) == ("u-1", "SUPPORTED", "2-hop")
     assert (second.gold, second.group, len(second.evidence[0])) == ("NOT_SUPPORTED", "3-hop", 3)
     assert HOVER.meaning("NOT_SUPPORTED") is Meaning.REFUTED
+    assert [each.id for each in Hover(hops=3).read(samples / "hover.json")] == [second.id]
     (hidden,) = Hover().read(samples / "hover_test.json")
     assert (hidden.gold, hidden.group) == (None, "4-hop")

@@ -200,7 +200,7 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
 
 def _player(table: Published, runner: Runner) -> str:
     """Who plays, and under which profiles."""
-    templates = [template for line in table.rows for template in needed(table, line) if "{profile}" in template]
+    templates = [template for line in table.rows for template in needed(table, line) if "{words}" not in template]
     profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
     told = " and ".join(repr(each.format(profile=runner.choice.profile)) for each in profiles)
     if runner.choice.model:
