@@ -31,6 +31,7 @@ EVERY = (
     "memory",
     "mcp",
     "mermaid",
+    "methods",
 )
 
 

@@ -54,6 +54,11 @@ class DualPosition:
 
     name: ClassVar[str] = "dual-position"
     about: ClassVar[str] = "two teams that argue, referees weighed by confidence (ICIC 2025)"
+    paper: ClassVar[str] = "He and Le, Dual-Position Debate, ICIC 2025"
+    graph: ClassVar[str] = (
+        "both teams at once: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
+        "-> summary; then all referees at once"
+    )
     options: ClassVar[type[Frozen]] = DualPositionSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = PROFILES
 

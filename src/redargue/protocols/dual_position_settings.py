@@ -103,7 +103,7 @@ class DualPositionSettings(Frozen):
             "SummariseTeam": statements * self.summarisers,
             "JudgeTeams": max(1, rounds) * len(self.referees) if rounds else 1,
         }
-        speaking = int(self.rebutters) + int(self.summarisers) + int(measured and self.rebutters)
+        speaking = int(self.rebutters) + int(self.summarisers)
         together = 1 if self.transition == "none" else 2
         searches = 2 * teams * self.gatherers
         return Plan(

@@ -73,6 +73,8 @@ class MarkovDebate:
 
     name: ClassVar[str] = "markov-debate"
     about: ClassVar[str] = "trust, skeptic and leader in an order that the last judgement decides (2406.03075)"
+    paper: ClassVar[str] = "Sun et al., Markov chain-based multi-agent debate, 2024, arXiv 2406.03075"
+    graph: ClassVar[str] = "queries -> searches -> opinion -> each state: first -> second -> leader"
     options: ClassVar[type[Frozen]] = MarkovDebateSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {"profile": "paper"}, "hardened": {}}
 

@@ -37,6 +37,10 @@ class Mermaid:
 
     name: ClassVar[str] = "mermaid"
     about: ClassVar[str] = "a decomposer, a step-by-step executor over tools, an evidence memory across claims"
+    paper: ClassVar[str] = "Cao et al., MERMAID, 2026"
+    graph: ClassVar[str] = (
+        "decompose -> recall -> (step -> tool) xN -> step that answers; steps used up: -> forced answer"
+    )
     options: ClassVar[type[Frozen]] = MermaidSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = PROFILES
     calls_actions: ClassVar[bool] = True

@@ -39,6 +39,11 @@ class ToolMad:
     about: ClassVar[str] = (
         "debaters with different evidence tools, scored for faithfulness and relevance; consensus or judge (2601.04742)"
     )
+    paper: ClassVar[str] = "Jeong et al., Tool-MAD, 2026, arXiv 2601.04742"
+    graph: ClassVar[str] = (
+        "each round: (query -> search -> answer -> (statements -> check | question -> similarity)) of both "
+        "debaters at once; without a consensus after the last: -> judge"
+    )
     options: ClassVar[type[Frozen]] = ToolMadSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = PROFILES
 

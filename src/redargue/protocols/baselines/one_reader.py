@@ -46,6 +46,8 @@ class OneReader:
 
     name: ClassVar[str] = "one-reader"
     about: ClassVar[str] = "one search a tool with the claim itself, one answer from all that was found (baseline)"
+    paper: ClassVar[str] = "none of its own: what a debate has to beat"
+    graph: ClassVar[str] = "searches of all tools at once -> answer"
     options: ClassVar[type[Frozen]] = OneReaderSettings
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}, "hardened": {}}
 

@@ -1,0 +1,178 @@
+"""Every method's calls, depth and wall time, and ``docs/methods.md``, which is written from the methods themselves.
+
+Over real HTTP on loopback: 300 ms a call, 150 ms a search, 50 ms an embedding. A method's floor is what its plan says
+its longest path takes; the plan is the one of three (least, usual, most) that asks for as many calls as were counted.
+``python -m benchmarks methods`` measures and writes, ``--only NAME`` one method, ``--write`` writes without measuring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import inspect
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.speed import LATENCY, REPEATS, served
+from redargue.backends.embedded import EmbeddedBackend
+from redargue.claims import TWO, Claim
+from redargue.protocols.base import Behaviour, Method, Plan, methods
+from redargue.services import limiter
+from redargue.transport import Transport
+from redargue.verifier import Verifier
+
+CLAIM = Claim(text="The bridge at Orvell was opened in 1889.", labels=TWO)
+FIGURES = Path(__file__).parent / "methods.json"
+PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
+AT_ONCE = 16
+PEERS = {  # of the same server, with the authors' own programs
+    "fire": "FIRE's program: 2 searches, 3 calls 1.23 s; 16 claims one after another 20.0 s",
+    "factool": "FacTool's program: 3 calls deep",
+    "safe": "SAFE's program: 8 calls deep, always 5 searches",
+    "factcheck-gpt": "Loki, its successor: 16 calls, 1.47 s",
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Measures, and writes the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks methods")
+    parser.add_argument("--only", metavar="NAME", action="append", help="this method; repeat it")
+    parser.add_argument("--write", action="store_true", help="measure nothing")
+    given = parser.parse_args(arguments)
+    figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    if not given.write:
+        with served("agreeing") as server:
+            os.environ |= {
+                "REDARGUE_BASE_URL": f"{server.url}/v1",
+                "REDARGUE_API_KEY": "sk-loopback-1",
+                "REDARGUE_TAVILY_URL": f"{server.url}/tavily",
+                "TAVILY_API_KEY": "tvly-loopback-1",
+                "REDARGUE_TAVILY_REQUESTS_PER_MINUTE": "1000000",
+            }
+            server.set_behaviour(**LATENCY)
+            for name in given.only or methods:
+                figures[name] = asyncio.run(_measured(name))
+                print(json.dumps({"method": name, **figures[name]}), flush=True)
+        known = {name: figures[name] for name in sorted(figures) if name in methods}
+        FIGURES.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(figures), encoding="utf-8")
+
+
+def configured(name: str) -> Method:
+    """A method that searches the loopback service with each of its tools."""
+    fields = methods[name].options.model_fields
+    own = {"debaters": ("tavily", "tavily"), "tools": ("tavily",), "memory": "off"}
+    settings = {field: value for field, value in own.items() if field in fields}
+    if not methods[name](methods[name].options()).tools():
+        settings.pop("tools", None)  # closed-book as published
+    return methods[name](methods[name].options(**settings))
+
+
+async def _measured(name: str) -> dict[str, Any]:
+    """The best of some runs after one that makes connections; then many claims at once, against one."""
+    async with Transport(limiter()) as transport:
+        runs = [await _verify(name, transport, 1) for _ in range(REPEATS + 1)][1:]
+        seconds, calls, searches = min(runs)
+        many = (await _verify(name, transport, AT_ONCE))[0]
+    deep = _depth(configured(name).plan(), calls, searches)
+    floor = deep and round((deep[0] * LATENCY["chat_ms"] + deep[1] * LATENCY["search_ms"]) / 1e3, 2)
+    return {
+        "seconds": round(seconds, 3),
+        "calls": calls,
+        "searches": searches,
+        "depth": deep and deep[0],
+        "floor": floor,
+        "above": f"{100 * (seconds / floor - 1):.1f} %" if floor else None,
+        "many": round(many / seconds, 2),
+    }
+
+
+def _depth(plans: tuple[Plan, ...], calls: int, searches: int) -> tuple[int, int] | None:
+    """Calls and searches on the longest path of what was counted; None where no plan says."""
+    if all(_calls(plan) == plan.call_depth for plan in plans):
+        return calls, min(searches, max(plan.search_depth for plan in plans))  # one after another, however many
+    plan = next((each for each in plans if _calls(each) == calls), None)
+    return plan and (plan.call_depth, plan.search_depth if searches else 0)
+
+
+async def _verify(name: str, transport: Transport, many: int) -> tuple[float, int, int]:
+    """Seconds, and the calls and searches of one claim."""
+    settings = configured(name).settings.model_dump(include={"debaters", "tools", "memory"})
+    chat = {"embedding_model": "loopback-embedding"}
+    with Verifier(method=name, model="for-model", settings=settings, transport=transport, chat=chat) as verifier:
+        claims = [CLAIM.model_copy(update={"text": f"{CLAIM.text} {at}".strip()}) for at in range(many)]
+        began = time.perf_counter()
+        verdicts = await verifier.verify_all(claims, at_once=many)
+        seconds = time.perf_counter() - began
+    for verdict in verdicts:
+        if verdict.error:
+            raise SystemExit(f"{name}: {verdict.error.what}")
+    return seconds, verdicts[0].usage.calls, verdicts[0].usage.searches
+
+
+def _calls(plan: Plan) -> int:
+    return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "RateTexts"))
+
+
+def page(figures: dict[str, Any]) -> str:
+    """The whole of ``docs/methods.md``."""
+    order = sorted(methods, key=lambda each: ("baselines" in methods[each].__module__, each))
+    return "\n\n".join([_HEAD, *(_entry(name, figures.get(name)) for name in order)]) + "\n"
+
+
+_HEAD = """\
+# Methods
+
+Written by `python -m benchmarks methods` from the methods themselves; do not edit it.
+
+Calls and depth are those of one claim, as each method plans them (least / as a rule / most); *depth* counts calls that
+wait for one another. In the call graphs `->` waits, `|` is at once, `xN` repeats. *Measured* is over real HTTP on
+loopback with 300 ms a call and 150 ms a search, with the default settings and a model that agrees; the floor is what
+the longest path of the plan takes, *16 at once* the time of sixteen claims against that of one. Embeddings (50 ms) are
+neither calls nor depth. `redargue list methods` has every setting.
+
+Examples in prompts are redargue's own wherever a paper's method has any; `--prompts DIR` takes the paper's."""
+
+
+def _entry(name: str, figure: dict[str, Any] | None) -> str:
+    method = configured(name)
+    kind: Any = type(method)
+    plans = method.plan()
+    searched = " / ".join(str(sum(plan.searches.values())) for plan in plans)
+    rows = [
+        f"- **Paper**: {getattr(kind, 'paper', '')}",
+        f"- **Call graph**: {getattr(kind, 'graph', '')}",
+        f"- **Calls**: {' / '.join(str(_calls(plan)) for plan in plans)}; depth"
+        f" {' / '.join(str(plan.call_depth) for plan in plans)}; searches {searched}",
+    ]
+    if figure:
+        above = f", {figure['above']} above its floor of {figure['floor']} s" if figure["floor"] else ""
+        rows.append(
+            f"- **Measured**: {figure['calls']} calls, {figure['searches']} searches, {figure['seconds']:.2f} s{above};"
+            f" 16 at once {figure['many']:.1f} times one" + (f" ({PEERS[name]})" if name in PEERS else "")
+        )
+    embedded = EmbeddedBackend()
+    lacking = sorted({task.name() for task in method.tasks() if not embedded.can(task)})
+    rows.append(
+        "- **Without a language model**: "
+        + (f"no (nothing plays {', '.join(lacking)})" if lacking else "yes (`embedded`)")
+    )
+    rows.append("- **Profiles**: " + ", ".join(f"`{each}`" for each in kind.profiles))
+    if getattr(kind, "demonstrations", False):
+        rows.append("- **Demonstrations**: our own; they differ from the paper's")
+    rows += [_behaviour(each) for each in getattr(kind, "behaviours", ())]
+    return "\n".join([f"## {name}", "", _paragraph(kind), "", *rows])
+
+
+def _paragraph(kind: Any) -> str:
+    """What the method's file says of it."""
+    return inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "").replace("``", "`")
+
+
+def _behaviour(each: Behaviour) -> str:
+    back = f"; `{each.setting}` brings it back" if each.setting else ""
+    return f"- **{each.id}** the original: {each.original}. Effect: {each.effect}. Here: {each.here}{back}."

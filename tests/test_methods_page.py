@@ -1,0 +1,41 @@
+"""``docs/methods.md`` says what the methods are, and what it says of the originals is tested."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import redargue.api  # noqa: F401  (registers every method)
+from benchmarks.methods import FIGURES, PAGE, page
+from redargue.protocols.base import Behaviour, methods
+
+TESTS = Path(__file__).parent
+BEHAVIOURS = [(name, each) for name in methods for each in getattr(methods[name], "behaviours", ())]
+
+
+def test_the_page_is_written_from_the_methods_as_they_are() -> None:
+    """If it is not: ``python -m benchmarks methods --write``."""
+    assert PAGE.read_text(encoding="utf-8") == page(json.loads(FIGURES.read_text(encoding="utf-8")))
+
+
+def test_every_method_says_where_it_comes_from_and_how_its_calls_hang_together() -> None:
+    assert [name for name in methods if not getattr(methods[name], "paper", "")] == []
+    assert [name for name in methods if not getattr(methods[name], "graph", "")] == []
+
+
+def test_behaviours_have_names_of_their_own() -> None:
+    assert [each for each, count in Counter(each.id for _, each in BEHAVIOURS).items() if count > 1] == []
+
+
+@pytest.mark.parametrize(("name", "behaviour"), BEHAVIOURS, ids=[each.id for _, each in BEHAVIOURS])
+def test_a_behaviour_of_the_original_is_cited_in_a_test_and_its_setting_is_one(name: str, behaviour: Behaviour) -> None:
+    cited = [path for path in TESTS.rglob("test_*.py") if behaviour.id in path.read_text(encoding="utf-8")]
+    assert cited, f"no test cites {behaviour.id}"
+    for pair in filter(None, behaviour.setting.split(",")):
+        setting, equals, value = pair.strip().partition("=")
+        assert equals
+        assert value
+        assert setting in {*methods[name].options.model_fields, "profile"}
