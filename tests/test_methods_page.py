@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from benchmarks.methods import FIGURES, PAGE, page
 
 import redargue.api  # noqa: F401  (registers every method)
-from benchmarks.methods import FIGURES, PAGE, page
 from redargue.protocols.base import Behaviour, methods
 
 TESTS = Path(__file__).parent
