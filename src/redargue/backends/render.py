@@ -21,7 +21,7 @@ from redargue.backends.prompts import Prompts
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
 from redargue.tasks.answering import Answer, LabelledTask
-from redargue.tasks.base import AnyTask, at_most, json_schema, several
+from redargue.tasks.base import AnyTask, at_most, json_schema, lines, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
 
@@ -145,8 +145,8 @@ class Renderer:
             system, offered = calling.words(task), calling.functions(task)
             return Prompt(system, task.material(), None, earlier=earlier, functions=offered)
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt("", task.instruction(), None, _stretches(task, task.instruction()), plain)
-        system = f"Task: {task.name()}.\n{task.role()}".strip()
+            return Prompt(task.system(), task.instruction(), None, _stretches(task, task.instruction()), plain)
+        system = lines(f"Task: {task.name()}.", task.system(), task.role())
         user = task.material()
         return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
 
@@ -156,6 +156,8 @@ class Renderer:
         Raises:
             ValueError: says what is wrong with the reply, as it can be said to the model.
         """
+        if plain and (said := task.plain(text)) is not None:
+            return cast(Frozen, task.accepted(said))
         if plain and isinstance_of(task, Query):
             query = parse_query(text)
             if query is None or (query.kept and not isinstance(task, RewriteQuery)):
@@ -221,6 +223,8 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     if isinstance_of(task, Answer) and not (labels := _labels(task)).free_text:
         meanings = "; ".join(f"{each.name} if {each.description or 'this option is right'}" for each in labels.labels)
         schema["properties"]["label"] |= {"enum": list(labels.names), "description": f"your final answer: {meanings}"}
+    for name, texts in task.offered().items():
+        schema["properties"][name]["enum"] = list(texts)
     if isinstance(task, NextStep):
         schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
         if not task.claim.labels.free_text:
@@ -295,7 +299,7 @@ def _answer(reply: AnswerReply, labels: LabelSet) -> Answer:
 def _plain_answer(text: str, task: AnyTask) -> Answer:
     labels = _labels(task)
     label = task.label_of(text) if isinstance(task, LabelledTask) else labels.parse(text)
-    lenient = isinstance(task, LabelledTask) and task.label_reading != "last_line"
+    lenient = isinstance(task, LabelledTask) and (task.label_reading != "last_line" or not task.label_needed)
     if label is None and not lenient:
         raise ValueError(f"its last line is none of the labels {', '.join(labels.names)}")
     return Answer(text=text.strip(), label=label, quotes=quoted(text))

@@ -78,6 +78,7 @@ class LabelledTask(Task[Answer]):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
+    label_needed: ClassVar[bool] = True  # off: what a debater says in the paper's own form may hold none
 
     claim: Claim
     label_reading: LabelReading = "last_line"

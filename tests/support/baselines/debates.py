@@ -2,20 +2,114 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from redargue.tasks.base import Profile, Task
+from redargue.claims import Claim
+from redargue.evidence import Passage
+from redargue.protocols.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import Exchange, Profile, Task
+from redargue.tasks.moderating import (
+    Candidates,
+    DebateTurn,
+    DebateTurnOnEvidence,
+    DecideDebate,
+    DecideDebateOnEvidence,
+    Decision,
+    ListCandidates,
+    ListCandidatesOnEvidence,
+    ModerateRound,
+    ModerateRoundOnEvidence,
+    Ruling,
+)
+from redargue.tasks.querying import OtherAnswer
+
+CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")
+EARLIER = (Exchange(instruction="Asked.", material="Asked.", reply="Said."),)
+FOR, AGAINST = "It was lit in 1871.\n**SUPPORTS**", "It was lit in 1875.\n**REFUTES**"
+
+OTHERS = (OtherAnswer(agent="agent-2", text=FOR), OtherAnswer(agent="agent-3", text=AGAINST))
 
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     """One task of each kind, for its golden prompt."""
-    return {}
+    shown: dict[str, Any] = {"claim": CLAIM, "profile": profile}
+    seen: dict[str, Any] = {**shown, "passages": (PASSAGE,)}
+    sides = {"affirmative": FOR, "negative": AGAINST}
+    return {
+        "DebateTurn": DebateTurn(**shown, opponent=FOR),
+        "DebateTurnOnEvidence": DebateTurnOnEvidence(**seen),
+        "ModerateRound": ModerateRound(**shown, number=1, **sides),
+        "ModerateRoundOnEvidence": ModerateRoundOnEvidence(**seen, number=2, before=EARLIER, **sides),
+        "ListCandidates": ListCandidates(**shown, **sides),
+        "ListCandidatesOnEvidence": ListCandidatesOnEvidence(**seen, **sides),
+        "DecideDebate": DecideDebate(**shown, before=EARLIER),
+        "DecideDebateOnEvidence": DecideDebateOnEvidence(**seen, before=EARLIER),
+        "SolveWithOthers": SolveWithOthers(**shown, before=EARLIER, solutions=OTHERS),
+        "SolveWithOthersOnEvidence": SolveWithOthersOnEvidence(**seen),
+    }
 
 
-SCRIPT: dict[Any, Any] = {}  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
-SIGNS: dict[str, str] = {}  # words in a plain prompt, and the task that has them
+def said(label: str | None) -> Answer:
+    """An answer with that label."""
+    return Answer(text=f"I think so.\n**{label}**", label=label)
+
+
+def ruled(answer: str) -> Ruling:
+    """A ruling with that answer; the debate goes on where it is empty."""
+    side = {"SUPPORTS": "affirmative", "REFUTES": "negative"}.get(answer, "")
+    return Ruling(preference=bool(answer), supported_side=side, reason="They said so.", debate_answer=answer)
+
+
+def first(task: Any) -> str:
+    """The first label of a task's claim."""
+    name: str = task.claim.labels.names[0]
+    return name
+
+
+SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
+    DebateTurn: lambda task, call: said(first(task)),
+    ModerateRound: lambda task, call: ruled(first(task)),
+    ListCandidates: Candidates(candidates=("one", "the other")),
+    SolveWithOthers: lambda task, call: said(first(task)),
+    DecideDebate: lambda task, call: Decision(reason="The first was right.", debate_answer=first(task)),
+}
+SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
+    "round of the debate has ended": "ModerateRound",
+    "Which answers are in question now": "ListCandidates",
+    "Sum up your reasons, and give the answer": "DecideDebate",
+    "the label alone and in bold": "SolveWithOthers",
+    "Give your own answer, and your reasons": "DebateTurn",
+    "Do you agree with that view": "DebateTurn",
+    "Which of these is right": "DebateTurn",
+}
 
 
 def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
     """The loopback model's reply to a task, in JSON (``ask.schema``) or plainly; None: not one of these tasks."""
+    chosen = _label(ask, label)
+    match role.removesuffix("OnEvidence"):
+        case "DebateTurn" | "SolveWithOthers":
+            return _answer(ask, chosen)
+        case "ModerateRound":
+            if ask.schema:
+                given = {"preference": True, "supported_side": "affirmative", "reason": "They said so."}
+                return {**given, "debate_answer": chosen}
+            given = {"Whether there is a preference": "Yes", "Supported Side": "Affirmative", "Reason": "So it is."}
+            return {**given, "debate_answer": chosen}
     return None
+
+
+def _answer(ask: Any, label: str) -> dict[str, Any] | str:
+    if ask.schema:
+        return {"reasoning": "The evidence says it.", "quotes": [], "label": label}
+    return f"The evidence says it.\n**{label}**"
+
+
+def _label(ask: Any, label: str) -> str:
+    """The first label that the prompt names, or the second one for a false claim."""
+    words = "\n".join(str(each["content"]) for each in ask.messages)
+    named = re.findall(r"\*\*([\w /]+)\*\* \(", words.rpartition("Which of these is right")[2])
+    return str(named[min(label == "REFUTES", len(named) - 1)]) if named else label

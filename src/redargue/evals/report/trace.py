@@ -275,9 +275,9 @@ def _ended(event: RoundEnded | RoundVoted) -> Html:
     if isinstance(event, RoundVoted):
         masses = ", ".join(f"{name} {value:.2f}" for name, value in event.masses.items())
         return el("p", f"Outcome: {event.winner}; consensus {event.consensus:.2f} (confidence {masses}).", class_="end")
-    if event.accepted:
-        return el("p", "All agree, and every score is above its threshold.", class_="end")
     why = "; ".join(event.why)
+    if event.accepted:
+        return el("p", why or "All agree, and every score is above its threshold.", class_="end")
     return el("p", "All agree, but: " if event.agreed else "", why or "not accepted", class_="end")
 
 
@@ -287,6 +287,7 @@ def in_short(verdict: Verdict) -> str:
         return f"{verdict.error.type}: {verdict.error.what}"
     by = {"consensus": "by consensus of the debaters", "judge": "by the judge", "reader": "by one reader"}
     by |= {"referees": "by the referees", "leader": "by the leader of the last state"}
+    by |= {"moderator": "by the moderator", "vote": "by a vote", "summariser": "by the summariser"}
     by |= {"executor": "by the executor", "forced": "by the executor, forced after its last step"}
     unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
     rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
