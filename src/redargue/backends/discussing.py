@@ -9,6 +9,7 @@ from redargue.backends.embedded import EmbeddedBackend, cite, play, say
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.answering import Answer
+from redargue.tasks.base import lines
 from redargue.tasks.moderating import (
     Candidates,
     DebateTurnOnEvidence,
@@ -17,6 +18,15 @@ from redargue.tasks.moderating import (
     ListCandidatesOnEvidence,
     ModerateRoundOnEvidence,
     Ruling,
+)
+from redargue.tasks.selecting import (
+    MOST_PIECES,
+    Consistency,
+    JudgeConsistency,
+    Piece,
+    SelectEvidence,
+    Selection,
+    SummariseAnswers,
 )
 
 QUOTES = 2  # an objection gives at most
@@ -73,3 +83,30 @@ def _decide(task: DecideDebateOnEvidence, mind: EmbeddedBackend) -> Decision:
     """What the evidence says."""
     answer = _read(task.claim, task.passages, mind)
     return Decision(reason=answer.text, debate_answer=answer.label or "")
+
+
+@play.register
+def _select(task: SelectEvidence, mind: EmbeddedBackend) -> Selection:
+    """The most relevant pieces of those that say anything of the claim."""
+    relevant = mind.entailment.relevance([(task.claim.text, lines(each.title, each.text)) for each in task.pool])
+    order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
+    return Selection(pieces=tuple(Piece(number=place + 1) for place in order[:MOST_PIECES]))
+
+
+@play.register
+def _judge_consistency(task: JudgeConsistency, mind: EmbeddedBackend) -> Consistency:
+    """By the labels that the answers give."""
+    labels = [task.claim.labels.parse(each.text) for each in task.answers]
+    same = None not in labels and len(set(labels)) == 1
+    return Consistency(reason=", ".join(each or "no label" for each in labels), consistent="yes" if same else "no")
+
+
+@play.register
+def _sum_up(task: SummariseAnswers, mind: EmbeddedBackend) -> Answer:
+    """The answer whose label most agents give, the first of them on ties."""
+    labels = [task.claim.labels.parse(each.text) for each in task.answers]
+    given = [each for each in labels if each is not None]
+    if not given:
+        return Answer(text="No agent gives a label.", label=None)
+    label = max(dict.fromkeys(given), key=given.count)
+    return Answer(text=task.answers[labels.index(label)].text, label=label)

@@ -36,8 +36,12 @@ async def debate(
     run = Run(backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK)
     method = MultiAgentDebate(MultiAgentDebateSettings(tools=tools, **settings))
     verdict = await method.verify(claim, run)
-    calls = [(call.agent, task, call.sampling.temperature) for task, call in backend.calls]
-    return verdict, run, [each for each in calls if isinstance(each[1], SolveWithOthers)]
+    calls = [
+        (call.agent, task, call.sampling.temperature)
+        for task, call in backend.calls
+        if isinstance(task, SolveWithOthers)
+    ]
+    return verdict, run, calls
 
 
 def named(task: SolveWithOthers, call: Any) -> Answer:

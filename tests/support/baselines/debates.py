@@ -7,6 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.protocols.baselines.madke import AnswerWithKnowledge
 from redargue.protocols.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Exchange, Profile, Task
@@ -24,12 +25,14 @@ from redargue.tasks.moderating import (
     Ruling,
 )
 from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, SelectEvidence, Selection, SummariseAnswers
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")
 EARLIER = (Exchange(instruction="Asked.", material="Asked.", reply="Said."),)
 FOR, AGAINST = "It was lit in 1871.\n**SUPPORTS**", "It was lit in 1875.\n**REFUTES**"
 
+EXAMPLES = "Question: Bees are birds.\nAnswer: They have six legs. [REFUTES]"
 OTHERS = (OtherAnswer(agent="agent-2", text=FOR), OtherAnswer(agent="agent-3", text=AGAINST))
 
 
@@ -49,6 +52,10 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "DecideDebateOnEvidence": DecideDebateOnEvidence(**seen, before=EARLIER),
         "SolveWithOthers": SolveWithOthers(**shown, before=EARLIER, solutions=OTHERS),
         "SolveWithOthersOnEvidence": SolveWithOthersOnEvidence(**seen),
+        "SelectEvidence": SelectEvidence(**shown, pool=(PASSAGE, PASSAGE), own=FOR),
+        "AnswerWithKnowledge": AnswerWithKnowledge(**seen, others=OTHERS[1:], own=FOR, examples=EXAMPLES),
+        "JudgeConsistency": JudgeConsistency(**shown, answers=OTHERS),
+        "SummariseAnswers": SummariseAnswers(**shown, answers=OTHERS, example=EXAMPLES),
     }
 
 
@@ -74,6 +81,9 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     ModerateRound: lambda task, call: ruled(first(task)),
     ListCandidates: Candidates(candidates=("one", "the other")),
     SolveWithOthers: lambda task, call: said(first(task)),
+    SelectEvidence: Selection(pieces=(Piece(number=1),)),
+    JudgeConsistency: Consistency(consistent="yes"),
+    SummariseAnswers: lambda task, call: said(first(task)),
     DecideDebate: lambda task, call: Decision(reason="The first was right.", debate_answer=first(task)),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
@@ -81,6 +91,10 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "Which answers are in question now": "ListCandidates",
     "Sum up your reasons, and give the answer": "DecideDebate",
     "the label alone and in bold": "SolveWithOthers",
+    "Choose the pieces of evidence": "SelectEvidence",
+    "Put your answer in the form [answer]": "AnswerWithKnowledge",
+    "The agents put their answers": "JudgeConsistency",
+    "Sum up the final answer": "SummariseAnswers",
     "Give your own answer, and your reasons": "DebateTurn",
     "Do you agree with that view": "DebateTurn",
     "Which of these is right": "DebateTurn",
@@ -93,6 +107,13 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
     match role.removesuffix("OnEvidence"):
         case "DebateTurn" | "SolveWithOthers":
             return _answer(ask, chosen)
+        case "AnswerWithKnowledge" | "SummariseAnswers":
+            named = re.findall(r"\[([A-Za-z][\w /]+)\]", ask.user)
+            return _answer(ask, chosen) if ask.schema else f"They say so. [{named[-1 if 'Sum up' in ask.user else 0]}]"
+        case "SelectEvidence":
+            return {"pieces": [{"number": 1}]} if ask.schema else "The first piece helps: [1]"
+        case "JudgeConsistency":
+            return {"reason": "", "consistent": "yes"} if ask.schema else "All say the same. [Yes]"
         case "ModerateRound":
             if ask.schema:
                 given = {"preference": True, "supported_side": "affirmative", "reason": "They said so."}
@@ -109,7 +130,14 @@ def _answer(ask: Any, label: str) -> dict[str, Any] | str:
 
 
 def _label(ask: Any, label: str) -> str:
-    """The first label that the prompt names, or the second one for a false claim."""
-    words = "\n".join(str(each["content"]) for each in ask.messages)
-    named = re.findall(r"\*\*([\w /]+)\*\* \(", words.rpartition("Which of these is right")[2])
+    """The first label that schema or prompt names, or the second one for a false claim."""
+    if ask.schema:
+        fields = ask.schema["properties"]
+        offered = next(
+            (fields[name].get("enum") for name in ("label", "debate_answer", "answer") if name in fields), []
+        )
+        named = [each for each in offered or [] if each]
+    else:
+        words = "\n".join(str(each["content"]) for each in ask.messages)
+        named = re.findall(r"\*\*([\w /]+)\*\* \(", words.rpartition("Which of these is right")[2])
     return str(named[min(label == "REFUTES", len(named) - 1)]) if named else label

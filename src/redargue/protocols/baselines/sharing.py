@@ -1,13 +1,15 @@
-"""What the debates among the baselines share: one pool of evidence, the run's chance, answers told as events."""
+"""What the debates among the baselines share: one pool of evidence, chance, demonstrations, answers told as events."""
 
 from __future__ import annotations
 
 import hashlib
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
+from importlib.resources import files
 
-from redargue.claims import Claim
+from redargue.claims import Claim, LabelSet, Meaning
 from redargue.concurrency import together
 from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage, Quote, find_quote
@@ -62,3 +64,19 @@ def most_frequent(labels: Sequence[str | None]) -> str | None:
 def chance(run: Run, *parts: str) -> random.Random:
     """Chance that depends on the run's seed and on what it is for, and on nothing else."""
     return random.Random(hashlib.sha256("\0".join([str(run.seed), *parts]).encode()).digest())
+
+
+def demonstrations(method: str, labels: LabelSet) -> str:
+    """A method's own few-shot examples, with a set's labels in the slots ``{supported}`` and so on.
+
+    Returns:
+        The examples of ``demonstrations/<method>.txt`` whose labels the set has; empty for options and free text.
+    """
+    text = (files("redargue.protocols.baselines") / "demonstrations" / f"{method}.txt").read_text(encoding="utf-8")
+    names = {str(meaning): name for meaning in Meaning if (name := labels.named(meaning))}
+    examples = [each.strip() for each in text.split("\n\n") if each.strip()]
+    fitting = [each for each in examples if set(_SLOT.findall(each)) <= set(names)]
+    return "\n\n".join(_SLOT.sub(lambda found: names[found.group(1)], each) for each in fitting)
+
+
+_SLOT = re.compile(r"\{(\w+)\}")
