@@ -19,6 +19,7 @@ from redargue.tasks.moderating import (
     ModerateRoundOnEvidence,
     Ruling,
 )
+from redargue.tasks.reconciling import AnswerSurelyOnEvidence, SureAnswer
 from redargue.tasks.selecting import (
     MOST_PIECES,
     Consistency,
@@ -110,3 +111,15 @@ def _sum_up(task: SummariseAnswers, mind: EmbeddedBackend) -> Answer:
         return Answer(text="No agent gives a label.", label=None)
     label = max(dict.fromkeys(given), key=given.count)
     return Answer(text=task.answers[labels.index(label)].text, label=label)
+
+
+@play.register
+def _answer_surely(task: AnswerSurelyOnEvidence, mind: EmbeddedBackend) -> SureAnswer:
+    """What the evidence says, as sure as its reading is calibrated; not sure at all where nothing was calibrated."""
+    answer = _read(task.claim, task.passages, mind)
+    return SureAnswer(
+        reasoning=answer.text,
+        answer=answer.label or "",
+        confidence_level=answer.confidence or 0.0,
+        quotes=answer.quotes,
+    )

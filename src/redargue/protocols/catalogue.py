@@ -10,3 +10,4 @@ from redargue.protocols.baselines import mad as mad
 from redargue.protocols.baselines import madke as madke
 from redargue.protocols.baselines import multi_agent_debate as multi_agent_debate
 from redargue.protocols.baselines import one_reader as one_reader
+from redargue.protocols.baselines import reconcile as reconcile

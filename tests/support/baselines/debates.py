@@ -25,6 +25,7 @@ from redargue.tasks.moderating import (
     Ruling,
 )
 from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, Group, SureAnswer
 from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, SelectEvidence, Selection, SummariseAnswers
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
@@ -33,7 +34,19 @@ EARLIER = (Exchange(instruction="Asked.", material="Asked.", reply="Said."),)
 FOR, AGAINST = "It was lit in 1871.\n**SUPPORTS**", "It was lit in 1875.\n**REFUTES**"
 
 EXAMPLES = "Question: Bees are birds.\nAnswer: They have six legs. [REFUTES]"
+SAMPLE = 'Q: Bees are birds.\nA: {"reasoning": "They have six legs.", "answer": "REFUTES"}'
 OTHERS = (OtherAnswer(agent="agent-2", text=FOR), OtherAnswer(agent="agent-3", text=AGAINST))
+
+
+def sure(label: str, confidence: float, reasoning: str = "It says so.") -> SureAnswer:
+    """An answer with that confidence."""
+    return SureAnswer(reasoning=reasoning, answer=label, confidence_level=confidence)
+
+
+GROUPS = (
+    Group(answer="SUPPORTS", given=(sure("SUPPORTS", 0.9), sure("SUPPORTS", 0.5))),
+    Group(answer="REFUTES", given=(sure("REFUTES", 1.0, "It was 1875."),)),
+)
 
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
@@ -52,6 +65,8 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "DecideDebateOnEvidence": DecideDebateOnEvidence(**seen, before=EARLIER),
         "SolveWithOthers": SolveWithOthers(**shown, before=EARLIER, solutions=OTHERS),
         "SolveWithOthersOnEvidence": SolveWithOthersOnEvidence(**seen),
+        "AnswerSurely": AnswerSurely(**shown, samples=SAMPLE),
+        "AnswerSurelyOnEvidence": AnswerSurelyOnEvidence(**seen, groups=GROUPS),
         "SelectEvidence": SelectEvidence(**shown, pool=(PASSAGE, PASSAGE), own=FOR),
         "AnswerWithKnowledge": AnswerWithKnowledge(**seen, others=OTHERS[1:], own=FOR, examples=EXAMPLES),
         "JudgeConsistency": JudgeConsistency(**shown, answers=OTHERS),
@@ -81,6 +96,7 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     ModerateRound: lambda task, call: ruled(first(task)),
     ListCandidates: Candidates(candidates=("one", "the other")),
     SolveWithOthers: lambda task, call: said(first(task)),
+    AnswerSurely: lambda task, call: sure(first(task), 0.9),
     SelectEvidence: Selection(pieces=(Piece(number=1),)),
     JudgeConsistency: Consistency(consistent="yes"),
     SummariseAnswers: lambda task, call: said(first(task)),
@@ -95,6 +111,7 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "Put your answer in the form [answer]": "AnswerWithKnowledge",
     "The agents put their answers": "JudgeConsistency",
     "Sum up the final answer": "SummariseAnswers",
+    "Also say how sure you are": "AnswerSurely",
     "Give your own answer, and your reasons": "DebateTurn",
     "Do you agree with that view": "DebateTurn",
     "Which of these is right": "DebateTurn",
@@ -110,6 +127,9 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
         case "AnswerWithKnowledge" | "SummariseAnswers":
             named = re.findall(r"\[([A-Za-z][\w /]+)\]", ask.user)
             return _answer(ask, chosen) if ask.schema else f"They say so. [{named[-1 if 'Sum up' in ask.user else 0]}]"
+        case "AnswerSurely":
+            sureness = {"reasoning": "The evidence says it.", "answer": chosen, "confidence_level": "90%"}
+            return {**sureness, "confidence_level": 0.9, "quotes": []} if ask.schema else sureness
         case "SelectEvidence":
             return {"pieces": [{"number": 1}]} if ask.schema else "The first piece helps: [1]"
         case "JudgeConsistency":
@@ -133,10 +153,8 @@ def _label(ask: Any, label: str) -> str:
     """The first label that schema or prompt names, or the second one for a false claim."""
     if ask.schema:
         fields = ask.schema["properties"]
-        offered = next(
-            (fields[name].get("enum") for name in ("label", "debate_answer", "answer") if name in fields), []
-        )
-        named = [each for each in offered or [] if each]
+        lists = (fields[name].get("enum") for name in ("label", "debate_answer", "answer") if name in fields)
+        named = [each for each in next(lists, None) or () if each]
     else:
         words = "\n".join(str(each["content"]) for each in ask.messages)
         named = re.findall(r"\*\*([\w /]+)\*\* \(", words.rpartition("Which of these is right")[2])
