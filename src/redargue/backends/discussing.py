@@ -5,10 +5,11 @@ It reads the same passages whoever it plays, so that its debaters differ only wh
 
 from __future__ import annotations
 
-from redargue.backends.embedded import EmbeddedBackend, cite, play, say
+from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, say
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.answering import Answer
+from redargue.tasks.arguing import Argument
 from redargue.tasks.base import lines
 from redargue.tasks.moderating import (
     Candidates,
@@ -19,6 +20,7 @@ from redargue.tasks.moderating import (
     ModerateRoundOnEvidence,
     Ruling,
 )
+from redargue.tasks.preset import ArgueStance, CriticiseStance, RebutCritic
 from redargue.tasks.reconciling import AnswerSurelyOnEvidence, SureAnswer
 from redargue.tasks.selecting import (
     MOST_PIECES,
@@ -123,3 +125,30 @@ def _answer_surely(task: AnswerSurelyOnEvidence, mind: EmbeddedBackend) -> SureA
         confidence_level=answer.confidence or 0.0,
         quotes=answer.quotes,
     )
+
+
+@play.register
+def _argue_stance(task: ArgueStance | RebutCritic, mind: EmbeddedBackend) -> Argument:
+    """The strongest sentences for the stance, or that there are none."""
+    return _argued(task.claim, task.stance, task.passages, mind, against=False)
+
+
+@play.register
+def _criticise(task: CriticiseStance, mind: EmbeddedBackend) -> Argument:
+    """The strongest sentences against the stance, or that there are none."""
+    return _argued(task.claim, task.stance, task.passages, mind, against=True)
+
+
+def _argued(
+    claim: Claim, stance: str, passages: tuple[Passage, ...], mind: EmbeddedBackend, *, against: bool
+) -> Argument:
+    text, meaning = claim.text, claim.labels.meaning(stance)
+    if meaning is Meaning.OPTION:  # an option is read as a statement after the question
+        text = f"{text} {claim.options[claim.labels.names.index(stance)]}"
+        meaning = Meaning.SUPPORTED
+    meaning = OPPOSITE[meaning] if against else meaning
+    reading = mind.reader.read(text, passages)
+    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
+    opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}[meaning] if best else OPEN
+    said = "\n".join([*map(cite, best), opening + " ".join(text.split())])
+    return Argument(text=said, quotes=tuple(each.quote for each in best))

@@ -6,6 +6,7 @@ from redargue.protocols import dual_position as dual_position
 from redargue.protocols import markov_debate as markov_debate
 from redargue.protocols import mermaid as mermaid
 from redargue.protocols import tool_mad as tool_mad
+from redargue.protocols.baselines import cfmad as cfmad
 from redargue.protocols.baselines import mad as mad
 from redargue.protocols.baselines import madke as madke
 from redargue.protocols.baselines import multi_agent_debate as multi_agent_debate

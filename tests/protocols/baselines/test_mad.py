@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redargue.backends.prompts import Prompts
-from redargue.backends.render import Renderer
+from redargue.backends.render import Renderer, schema_of
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, CannotPlay
@@ -138,6 +138,11 @@ def test_rulings_are_read_under_the_papers_keys(given: dict[str, Any], expected:
     task = ModerateRound(claim=CLAIM, number=1, affirmative="a", negative="b")
     assert task.accepted(ruling).debate_answer == expected
     assert ruling.supported_side == ("negative" if expected else "")
+
+
+def test_a_schema_offers_the_labels_or_no_answer() -> None:
+    fields = schema_of(ModerateRound(claim=CLAIM, number=1, affirmative="a", negative="b"))["properties"]
+    assert fields["debate_answer"]["enum"] == [*CLAIM.labels.names, ""]
 
 
 @pytest.mark.parametrize("given", [{"Supported Side": "Both"}, {"Whether there is a preference": "Perhaps"}])

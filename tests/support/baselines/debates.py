@@ -7,9 +7,11 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.protocols.baselines.cfmad import AnswerStepByStep
 from redargue.protocols.baselines.madke import AnswerWithKnowledge
 from redargue.protocols.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.tasks.answering import Answer
+from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.moderating import (
     Candidates,
@@ -24,6 +26,7 @@ from redargue.tasks.moderating import (
     ModerateRoundOnEvidence,
     Ruling,
 )
+from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic, Thread
 from redargue.tasks.querying import OtherAnswer
 from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, Group, SureAnswer
 from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, SelectEvidence, Selection, SummariseAnswers
@@ -36,6 +39,11 @@ FOR, AGAINST = "It was lit in 1871.\n**SUPPORTS**", "It was lit in 1875.\n**REFU
 EXAMPLES = "Question: Bees are birds.\nAnswer: They have six legs. [REFUTES]"
 SAMPLE = 'Q: Bees are birds.\nA: {"reasoning": "They have six legs.", "answer": "REFUTES"}'
 OTHERS = (OtherAnswer(agent="agent-2", text=FOR), OtherAnswer(agent="agent-3", text=AGAINST))
+
+THREADS = (
+    Thread(stance="SUPPORTS", argument="It is.", criticism="It is not.", rebuttal="But it is."),
+    Thread(stance="REFUTES", argument="It is not.", criticism="It is.", rebuttal="But it is not."),
+)
 
 
 def sure(label: str, confidence: float, reasoning: str = "It says so.") -> SureAnswer:
@@ -67,6 +75,11 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "SolveWithOthersOnEvidence": SolveWithOthersOnEvidence(**seen),
         "AnswerSurely": AnswerSurely(**shown, samples=SAMPLE),
         "AnswerSurelyOnEvidence": AnswerSurelyOnEvidence(**seen, groups=GROUPS),
+        "AnswerStepByStep": AnswerStepByStep(**seen),
+        "ArgueStance": ArgueStance(**seen, stance="SUPPORTS"),
+        "CriticiseStance": CriticiseStance(**seen, stance="SUPPORTS", argument=FOR),
+        "RebutCritic": RebutCritic(**seen, stance="REFUTES", argument=AGAINST, criticism=FOR, asked="REFUTES"),
+        "JudgeStances": JudgeStances(**seen, threads=THREADS),
         "SelectEvidence": SelectEvidence(**shown, pool=(PASSAGE, PASSAGE), own=FOR),
         "AnswerWithKnowledge": AnswerWithKnowledge(**seen, others=OTHERS[1:], own=FOR, examples=EXAMPLES),
         "JudgeConsistency": JudgeConsistency(**shown, answers=OTHERS),
@@ -97,6 +110,9 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     ListCandidates: Candidates(candidates=("one", "the other")),
     SolveWithOthers: lambda task, call: said(first(task)),
     AnswerSurely: lambda task, call: sure(first(task), 0.9),
+    ArgueStance: Argument(text="It is as I say.", quotes=()),
+    CriticiseStance: Argument(text="It is not as you say.", quotes=()),
+    RebutCritic: Argument(text="You are wrong.", quotes=()),
     SelectEvidence: Selection(pieces=(Piece(number=1),)),
     JudgeConsistency: Consistency(consistent="yes"),
     SummariseAnswers: lambda task, call: said(first(task)),
@@ -112,6 +128,10 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "The agents put their answers": "JudgeConsistency",
     "Sum up the final answer": "SummariseAnswers",
     "Also say how sure you are": "AnswerSurely",
+    "You have heard both sides": "JudgeStances",
+    "Play the part of the fact checker": "RebutCritic",
+    "The assistant's answer may be wrong": "CriticiseStance",
+    "Understand the evidence and the claim fully": "ArgueStance",
     "Give your own answer, and your reasons": "DebateTurn",
     "Do you agree with that view": "DebateTurn",
     "Which of these is right": "DebateTurn",
@@ -122,7 +142,7 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
     """The loopback model's reply to a task, in JSON (``ask.schema``) or plainly; None: not one of these tasks."""
     chosen = _label(ask, label)
     match role.removesuffix("OnEvidence"):
-        case "DebateTurn" | "SolveWithOthers":
+        case "DebateTurn" | "SolveWithOthers" | "JudgeStances":
             return _answer(ask, chosen)
         case "AnswerWithKnowledge" | "SummariseAnswers":
             named = re.findall(r"\[([A-Za-z][\w /]+)\]", ask.user)
@@ -130,6 +150,8 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
         case "AnswerSurely":
             sureness = {"reasoning": "The evidence says it.", "answer": chosen, "confidence_level": "90%"}
             return {**sureness, "confidence_level": 0.9, "quotes": []} if ask.schema else sureness
+        case "ArgueStance" | "CriticiseStance" | "RebutCritic":
+            return {"text": "The evidence says it.", "quotes": []} if ask.schema else "The evidence says it."
         case "SelectEvidence":
             return {"pieces": [{"number": 1}]} if ask.schema else "The first piece helps: [1]"
         case "JudgeConsistency":
