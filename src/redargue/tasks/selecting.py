@@ -159,8 +159,8 @@ class JudgeConsistency(Task[Consistency]):
     def role(self) -> str:
         """What to compare."""
         return lines(
-            "The agents put their answers in the form [answer]. Find each agent's answer, and say whether all of them"
-            " answer the question correctly and in the same way.",
+            "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
+            "Find each agent's answer, and say whether all of them answer the question correctly and in the same way.",
             UNTRUSTED if self.profile == "hardened" else None,
         )
 

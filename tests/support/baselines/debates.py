@@ -125,7 +125,7 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "the label alone and in bold": "SolveWithOthers",
     "Choose the pieces of evidence": "SelectEvidence",
     "Put your answer in the form [answer]": "AnswerWithKnowledge",
-    "The agents put their answers": "JudgeConsistency",
+    "say whether all of them answer the question": "JudgeConsistency",
     "Sum up the final answer": "SummariseAnswers",
     "Also say how sure you are": "AnswerSurely",
     "You have heard both sides": "JudgeStances",
