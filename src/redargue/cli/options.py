@@ -58,8 +58,9 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
         settings[tools] = tuple(given["tool"])
     elif given.get("mcp"):
         settings.setdefault(tools, ())  # the servers' tools alone, unless others are named
-    elif tools not in settings:
-        settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
+    elif tools in fields and tools not in settings:
+        usual = methods[given["method"]].profiles.get(given["profile"], {}).get(tools, fields[tools].default)
+        settings[tools] = _recorded_tools(given["run"], tools) or _usual(usual, given["offline"])
     memory = _memory(given, settings)
     return {
         **({"memory": memory} if memory else {}),

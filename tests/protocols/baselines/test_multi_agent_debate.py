@@ -78,7 +78,7 @@ async def test_one_after_the_other_each_reads_what_those_before_it_said_in_the_s
 
 
 async def test_an_agent_alone_is_asked_to_check_its_answer() -> None:
-    _, _, calls = await debate(named, debaters=1)
+    _, _, calls = await debate(named, agents=1)
     assert "Check once more" in calls[1][1].material()
 
 

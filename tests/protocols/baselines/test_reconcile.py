@@ -32,7 +32,7 @@ async def confer(
     parts = script()
     backend = ScriptedBackend({**parts, **{(AnswerSurely, agent): said for agent, said in lines.items()}})
     run = Run(backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK, seed=seed)
-    method = Reconcile(ReconcileSettings(tools=tools, debaters=len(lines), **settings))
+    method = Reconcile(ReconcileSettings(tools=tools, agents=len(lines), **settings))
     verdict = await method.verify(claim, run)
     return verdict, run, [(call.agent, task) for task, call in backend.calls if isinstance(task, AnswerSurely)]
 

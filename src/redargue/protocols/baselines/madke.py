@@ -124,7 +124,7 @@ class MadkeSettings(Frozen):
         profile: ``paper`` or ``hardened``.
         tools: where the pool comes from, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
         pieces: of each tool, as many as the paper takes; the last figure holds for all further tools.
-        debaters: agents.
+        agents: that debate.
         max_rounds: after which the answers are summed up, consistent or not.
         selecting: each agent chooses from the pool in each round; off, it is shown all of it.
         sequential: an agent sees what those before it answered in the same round; off, all answer at once.
@@ -135,7 +135,7 @@ class MadkeSettings(Frozen):
     profile: Profile = "hardened"
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
     pieces: tuple[Pieces, ...] = Field(default=(10, 5), min_length=1, max_length=8)
-    debaters: int = Field(default=2, ge=1, le=10)
+    agents: int = Field(default=2, ge=1, le=10)
     max_rounds: int = Field(default=3, ge=1, le=10)
     selecting: bool = True
     sequential: bool = True
@@ -207,7 +207,7 @@ class Madke:
 
     def debaters(self) -> tuple[str, ...]:
         """``agent-1`` and so on."""
-        return tuple(f"agent-{place}" for place in range(1, self.settings.debaters + 1))
+        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
 
     def agents(self) -> tuple[str, ...]:
         """Who searches, the debaters, the judge, the summariser."""
@@ -225,9 +225,9 @@ class Madke:
 
     def _plan(self, rounds: int) -> Plan:
         chosen = self.settings
-        turns = chosen.debaters * rounds
+        turns = chosen.agents * rounds
         choosing = {"SelectEvidence": turns} if chosen.selecting else {}
-        waits = (1 + chosen.selecting) * (chosen.debaters if chosen.sequential else 1) + 1
+        waits = (1 + chosen.selecting) * (chosen.agents if chosen.sequential else 1) + 1
         return Plan(
             calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
             searches=dict.fromkeys(self.tools(), 1),

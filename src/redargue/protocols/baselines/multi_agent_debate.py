@@ -106,7 +106,7 @@ class MultiAgentDebateSettings(Frozen):
         tools: each is asked once, and all agents are shown what was found; without any nobody has evidence, as
             published.
         top_k: documents a search.
-        debaters: agents; with one alone it checks its own answer.
+        agents: that debate; with one alone it checks its own answer.
         rounds: answers that each gives.
         simultaneous: each reads the others' answers of the last round; off, they answer one after the other, and each
             reads what those before it answered in the same round.
@@ -116,7 +116,7 @@ class MultiAgentDebateSettings(Frozen):
     profile: Profile = "hardened"
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
     top_k: int = Field(default=3, ge=1, le=50)
-    debaters: int = Field(default=3, ge=1, le=15)
+    agents: int = Field(default=3, ge=1, le=15)
     rounds: int = Field(default=2, ge=1, le=10)
     simultaneous: bool = True
     temperature: float = Field(default=1.0, ge=0, le=2)
@@ -171,7 +171,7 @@ class MultiAgentDebate:
 
     def debaters(self) -> tuple[str, ...]:
         """``agent-1`` and so on."""
-        return tuple(f"agent-{place}" for place in range(1, self.settings.debaters + 1))
+        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
 
     def agents(self) -> tuple[str, ...]:
         """The debaters; who searches, where there is evidence."""
@@ -185,10 +185,10 @@ class MultiAgentDebate:
         """Always the same."""
         chosen, (task,) = self.settings, self.tasks()
         plan = Plan(
-            calls={task.name(): chosen.debaters * chosen.rounds},
+            calls={task.name(): chosen.agents * chosen.rounds},
             searches=dict.fromkeys(self.tools(), 1),
             asked_by={task.name(): self.debaters()},
-            call_depth=1 + (chosen.rounds - 1) * (1 if chosen.simultaneous else chosen.debaters),
+            call_depth=1 + (chosen.rounds - 1) * (1 if chosen.simultaneous else chosen.agents),
             search_depth=int(bool(chosen.tools)),
         )
         return plan, plan, plan

@@ -65,7 +65,7 @@ class ReconcileSettings(Frozen):
         tools: each is asked once, and all agents are shown what was found; without any nobody has evidence, as
             published.
         top_k: documents a search.
-        debaters: agents.
+        agents: that debate.
         rounds: of discussion, at most; none is held where all agree.
         samples: each agent is shown what is to convince it: the other agents' samples, which are our own.
         groups: how many different answers are shown in a discussion, the most frequent first; the authors' program
@@ -78,7 +78,7 @@ class ReconcileSettings(Frozen):
     profile: Profile = "hardened"
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
     top_k: int = Field(default=3, ge=1, le=50)
-    debaters: int = Field(default=3, ge=2, le=10)
+    agents: int = Field(default=3, ge=2, le=10)
     rounds: int = Field(default=3, ge=0, le=10)
     samples: bool = True
     groups: int = Field(default=10, ge=2, le=10)
@@ -153,7 +153,7 @@ class Reconcile:
 
     def debaters(self) -> tuple[str, ...]:
         """``agent-1`` and so on."""
-        return tuple(f"agent-{place}" for place in range(1, self.settings.debaters + 1))
+        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
 
     def agents(self) -> tuple[str, ...]:
         """The debaters; who searches, where there is evidence."""
@@ -171,7 +171,7 @@ class Reconcile:
     def _plan(self, rounds: int) -> Plan:
         (task,) = self.tasks()
         return Plan(
-            calls={task.name(): self.settings.debaters * (1 + rounds)},
+            calls={task.name(): self.settings.agents * (1 + rounds)},
             searches=dict.fromkeys(self.tools(), 1),
             asked_by={task.name(): self.debaters()},
             call_depth=1 + rounds,
