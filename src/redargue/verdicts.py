@@ -106,6 +106,20 @@ class ErrorInfo(Frozen):
         )
 
 
+DecidedBy = Literal[
+    "consensus",
+    "judge",
+    "reader",
+    "executor",
+    "forced",
+    "referees",
+    "leader",
+    "moderator",
+    "vote",
+    "summariser",
+]
+
+
 class Verdict(Frozen):
     """The outcome for one claim.
 
@@ -115,8 +129,9 @@ class Verdict(Frozen):
         meaning: what the label says; None without a label.
         confidence: in [0, 1]; None because this method and model were not calibrated.
         decided_by: ``consensus`` of the debaters, the ``judge``, one ``reader``, the ``executor`` of steps or its
-            ``forced`` answer after the last, the ``referees`` of two teams, the ``leader`` of a chain's last state;
-            None where an error ended the run.
+            ``forced`` answer after the last, the ``referees`` of two teams, the ``leader`` of a chain's last state,
+            the ``moderator`` of a debate, its debaters' ``vote``, the ``summariser`` of one; None where an error ended
+            the run.
         rounds: debate rounds held, or steps taken.
         round_labels: of each round, one a debater; empty where there were no rounds.
         reason: the deciding text, as the agent wrote it.
@@ -136,7 +151,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: Literal["consensus", "judge", "reader", "executor", "forced", "referees", "leader"] | None = None
+    decided_by: DecidedBy | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""

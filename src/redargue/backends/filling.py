@@ -16,7 +16,7 @@ from redargue.backends.causal import Draft
 from redargue.backends.render import isinstance_of, schema_of
 from redargue.errors import CannotPlay
 from redargue.tasks.acting import NextStep, answers_of
-from redargue.tasks.answering import Answer, LabelledTask
+from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 from redargue.tasks.querying import LONGEST_QUERY, Query
@@ -43,12 +43,13 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
     if plain and isinstance_of(task, Query):
         draft.add("[")
         draft.add(draft.write(min(longest, LONGEST_QUERY), _first("]\n")) + "]")
-    elif plain and isinstance_of(task, Answer):
-        draft.add(draft.write(longest, lambda text: text.find(LABEL)).rstrip())
-        labels = task.claim.labels if isinstance(task, LabelledTask) else None
-        if labels and not labels.free_text:
+    elif plain and isinstance(task, LabelledTask):
+        choice = task.choice() if "label" in task.wanted else {}
+        if not choice or "reasoning" in task.wanted:
+            draft.add(draft.write(longest, lambda text: text.find(LABEL)).rstrip())
+        if choice:
             draft.add(LABEL)
-            draft.choose([f"{name}**" for name in labels.names])
+            draft.choose([f"{word}**" for word in choice])
     elif plain and isinstance(task, NextStep):
         _step(_Form(draft, task, longest), task)
     else:

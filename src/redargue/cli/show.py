@@ -111,6 +111,7 @@ def _outcome(console: Console, verdict: Verdict) -> None:
     label = Text(printable(verdict.label or "no answer was given"), style=STYLES.get(str(verdict.meaning), "bold"))
     how = {"consensus": "by consensus of the debaters", "judge": "by the judge", "executor": "by the executor"}
     how |= {"forced": "by the executor, forced", "referees": "by the referees", "leader": "by the leader"}
+    how |= {"moderator": "by the moderator", "vote": "by a vote", "summariser": "by the summariser"}
     by = how.get(str(verdict.decided_by), "")
     unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
     rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if by else ""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import Field, ValidationError
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.errors import UsageError
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
@@ -99,6 +99,21 @@ class Method(Protocol):
 
 
 methods: Registry[type[Method]] = Registry("method")
+
+
+def require_sides(labels: LabelSet, how: str) -> tuple[str, str]:
+    """The label of what is correct and that of what is not.
+
+    Raises:
+        UsageError: the set lacks one; says that ``how`` cannot give its labels.
+    """
+    correct, incorrect = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
+    if correct is None or incorrect is None:
+        raise UsageError(
+            f"{how} cannot give the labels {labels.name!r}",
+            hint="a label set with one label for what is correct and one for what is not: --labels two",
+        )
+    return correct, incorrect
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Method:

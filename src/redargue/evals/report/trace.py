@@ -287,6 +287,7 @@ def in_short(verdict: Verdict) -> str:
         return f"{verdict.error.type}: {verdict.error.what}"
     by = {"consensus": "by consensus of the debaters", "judge": "by the judge", "reader": "by one reader"}
     by |= {"referees": "by the referees", "leader": "by the leader of the last state"}
+    by |= {"moderator": "by the moderator", "vote": "by a vote", "summariser": "by the summariser"}
     by |= {"executor": "by the executor", "forced": "by the executor, forced after its last step"}
     unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
     rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if verdict.rounds else ""
