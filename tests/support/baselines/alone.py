@@ -6,6 +6,8 @@ import re
 from typing import Any
 
 from redargue.claims import Claim
+from redargue.evidence import Passage
+from redargue.protocols.baselines.halueval_few_shot import DetectHallucination
 from redargue.protocols.baselines.zero_shot import AnswerZeroShot
 from redargue.protocols.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
 from redargue.protocols.demonstrating import demonstrations
@@ -26,6 +28,12 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "AnswerStepByStep": AnswerStepByStep(claim=CLAIM, profile=profile),
         "ReasonStepByStep": ReasonStepByStep(claim=CLAIM, profile=profile),
         "AnswerFromReasoning": AnswerFromReasoning(claim=CLAIM, reasoning=REASONED, profile=profile),
+        "DetectHallucination": DetectHallucination(
+            claim=Claim(text="In 1871.", context="When was the lighthouse at Cape Ansel lit?"),
+            demonstrations=demonstrations("halueval-few-shot-qa"),
+            knowledge=(Passage(title="Cape Ansel", text="Its lighthouse was first lit in 1871."),),
+            profile=profile,
+        ),
         "SelfCheck": SelfCheck(claim=CLAIM, demonstrations=demonstrations("self-check"), profile=profile),
     }
 
@@ -42,6 +50,7 @@ CHECKED = SelfChecked(reasoning="I recall it.", error="None", corrected_claim="N
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
     AnswerClosedBook: known,
     SelfCheck: CHECKED,
+    DetectHallucination: lambda task, call: Answer(text="No", label=task.chosen("No")),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "Write your reasoning": "ReasonStepByStep",
@@ -49,6 +58,7 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "Think step by step before": "AnswerStepByStep",
     "and nothing else.\nClaim:": "AnswerZeroShot",
     "You have no documents": "AnswerClosedBook",
+    "#Your Judgement#": "DetectHallucination",
     "holds a factual error": "SelfCheck",
 }
 
@@ -59,6 +69,9 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
         return {"reasoning": STATEMENT} if ask.schema else STATEMENT
     if role in ("AnswerClosedBook", "AnswerZeroShot", "AnswerStepByStep", "AnswerFromReasoning"):
         return _answer(ask, label)
+    if role == "DetectHallucination":
+        said = "Yes" if label == "REFUTES" else "No"
+        return {"label": said} if ask.schema else f"{said}."
     if role == "SelfCheck":
         return CHECKED.model_dump() | {"factuality": label != "REFUTES"}
     return None

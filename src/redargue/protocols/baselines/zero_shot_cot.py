@@ -48,11 +48,11 @@ class AnswerFromReasoning(AnswerZeroShot):
     reasoning: Exchange
 
     def _asked(self) -> str:
-        return "Therefore, what is the answer?"
+        return "" if self.profile == "paper" else "Say whether the claim is correct, as your reasoning has it."
 
     def material(self) -> str:
-        """The claim stands in the chat already."""
-        return "" if self.profile == "paper" else super().material()
+        """The claim and the reasoning stand in the chat already."""
+        return "Therefore, what is the answer?"
 
     def slots(self) -> dict[str, str]:
         """The claim and its labels."""
