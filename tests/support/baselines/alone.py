@@ -14,6 +14,7 @@ from redargue.protocols.demonstrating import demonstrations
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked
+from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 REASONED = Exchange(instruction="Is it?", material="Is it?", reply="It was built from 1869 on.")
@@ -34,6 +35,9 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
             knowledge=(Passage(title="Cape Ansel", text="Its lighthouse was first lit in 1871."),),
             profile=profile,
         ),
+        "InferClaim": InferClaim(
+            hypothesis=CLAIM.text, premises=("Its lighthouse was first lit in 1871.",), profile=profile
+        ),
         "SelfCheck": SelfCheck(claim=CLAIM, demonstrations=demonstrations("self-check"), profile=profile),
     }
 
@@ -50,6 +54,7 @@ CHECKED = SelfChecked(reasoning="I recall it.", error="None", corrected_claim="N
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
     AnswerClosedBook: known,
     SelfCheck: CHECKED,
+    InferClaim: lambda task, call: Inferences(inferences=(Inferred(supports=0.9, refutes=0.1),) * len(task.premises)),
     DetectHallucination: lambda task, call: Answer(text="No", label=task.chosen("No")),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
