@@ -142,3 +142,14 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Method:
             f"{first['msg']}"
         ) from error
     return method(settings)
+
+
+def usual_calls(name: str) -> int:
+    """How many calls a claim costs as a rule with the method called ``name`` as it is by default; vectors are none.
+
+    Raises:
+        UnknownName: no such method.
+    """
+    method = configure(name, "hardened", {})
+    free = {task.name() for task in method.tasks() if task.charge == "embedding"}
+    return sum(count for task, count in method.plan()[1].calls.items() if task not in free)
