@@ -139,7 +139,7 @@ class Runner:
 
     def spec(self, template: str, chosen: Set) -> str:
         """A row's contender on a data set."""
-        words = {**self.words, **self.roles(chosen)}
+        words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
         spec = template.format(**words)
         if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
             spec += "," + chosen.settings.format(**words)
