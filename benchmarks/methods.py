@@ -115,7 +115,7 @@ async def _verify(name: str, transport: Transport, many: int) -> tuple[float, in
 
 
 def _calls(plan: Plan) -> int:
-    return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "RateTexts"))
+    return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "InferClaim", "RateTexts"))
 
 
 def page(figures: dict[str, Any]) -> str:

@@ -177,14 +177,14 @@ class HaluEvalFewShot:
             original='Yes and No are looked for as letters, in that case: "Not sure", "None", "Nobody" hold a No',
             effect='evasive replies count as No, which is right for half of the texts; "yes" counts as a failure',
             here="as words, in any case",
-            setting="reading=substrings (profile authors)",
+            setting="reading=substrings",
         ),
         Behaviour(
             id="HALU-2",
             original="a reply with both words or neither is a failure, counted wrong, and not asked for again",
             effect="lowers the accuracy of models that explain themselves",
             here="asked for once more, then no label",
-            setting="reading=substrings (profile authors)",
+            setting="reading=substrings",
         ),
         Behaviour(
             id="HALU-3",

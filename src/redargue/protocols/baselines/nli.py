@@ -83,7 +83,7 @@ class Nli:
             original="the score is the sigmoid of the first output, though the model it starts from has three",
             effect="of another entailment model the first output may be contradiction",
             here="the outputs are read by their names, and weighed together",
-            setting="sigmoid=true (profile paper)",
+            setting="sigmoid=true",
         ),
     )
 
@@ -103,8 +103,8 @@ class Nli:
         return (READER,)
 
     def plan(self) -> tuple[Plan, Plan, Plan]:
-        """Always the same."""
-        plan = Plan(calls={"InferClaim": 1}, searches=dict.fromkeys(self.tools(), 1), call_depth=1, search_depth=1)
+        """Always the same; no call is waited for."""
+        plan = Plan(calls={"InferClaim": 1}, searches=dict.fromkeys(self.tools(), 1), call_depth=0, search_depth=1)
         return plan, plan, plan
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:

@@ -68,7 +68,7 @@ class SelfCheckMethod:
             original="a verdict that cannot be read is None, and None counts as True where a response is judged",
             effect="unreadable replies raise the recall of factual responses",
             here="asked for once more, then no label",
-            setting="unparsed=true (profile authors)",
+            setting="unparsed=true",
         ),
         Behaviour(
             id="SELF-2",

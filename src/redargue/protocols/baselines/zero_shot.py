@@ -77,14 +77,14 @@ class ZeroShot:
             original="the first answer that a reply names is taken, whatever the reply says of it",
             effect="a reply that weighs a label before it gives another is misread",
             here="the label on the last line; in JSON the label has a field of its own",
-            setting="label_reading=first_said (profile paper)",
+            setting="label_reading=first_said",
         ),
         Behaviour(
             id="ZERO-2",
             original="a reply that names no answer is an empty answer, and is not asked for again",
             effect="counted wrong",
             here="asked for once more, then no label, which counts as the table's rule for non-answers says",
-            setting="label_reading=first_said (profile paper)",
+            setting="label_reading=first_said",
         ),
     )
     asked: ClassVar[type[AnswerClosedBook]] = AnswerZeroShot

@@ -94,14 +94,15 @@ class ZeroShotCot(ZeroShot):
             original="two calls: the reasoning, then the answer, which sees the reasoning",
             effect="twice the calls; the answer cannot be taken from the middle of the reasoning",
             here="one call, the reasoning before the label",
-            setting="extraction=true (profile paper)",
+            setting="extraction=true",
         ),
         Behaviour(
             id="COT-2",
             original="the first answer that the second reply names is taken; a reply that names none counts as wrong",
             effect="as ZERO-1 and ZERO-2 of zero-shot",
-            here="the label on the last line; asked for once more, then no label",
-            setting="label_reading=first_said (profile paper; without extraction it would read the reasoning)",
+            here="the label on the last line; asked for once more, then no label (of one call the first would be in the"
+            " reasoning)",
+            setting="label_reading=first_said",
         ),
     )
     asked: ClassVar[type[AnswerClosedBook]] = AnswerStepByStep
