@@ -67,8 +67,8 @@ class Nli:
         "hardened": {},
     }
     paper: ClassVar[str] = (
-        "Wu, Li, Xiao, Liu, Li, Wu, Hao, Li, Huang: WeCheck: Strong Factual Consistency Checker via Weakly Supervised"
-        " Learning, 2023, arXiv 2212.10057"
+        "Wu, Li, Xiao, Liu, Li, Lv: WeCheck: Strong Factual Consistency Checker via Weakly Supervised Learning, 2022,"
+        " arXiv 2212.10057"
     )
     graph: ClassVar[str] = "searches -> inference"
     behaviours: ClassVar[tuple[Behaviour, ...]] = (
