@@ -182,6 +182,8 @@ class Renderer:
         Raises:
             ValueError: says what is wrong with the reply, as it can be said to the model.
         """
+        if plain and (said := task.plain(text)) is not None:
+            return cast(Frozen, task.accepted(said))
         if plain and isinstance_of(task, Query):
             query = parse_query(text)
             if query is None or (query.kept and not isinstance(task, RewriteQuery)):

@@ -124,6 +124,14 @@ class Task(Frozen, Generic[Out]):
         """The material in pieces, by the names under which a user's own prompt may place them."""
         return {"material": self.material()}
 
+    def plain(self, text: str) -> Out | None:
+        """What a reply in the paper's own form says; None where it is not in that form, and is read as JSON.
+
+        Raises:
+            ValueError: it is in that form and no answer; says what is wrong, as it can be said to a model.
+        """
+        return None
+
     def accepted(self, answer: Out) -> Out:
         """An answer of the right form, as it stands for this task.
 
