@@ -61,8 +61,8 @@ def decompose(text: str) -> Decomposition:
 def statements(text: str) -> tuple[str, ...]:
     """A sentence's clauses, each with a subject and a verb; the sentence itself where one of them would have none.
 
-    What a clause takes over is the subject of the one before it, so that "X, who wrote Y, died in Z" gives "X wrote Y"
-    and "X died in Z".
+    A clause that has none, or a pronoun, takes over the subject of the one before it: "X won Y, but it lost Z" gives
+    "X won Y" and "X lost Z".
     """
     plain = " ".join(text.split())
     found: list[str] = []

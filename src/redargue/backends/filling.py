@@ -19,6 +19,7 @@ from redargue.tasks.acting import NextStep, answers_of
 from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extracting import ExtractClaims, MarkOpinions
+from redargue.tasks.predicates import VerifyPredicates
 from redargue.tasks.querying import LONGEST_QUERY, Query
 from redargue.tasks.scoring import CheckStatements
 
@@ -82,6 +83,8 @@ class _Form:
             self._known("marks", "sentence", range(1, len(task.sentences) + 1))
         elif isinstance(task, CheckStatements):
             self._known("statements", "statement", task.statements)
+        elif isinstance(task, VerifyPredicates):
+            self._known("truths", "predicate", [each.predicate for each in task.predicates])
         elif isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}

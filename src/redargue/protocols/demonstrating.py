@@ -35,5 +35,5 @@ def shown(
     pairs = (each.partition(before) for each in text.split(between))
     replies = ((question, read(reply)) for question, _, reply in pairs)
     return "\n\n".join(
-        f"{question}\n{reply.model_dump_json(exclude_none=True)}" for question, reply in replies if reply
+        f"{question}\n{reply.model_dump_json(exclude_defaults=True)}" for question, reply in replies if reply
     )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import redargue.api  # noqa: F401  (loads every role)
 from redargue.backends.base import require
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.render import Renderer

@@ -18,16 +18,16 @@ from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import together
 from redargue.errors import BadReply, UsageError
-from redargue.events import Answered, QueryWritten, Spoke
+from redargue.events import Answered, Spoke
 from redargue.evidence import Passage, Quote, find_quote
 from redargue.protocols.base import Behaviour, Plan, methods
 from redargue.protocols.demonstrating import shown
+from redargue.protocols.grounding import refuse_without_sides, searched
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, Truth, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Function, Program, WriteProgram, parse_program
-from redargue.tasks.querying import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"
@@ -171,11 +171,7 @@ class ProgramFC:
         Raises:
             UsageError: the label set has no two sides, or the claim no context where that is the evidence.
         """
-        if not (claim.labels.named(Meaning.SUPPORTED) and claim.labels.named(Meaning.REFUTED)):
-            raise UsageError(
-                f"programs are true or false, and cannot give the labels {claim.labels.name!r}",
-                hint="a label set with one label for what is correct and one for what is not: --labels two",
-            )
+        refuse_without_sides(claim, "programs are true or false, and")
         if self.settings.setting == "gold" and not claim.context.strip():
             raise UsageError(
                 f"no gold evidence: the claim {claim.text[:60]!r} has no context",
@@ -329,7 +325,7 @@ class _Execution:
         if not all(self.values[each] for each in step.references):
             return said
         agent = Agent(QUESTIONER if question else VERIFIER, self.run)
-        passages = await self._evidence(agent, text)
+        passages = await self._evidence(agent.name, text)
         try:
             if question:
                 span = await agent.perform(self._question(text, passages), round_=self.number)
@@ -355,19 +351,16 @@ class _Execution:
     def _quoted(self, answer: Span | Truth) -> tuple[str, ...]:
         return () if self.settings.setting == "closed-book" else answer.quotes  # nothing was there to be quoted
 
-    async def _evidence(self, agent: Agent, text: str) -> tuple[Passage, ...]:
+    async def _evidence(self, agent: str, text: str) -> tuple[Passage, ...]:
         """The claim's context, what the tools find for the line, or nothing."""
         if self.settings.setting == "closed-book":
             return ()
         if self.settings.setting == "gold":
             return (Passage(text=self.claim.context),)
-        query, claim = text[:LONGEST_QUERY], self.claim
-        self.run.emit(QueryWritten(agent=agent.name, round=self.number, query=query))
-        found = await together(
-            self.run.search(tool, query, self.settings.top_k, agent=agent.name, round_=self.number, claim=claim)
-            for tool in self.check.tools
+        settings, run = self.settings, self.run
+        return await searched(
+            run, self.check.tools, text, settings.top_k, agent=agent, round_=self.number, claim=self.claim
         )
-        return tuple({each.sha256: each for passages in found for each in passages}.values())
 
 
 class _Said(NamedTuple):
