@@ -156,7 +156,9 @@ def _asking(ask: Any, side: str) -> dict[str, Any] | str:
 def _program(*, plain: bool) -> dict[str, Any] | str:
     if not plain:
         asked = {"function": "Question", "text": "When was the bridge at Orvell opened?"}
-        return {"steps": [asked, {"function": "Verify", "text": "The bridge was opened in {answer_1}."}]}
+        facts = ("The bridge was opened in {answer_1}.", "There is a bridge at Orvell.")
+        return {"steps": [asked, *({"function": "Verify", "text": each} for each in facts)]}
     return """answer_1 = Question("When was the bridge at Orvell opened?")
     fact_1 = Verify("The bridge was opened in {answer_1}.")
-    label = Predict(fact_1)"""
+    fact_2 = Verify("There is a bridge at Orvell.")
+    label = Predict(fact_1 and fact_2)"""

@@ -67,7 +67,7 @@ class Folk:
         "Wang, Shu: Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models,"
         " Findings of EMNLP 2023 (arXiv 2310.05253)"
     )
-    graph: ClassVar[str] = "predicates and questions -> searches | -> truths and label"
+    graph: ClassVar[str] = "predicates and questions -> all searches at once -> truths and label"
     demonstrations: ClassVar[bool] = True
     behaviours: ClassVar[tuple[Behaviour, ...]] = (
         Behaviour(
@@ -83,14 +83,14 @@ class Folk:
             original="the label is what the reply says in brackets, whatever its own predicates say",
             effect="a prediction may contradict its explanation",
             here="so in the paper's own form; in the hardened profile code takes the conjunction of the predicates",
-            setting="--profile paper",
+            setting="profile=paper",
         ),
         Behaviour(
             id="FOLK-3",
             original="a question for which the search gave nothing is left out of the context",
             effect="the reply judges its predicate without evidence, and is not told so",
             here="so in the paper's own form; the hardened profile says that nothing was found",
-            setting="--profile paper",
+            setting="profile=paper",
         ),
         Behaviour(
             id="FOLK-4",

@@ -1,8 +1,8 @@
 """ProgramFC: a claim becomes a program of questions and checks, and the program is executed line by line.
 
 Pan et al. 2023, "Fact-Checking Complex Claims with Program-Guided Reasoning" (arXiv 2305.12744, Section 3). A program
-is data (:mod:`redargue.tasks.programs`): its lines are tasks, those that need nothing of each other are asked at once,
-and nothing is ever run as Python.
+is data: its lines are tasks, those that need nothing of each other are asked at once, and nothing is ever run as
+Python.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ProgramFC:
         "Pan, Wu, Lu, Luu, Wang, Kan, Nakov: Fact-Checking Complex Claims with Program-Guided Reasoning, ACL 2023"
         " (arXiv 2305.12744)"
     )
-    graph: ClassVar[str] = "programs | x n: program -> (questions | facts) x levels; majority"
+    graph: ClassVar[str] = "each program at once: program -> (searches -> questions | facts) xN; then the vote"
     demonstrations: ClassVar[bool] = True
     behaviours: ClassVar[tuple[Behaviour, ...]] = (
         Behaviour(

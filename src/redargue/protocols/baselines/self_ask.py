@@ -83,7 +83,7 @@ class SelfAsk:
         "Press, Zhang, Min, Schmidt, Smith, Lewis: Measuring and Narrowing the Compositionality Gap in Language Models,"
         " Findings of EMNLP 2023 (arXiv 2210.03350)"
     )
-    graph: ClassVar[str] = "(question -> search) x5 -> answer; decomposed: questions -> searches | -> answer"
+    graph: ClassVar[str] = "(question -> search) xN -> answer; decomposed: questions -> all searches at once -> answer"
     demonstrations: ClassVar[bool] = True
     behaviours: ClassVar[tuple[Behaviour, ...]] = (
         Behaviour(
