@@ -96,7 +96,7 @@ def _depth(plans: tuple[Plan, ...], calls: int, searches: int) -> tuple[int, int
     if all(_calls(plan) == plan.call_depth for plan in plans):
         return calls, min(searches, max(plan.search_depth for plan in plans))  # one after another, however many
     plan = next((each for each in plans if _calls(each) == calls), None)
-    return plan and (plan.call_depth, plan.search_depth if searches else 0)
+    return (plan.call_depth, plan.search_depth if searches else 0) if plan else None
 
 
 async def _verify(name: str, transport: Transport, many: int) -> tuple[float, int, int]:
@@ -115,7 +115,7 @@ async def _verify(name: str, transport: Transport, many: int) -> tuple[float, in
 
 
 def _calls(plan: Plan) -> int:
-    return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "RateTexts"))
+    return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "InferClaim", "RateTexts"))
 
 
 def page(figures: dict[str, Any]) -> str:

@@ -33,8 +33,12 @@ CLAIMS = [
     Claim(text="The mayor of a town nobody wrote about owns a red bicycle.", labels=AVERITEC),
     Claim(text="Is water wet?", labels=YES_NO_MAYBE),
 ]
-# Profiles that ask a live service, over the starter corpus instead.
-HERE: dict[str, dict[str, Any]] = {"pubmedqa": {"debaters": ("corpus", "keywords"), "summarised": ("keywords",)}}
+# Profiles that ask a live service, over the starter corpus instead; methods that ask much, a little.
+HERE: dict[str, dict[str, Any]] = {
+    "pubmedqa": {"debaters": ("corpus", "keywords"), "summarised": ("keywords",)},
+    "self-consistency": {"n": 3},
+    "best-of-n": {"n": 3},
+}
 # A language model on this machine is slow, even the tiniest: it plays one claim.
 PLAYED = {"transformers": CLAIMS[:1]}
 PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
@@ -75,7 +79,8 @@ async def test_a_method_reaches_a_verdict_and_replays(
     method: str, profile: str, backend: str, server: Loopback, models: Path, tmp_path: Path
 ) -> None:
     folder, claims = tmp_path / "run", PLAYED.get(backend, CLAIMS)
-    tasks = configure(method, profile, HERE.get(profile, {})).tasks()
+    given = HERE.get(profile, {}) | HERE.get(method, {})
+    tasks = configure(method, profile, given).tasks()
     if not all(made(backend, server, models).can(task) for task in tasks):
         assert backend == "embedded"  # it knows nothing of its own: a method without evidence is refused by name
         with pytest.raises(CannotPlay, match=f"'embedded' cannot play '{method}'"):
@@ -84,7 +89,7 @@ async def test_a_method_reaches_a_verdict_and_replays(
     with Verifier(
         method=method,
         profile=profile,
-        settings=HERE.get(profile, {}),
+        settings=given,
         backend=made(backend, server, models),
         store="starter",
         folder=folder,

@@ -114,6 +114,18 @@ class LabelSet(Frozen):
         """
         return next((label.name for label in self.labels if label.name in text), None)
 
+    def first_said(self, text: str) -> str | None:
+        """The label whose name comes first in a text, in any case; None where no name stands there.
+
+        So Kojima et al. (2022) read short replies: of several candidates the first, without a look at what is said of
+        it.
+        """
+        if self.free_text:
+            return text.strip() or None
+        names = sorted((label.name for label in self.labels), key=len, reverse=True)
+        found = re.search("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), text, re.IGNORECASE)
+        return self._by_alias[_bare(found.group())] if found else None
+
     def single(self, text: str) -> str | None:
         """The one label that a text of nothing but a label names; None where it names none or several."""
         if self.free_text:

@@ -40,7 +40,9 @@ pytestmark = pytest.mark.anyio
 
 PASSAGE = Passage(text="The lighthouse at Cape Ansel was first lit in 1871.", title="Cape Ansel")
 SHORT = 24  # characters of a free text
-TASKS = sorted({*examples("hardened")} - {"CompareTexts", "RateTexts"})  # the embedded models perform them
+TASKS = sorted(
+    {*examples("hardened")} - {"CompareTexts", "InferClaim", "RateTexts"}
+)  # the embedded models perform them
 
 
 class _Merge(Task[Keywords]):

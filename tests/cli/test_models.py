@@ -205,3 +205,12 @@ def test_doctor_says_what_an_endpoint_can_do_and_remembers_it(
     server.behaviour = Behaviour(statuses={"chat": 401})
     assert run(["doctor", "--model", "m"]) == 2
     assert "OPENAI_API_KEY" in capfd.readouterr().out
+
+
+def test_a_method_without_tools_is_asked_from_the_command_line(
+    server: Loopback, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, verdict, _ = checked(capfd, *MODEL, "--method", "zero-shot")
+    assert (code, verdict["label"], verdict["usage"]["searches"]) == (0, "SUPPORTS", 0)
+    assert run(["check", CLAIM, "--method", "zero-shot", "--store", "starter", "-q"]) == 2
+    assert "'embedded' cannot play 'zero-shot'" in capfd.readouterr().err

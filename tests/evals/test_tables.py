@@ -128,7 +128,11 @@ def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
     assert ours["figures"][1]["n"] == 3
     assert ours["ours"][4].endswith("(of 1)")
     assert ours["specs"] == ["", "tool-mad@hardened:debaters=corpus+keywords", "", ""]
-    assert next(row for row in table["rows"] if row["name"] == "+ MAD")["ours"] == ["not here yet"]
+    ours = {row["name"]: row["ours"] for row in reversed(table["rows"])}
+    assert ours["+ MAD"] == ["not here yet"]
+    assert ours["GPT-4o"] == ["--model with that model"]
+    for name in ("GPT-4o-mini", "+ CoT (Zero-shot)", "No search (ours)"):
+        assert ours[name] == ["needs a language model: --model"]
     notes = "\n".join(table["notes"])
     for said in (
         "FEVER: no file 'benchmarks/fever/paper_test.jsonl'",
@@ -181,6 +185,7 @@ def test_what_each_method_does_is_read_off_its_configuration(
     assert run([*command, "tool-mad-table-2"]) == 0
     (table,) = printed(capfd)
     ours = {row["name"]: row["ours"] for row in table["rows"]}
+    assert ours["CoT (Zero-shot)"] == ["O", "X", "X", "X"]
     assert ours["Tool-MAD"] == ["O", "O", "O", "O"]
     assert ours["One reader (ours)"] == ["O", "X", "O", "X"]
 
@@ -248,6 +253,10 @@ def test_with_a_model_the_papers_own_setting_runs_live_search_included(
         )
         assert run([*given, *endpoint, "tool-mad-table-4", "--set", "feverous"]) == 0
         assert server.counts.requests["chat"] == sent > 0
+        assert run([*given, *endpoint, "tool-mad-table-3", "--set", "feverous"]) == 0
+        figures = {row["name"]: row["figures"] for row in reversed(printed(capfd)[-1]["rows"])}
+        for name in ("GPT-4o-mini", "+ CoT (Zero-shot)", "No search (ours)"):
+            assert figures[name][0]["value"] == pytest.approx(2 / 3)  # the model says that every claim is right
     assert (tmp_path / "runs" / "gpt-4o-mini").is_dir()
 
 

@@ -22,7 +22,7 @@ from redargue.ledger.prices import Prices
 from redargue.registry import did_you_mean
 from redargue.tasks.acting import NextStep
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from redargue.tasks.scoring import RATING, CompareTexts, Similarities
 from redargue.transport import Service, Transport
 
 ASKED = ("auto", "schema", "json", "text", "plain", "tools")
@@ -83,7 +83,10 @@ class ChatBackend:
         # The embedded embedder's vectors lie elsewhere than ada-002's, for which the paper's threshold was chosen.
         near = self._embedded.stability.relevance
         self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, near)
-        self.identity = "chat:" + " ".join([*parts, f"embeddings={embedding_model or self._embedded.identity}"])
+        raters = [each.sha256[:12] for each in (self._embedded.rater, self._embedded.entailer) if each]
+        rated = [f"rated={','.join(raters)}"] if embedding_model and raters else []  # else the embedded identity has it
+        near_by = f"embeddings={embedding_model or self._embedded.identity}"
+        self.identity = "chat:" + " ".join([*parts, near_by, *rated])
 
     def endpoint(self, model: str = "") -> Endpoint:
         """One model at the endpoint."""
@@ -102,7 +105,7 @@ class ChatBackend:
         What the endpoint turns out to take does not belong to the question: a run is resumed and replayed whatever was
         found out since.
         """
-        if isinstance(task, CompareTexts):
+        if isinstance(task, (CompareTexts, *RATING)):
             return ""
         return self._renderer.prompt(task).words
 
@@ -114,8 +117,8 @@ class ChatBackend:
             UsageError: the endpoint refuses the request.
             ProviderError, BudgetReached: nothing answered; nothing was sent.
         """
-        if isinstance(task, RateTexts):  # before its base: no endpoint rates
-            return cast("Reply[Out]", await self._embedded.perform(task, call))
+        if isinstance(task, RATING):  # before the base of one of them
+            return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
         if isinstance(task, CompareTexts):
             return cast("Reply[Out]", await self._compare(task, call))
         endpoint, prompt = self.endpoint(call.model), self._renderer.prompt(task)

@@ -32,6 +32,7 @@ _BEFORE_VERB = re.compile(r"(?:\s+(?:\w+ly|also|already|both|all|that))+$")
 _PREPOSITION = re.compile(
     r"\s+\b(in|on|at|by|from|to|with|for|during|since|between|into|as|about|over|under|after|before)\b\s+"
 )
+_PRONOUN = re.compile(r"he|she|it|they|this|that|these|those|which|who", re.IGNORECASE)
 _EDGE = " \t\n.,;:!?\"'()[]“”‘’"
 
 
@@ -55,6 +56,28 @@ def decompose(text: str) -> Decomposition:
     triplets += [_triplet(triplets[0].subject, "is", aside) for aside in _ASIDE.findall(plain) if triplets]
     names = tuple(dict.fromkeys(part for each in triplets for part in (each.subject,) if part))
     return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
+
+
+def statements(text: str) -> tuple[str, ...]:
+    """A sentence's clauses, each with a subject and a verb; the sentence itself where one of them would have none.
+
+    A clause that has none, or a pronoun, takes over the subject of the one before it: "X won Y, but it lost Z" gives
+    "X won Y" and "X lost Z".
+    """
+    plain = " ".join(text.split())
+    found: list[str] = []
+    subject = ""
+    for clause in filter(str.strip, _CLAUSE.split(plain)):
+        verb = _VERB.search(clause)
+        if verb is None or not clause[verb.end() :].strip(_EDGE):
+            return (plain,)
+        own = clause[: verb.start()].strip(_EDGE)
+        if own and not _PRONOUN.fullmatch(own):
+            subject = own
+        if not subject:
+            return (plain,)
+        found.append(f"{subject} {clause[verb.start() :].strip(_EDGE)}.")
+    return tuple(dict.fromkeys(found)) if len(found) > 1 else (plain,)
 
 
 def _parts(subject: str, verb: str, rest: str) -> list[Triplet]:

@@ -22,6 +22,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage
 from redargue.models.embedder import Embedder, shared
+from redargue.models.entailer import Entailer
 from redargue.models.entailment import CrossEncoder
 from redargue.models.rater import Rater
 from redargue.models.session import WEIGHTS, tally
@@ -77,7 +78,7 @@ class EmbeddedBackend:
         """The backend, the hashes of its weights, and how it counts voices where that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        parts += [self.rater.sha256[:12]] if self.rater else []
+        parts += [each.sha256[:12] for each in (self.rater, self.entailer) if each]
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -121,6 +122,12 @@ class EmbeddedBackend:
         """A cross-encoder of the user's own, from the folder that ``REDARGUE_CROSS_ENCODER`` names."""
         folder = os.environ.get("REDARGUE_CROSS_ENCODER")
         return Rater(Path(folder), threads=self._threads) if folder else None
+
+    @cached_property
+    def entailer(self) -> Entailer | None:
+        """Likewise an entailment model, by ``REDARGUE_ENTAILMENT``."""
+        folder = os.environ.get("REDARGUE_ENTAILMENT")
+        return Entailer(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
     def entailment(self) -> CrossEncoder:

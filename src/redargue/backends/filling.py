@@ -16,9 +16,10 @@ from redargue.backends.causal import Draft
 from redargue.backends.render import isinstance_of, schema_of
 from redargue.errors import CannotPlay
 from redargue.tasks.acting import NextStep, answers_of
-from redargue.tasks.answering import Answer, LabelledTask
+from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extracting import ExtractClaims, MarkOpinions
+from redargue.tasks.predicates import VerifyPredicates
 from redargue.tasks.querying import LONGEST_QUERY, Query
 from redargue.tasks.scoring import CheckStatements
 
@@ -43,12 +44,13 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
     if plain and isinstance_of(task, Query):
         draft.add("[")
         draft.add(draft.write(min(longest, LONGEST_QUERY), _first("]\n")) + "]")
-    elif plain and isinstance_of(task, Answer):
-        draft.add(draft.write(longest, lambda text: text.find(LABEL)).rstrip())
-        labels = task.claim.labels if isinstance(task, LabelledTask) else None
-        if labels and not labels.free_text:
+    elif plain and isinstance(task, LabelledTask):
+        choice = task.choice() if "label" in task.wanted else {}
+        if not choice or "reasoning" in task.wanted:
+            draft.add(draft.write(longest, lambda text: text.find(LABEL)).rstrip())
+        if choice:
             draft.add(LABEL)
-            draft.choose([f"{name}**" for name in labels.names])
+            draft.choose([f"{word}**" for word in choice])
     elif plain and isinstance(task, NextStep):
         _step(_Form(draft, task, longest), task)
     else:
@@ -81,6 +83,8 @@ class _Form:
             self._known("marks", "sentence", range(1, len(task.sentences) + 1))
         elif isinstance(task, CheckStatements):
             self._known("statements", "statement", task.statements)
+        elif isinstance(task, VerifyPredicates):
+            self._known("truths", "predicate", [each.predicate for each in task.predicates])
         elif isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}

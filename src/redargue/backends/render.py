@@ -18,9 +18,9 @@ from redargue.backends.abilities import Form
 from redargue.backends.endpoint import Function, Message
 from redargue.backends.parsing import ITEM, one, one_of, quoted
 from redargue.backends.prompts import Prompts
-from redargue.claims import Claim, Frozen, LabelSet
+from redargue.claims import Frozen
 from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
-from redargue.tasks.answering import Answer, LabelledTask
+from redargue.tasks.answering import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, at_most, json_schema, lines, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
@@ -49,6 +49,32 @@ class AnswerReply(Frozen):
         description="what you rely on, copied word for word from the documents", json_schema_extra=several(6, 400)
     )
     label: str = Field(description="your final answer")
+
+
+class ReasonsReply(Frozen):
+    """Reasons alone, which come before an answer that is asked for next."""
+
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=at_most(1_000))
+
+
+class ReasonedReply(ReasonsReply):
+    """An answer from no documents: reasons before the label."""
+
+    label: str = Field(description="your final answer")
+
+
+class LabelReply(Frozen):
+    """A label alone."""
+
+    label: str = Field(description="your final answer")
+
+
+ANSWERS: dict[tuple[Piece, ...], type[Frozen]] = {
+    ("reasoning", "quotes", "label"): AnswerReply,
+    ("reasoning", "label"): ReasonedReply,
+    ("reasoning",): ReasonsReply,
+    ("label",): LabelReply,
+}
 
 
 class StepReply(Frozen):
@@ -146,7 +172,7 @@ class Renderer:
             return Prompt(system, task.material(), None, earlier=earlier, functions=offered)
         if task.profile == "paper" if self.plain is None else self.plain:
             return Prompt(task.system(), task.instruction(), None, _stretches(task, task.instruction()), plain)
-        system = lines(f"Task: {task.name()}.", task.system(), task.role())
+        system = lines(f"Task: {task.name()}.", task.system(), task.role()).strip()
         user = task.material()
         return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
 
@@ -163,15 +189,15 @@ class Renderer:
             if query is None or (query.kept and not isinstance(task, RewriteQuery)):
                 raise ValueError("no query in square brackets was found")
             return query
-        if plain and isinstance_of(task, Answer):
+        if plain and isinstance(task, LabelledTask):
             return _plain_answer(text, task)
         if plain and isinstance_of(task, Step):
             return cast(Frozen, task.accepted(one(text, Step, task.material())))
         reply = one(text, reply_type(task), task.material())
         if isinstance(reply, StepReply):
             return cast(Frozen, task.accepted(reply.step()))
-        if isinstance(reply, AnswerReply):
-            return _answer(reply, _labels(task))
+        if isinstance(task, LabelledTask):
+            return _answer(reply, task)
         if isinstance(reply, RequeryReply):
             return Query(kept=True) if reply.keep else _query(reply.query)
         return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.accepted(reply))
@@ -213,16 +239,16 @@ def reply_type(task: AnyTask) -> type[Frozen]:
         return RequeryReply if isinstance(task, RewriteQuery) else QueryReply
     if isinstance_of(task, Step):
         return StepReply
-    return AnswerReply if isinstance_of(task, Answer) else task.answer_type()
+    return ANSWERS[task.wanted] if isinstance(task, LabelledTask) else task.answer_type()
 
 
 def schema_of(task: AnyTask) -> dict[str, Any]:
     """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
     kind = JudgementReply if isinstance_of(task, Judgement) else reply_type(task)
     schema: dict[str, Any] = json.loads(json_schema(kind))
-    if isinstance_of(task, Answer) and not (labels := _labels(task)).free_text:
-        meanings = "; ".join(f"{each.name} if {each.description or 'this option is right'}" for each in labels.labels)
-        schema["properties"]["label"] |= {"enum": list(labels.names), "description": f"your final answer: {meanings}"}
+    if isinstance(task, LabelledTask) and "label" in task.wanted and (choice := task.choice()):
+        meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
+        schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}
     for name, texts in task.offered().items():
         schema["properties"][name]["enum"] = list(texts)
     if isinstance(task, NextStep):
@@ -230,12 +256,6 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
         if not task.claim.labels.free_text:
             schema["properties"]["answer"]["enum"] = [*answers_of(task.claim.labels), ""]
     return schema
-
-
-def _labels(task: AnyTask) -> LabelSet:
-    """The labels of a task that wants an answer; such a task has a claim."""
-    claim: Claim = getattr(task, "claim")  # noqa: B009
-    return claim.labels
 
 
 def _words(schema: dict[str, Any], form: Form) -> str:
@@ -286,20 +306,22 @@ def _query(text: str) -> Query:
     return Query(text=plain[:LONGEST_QUERY])
 
 
-def _answer(reply: AnswerReply, labels: LabelSet) -> Answer:
-    label = labels.single(reply.label)
-    if label is None:
-        raise ValueError(f"{reply.label[:60]!r} is none of the labels {', '.join(labels.names)}")
-    quotes = tuple(dict.fromkeys(text for each in reply.quotes if (text := each.strip())))
-    cited = [f'"{quote}"' for quote in quotes if quote not in reply.reasoning]
-    text = "\n".join([reply.reasoning.strip(), *cited, f"**{label}**"]).strip()
-    return Answer(text=text, label=label, quotes=quotes)
+def _answer(reply: Frozen, task: LabelledTask) -> Answer:
+    """An answer from what a reply to the task holds: reasons, then what it quotes besides, then the label."""
+    given = reply.model_dump()
+    reasoning, label = str(given.get("reasoning", "")), None
+    if "label" in given:
+        label = task.chosen(given["label"])
+        if label is None:
+            raise ValueError(f"{given['label'][:60]!r} is none of the labels {', '.join(task.choice())}")
+    quotes = tuple(dict.fromkeys(text for each in given.get("quotes", ()) if (text := each.strip())))
+    cited = [f'"{quote}"' for quote in quotes if quote not in reasoning]
+    last = [f"**{label}**"] if label else []
+    return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
 
 
-def _plain_answer(text: str, task: AnyTask) -> Answer:
-    labels = _labels(task)
-    label = task.label_of(text) if isinstance(task, LabelledTask) else labels.parse(text)
-    lenient = isinstance(task, LabelledTask) and (task.label_reading != "last_line" or not task.label_needed)
-    if label is None and not lenient:
-        raise ValueError(f"its last line is none of the labels {', '.join(labels.names)}")
-    return Answer(text=text.strip(), label=label, quotes=quoted(text))
+def _plain_answer(text: str, task: LabelledTask) -> Answer:
+    label = task.label_of(text) if "label" in task.wanted else None
+    if label is None and not task.lenient:
+        raise ValueError(f"its last line is none of the labels {', '.join(task.choice())}")
+    return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.wanted else ())

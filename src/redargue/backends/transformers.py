@@ -24,7 +24,7 @@ from redargue.backends.prompts import Prompts
 from redargue.backends.render import Prompt, Renderer, Stretch, again
 from redargue.errors import BadReply, UsageError
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import CompareTexts, RateTexts
+from redargue.tasks.scoring import RATING, CompareTexts
 
 LONGEST = 1_000  # characters of a free text, as the schemas have it
 
@@ -86,7 +86,7 @@ class TransformersBackend:
 
     def render(self, task: AnyTask) -> str:
         """System and user message, before the model's chat template."""
-        if isinstance(task, CompareTexts | RateTexts):
+        if isinstance(task, (CompareTexts, *RATING)):
             return ""
         return self._renderer.prompt(task).words
 
@@ -99,7 +99,7 @@ class TransformersBackend:
                 place.
             BudgetReached: nothing was written.
         """
-        if isinstance(task, CompareTexts | RateTexts):
+        if isinstance(task, (CompareTexts, *RATING)):
             return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
         prompt = self._renderer.prompt(task)
         if not prompt.stretches and any(part.agent for part in task.parts()):

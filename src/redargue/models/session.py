@@ -17,7 +17,7 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from redargue.models.cache import Floats, OutputCache, Text
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+Cut = Literal["longest_first", "only_first"]
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Where the tokens read on behalf of one call are counted; calls at once each have their own."""
 
@@ -38,10 +39,11 @@ class Session:
 
     Args:
         model: file name of the model in the folder.
-        longest: tokens; longer inputs are cut (of a pair, the longer text).
+        longest: tokens; longer inputs are cut (of a pair, the longer text, or the first where ``cut`` says so).
         kept: outputs kept in memory: a debate reads the same sentences again in its scores and before its judge.
         folder: where ``model`` and ``tokenizer.json`` are; the package's own by default.
         threads: calls at once; 0 for one a core. ``REDARGUE_THREADS`` sets the default.
+        cut: as the tokenizer calls it.
 
     Where ``REDARGUE_CACHE`` names a file, outputs are kept there, too (:mod:`redargue.models.cache`).
 
@@ -49,7 +51,16 @@ class Session:
         UsageError: the folder lacks a file.
     """
 
-    def __init__(self, model: str, *, longest: int, kept: int, folder: Path | None = None, threads: int = 0) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        longest: int,
+        kept: int,
+        folder: Path | None = None,
+        threads: int = 0,
+        cut: Cut = "longest_first",
+    ) -> None:
         import onnxruntime  # 0.2 s, and nothing but the embedded backend needs it
 
         folder = folder or WEIGHTS
@@ -64,7 +75,7 @@ class Session:
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
         self._inputs = {each.name for each in self._session.get_inputs()}
-        self._tokenizer = _tokenizer(folder, longest)
+        self._tokenizer = _tokenizer(folder, longest, cut)
         self.threads = threads or _wanted_threads() or os.cpu_count() or 1
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
@@ -120,10 +131,10 @@ def _wanted_threads() -> int:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(folder: Path, longest: int) -> Tokenizer:
+def _tokenizer(folder: Path, longest: int, cut: Cut) -> Tokenizer:
     from tokenizers import Tokenizer  # brings a hub client along: 0.1 s that --help does not need
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.enable_truncation(longest)
+    tokenizer.enable_truncation(longest, strategy=cut)
     tokenizer.no_padding()
     return tokenizer

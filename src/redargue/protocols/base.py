@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import Field, ValidationError
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.errors import UsageError
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
@@ -101,6 +101,21 @@ class Method(Protocol):
 methods: Registry[type[Method]] = Registry("method")
 
 
+def require_sides(labels: LabelSet, how: str) -> tuple[str, str]:
+    """The label of what is correct and that of what is not.
+
+    Raises:
+        UsageError: the set lacks one; says that ``how`` cannot give its labels.
+    """
+    correct, incorrect = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
+    if correct is None or incorrect is None:
+        raise UsageError(
+            f"{how} cannot give the labels {labels.name!r}",
+            hint="a label set with one label for what is correct and one for what is not: --labels two",
+        )
+    return correct, incorrect
+
+
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Method:
     """The method called ``name``, with a profile's settings and the caller's on top.
 
@@ -127,3 +142,14 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Method:
             f"{first['msg']}"
         ) from error
     return method(settings)
+
+
+def usual_calls(name: str) -> int:
+    """How many calls a claim costs as a rule with the method called ``name`` as it is by default; vectors are none.
+
+    Raises:
+        UnknownName: no such method.
+    """
+    method = configure(name, "hardened", {})
+    free = {task.name() for task in method.tasks() if task.charge == "embedding"}
+    return sum(count for task, count in method.plan()[1].calls.items() if task not in free)

@@ -15,10 +15,9 @@ from pydantic import Field
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import together
-from redargue.errors import UsageError
 from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage, Quote, find_quote
-from redargue.protocols.base import Plan, methods
+from redargue.protocols.base import Plan, methods, require_sides
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.arguing import TeamQueries, WriteTeamQueries
@@ -113,11 +112,7 @@ class MarkovDebate:
         Raises:
             UsageError: the label set does not say what is factual and what is not.
         """
-        if not (claim.labels.named(Meaning.SUPPORTED) and claim.labels.named(Meaning.REFUTED)):
-            raise UsageError(
-                f"opinions on factuality cannot give the labels {claim.labels.name!r}",
-                hint="a label set with one label for what is correct and one for what is not: --labels two",
-            )
+        require_sides(claim.labels, "opinions on factuality")
         return await _Chain(self.settings, claim, run).walk()
 
 

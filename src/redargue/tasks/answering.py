@@ -66,19 +66,22 @@ def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
     return "\n".join(f"[{number}]\n{text}" for number, text in enumerate(shown, 1))
 
 
-LabelReading = Literal["last_line", "first_inside"]
+LabelReading = Literal["last_line", "first_inside", "first_said"]
+Piece = Literal["reasoning", "quotes", "label"]
 
 
 class LabelledTask(Task[Answer]):
     """A task whose answer ends in a label of the claim.
 
     Attributes:
+        wanted: what a reply holds: reasons, quotations of documents, the label.
         claim: what is checked.
-        label_reading: the label on the last line (``T11``), or the first label of the set that stands anywhere.
+        label_reading: of a reply in the paper's own form: the label on the last line (``T11``), the first label of the
+            set that stands anywhere, or the label that is named first.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
-    label_needed: ClassVar[bool] = True  # off: what a debater says in the paper's own form may hold none
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
     claim: Claim
     label_reading: LabelReading = "last_line"
@@ -86,7 +89,26 @@ class LabelledTask(Task[Answer]):
     def label_of(self, text: str) -> str | None:
         """The label that an answer's text gives."""
         labels = self.claim.labels
-        return labels.parse(text) if self.label_reading == "last_line" else labels.first_inside(text)
+        match self.label_reading:
+            case "last_line":
+                return labels.parse(text)
+            case "first_inside":
+                return labels.first_inside(text)
+            case "first_said":
+                return labels.first_said(text)
+
+    @property
+    def lenient(self) -> bool:
+        """Whether a reply without a label is an answer without one, and is not asked for again."""
+        return self.label_reading != "last_line" or "label" not in self.wanted
+
+    def choice(self) -> dict[str, str]:
+        """The words of a closed choice, in order, each with when to choose it; empty where any text is an answer."""
+        return {each.name: each.description or "this option is right" for each in self.claim.labels.labels}
+
+    def chosen(self, word: str) -> str | None:
+        """The label that a word of the choice stands for; None where it is none of them."""
+        return self.claim.labels.single(word)
 
 
 class AnswerClaim(LabelledTask):

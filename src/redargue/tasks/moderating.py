@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks.answering import AnswerClaim, LabelledTask, claim_lines, documents
+from redargue.tasks.answering import AnswerClaim, LabelledTask, Piece, claim_lines, documents
 from redargue.tasks.base import UNTRUSTED, Exchange, Profile, Task, at_most, data, lines, several
 
 DEBATER = (
@@ -85,9 +85,14 @@ class DebateTurn(LabelledTask, _Debated):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
-    label_needed: ClassVar[bool] = False
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     opponent: str = ""
+
+    @property
+    def lenient(self) -> bool:
+        """The others read the whole reply, with or without a label."""
+        return True
 
     def system(self) -> str:
         """The meta prompt; the topic is part of it in the paper's form."""
@@ -132,6 +137,8 @@ class DebateTurn(LabelledTask, _Debated):
 
 class DebateTurnOnEvidence(OnEvidence, DebateTurn, AnswerClaim):
     """What a side says that sees evidence."""
+
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
 def _label_in(text: str, labels: LabelSet) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, FiniteFloat
 
@@ -50,6 +50,9 @@ class Question(Frozen):
     noncommittal: Literal[0, 1] = Field(
         description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
     )
+
+
+Probability = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 class Similarities(Frozen):
@@ -224,3 +227,46 @@ class CompareTexts(Task[Similarities]):
 
 class RateTexts(CompareTexts):
     """How near texts are to a reference, each pair read together by a cross-encoder: in [0, 1] (ACL version, Eq. 7)."""
+
+
+class Inferred(Frozen):
+    """What a premise says of the hypothesis.
+
+    Attributes:
+        supports: how probable it is that the premise entails the hypothesis, in [0, 1].
+        refutes: that it contradicts it; None from a model that does not say.
+    """
+
+    supports: Probability
+    refutes: Probability | None = None
+
+
+class Inferences(Frozen):
+    """One a premise, in order."""
+
+    inferences: tuple[Inferred, ...]
+
+
+class InferClaim(Task[Inferences]):
+    """Whether premises entail a hypothesis, each read alone by a small model on this machine, whoever plays the rest.
+
+    Attributes:
+        hypothesis: the claim.
+        premises: texts of evidence; of one that is too long the end is cut off.
+        sigmoid: the probability is the sigmoid of the model's first output, as WeCheck is trained; else of the outputs
+            together.
+    """
+
+    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    slot_names: ClassVar[tuple[str, ...]] = ()
+
+    hypothesis: str
+    premises: tuple[str, ...]
+    sigmoid: bool = False
+
+    def material(self) -> str:
+        """The texts: a small model is given no words besides."""
+        return lines(self.hypothesis, *self.premises)
+
+
+RATING = (RateTexts, InferClaim)  # no endpoint does it: small models of this machine do, on every backend

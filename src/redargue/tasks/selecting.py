@@ -9,6 +9,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
+from redargue.tasks import answering
 from redargue.tasks.answering import LabelledTask, claim_lines
 from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines
 from redargue.tasks.querying import OtherAnswer
@@ -197,6 +198,7 @@ class SummariseAnswers(LabelledTask):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
+    wanted: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
 
     answers: tuple[OtherAnswer, ...]
     swapped: bool = False

@@ -14,7 +14,7 @@ from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.evidence import Side
 from redargue.protocols.base import configure
-from redargue.protocols.baselines.cfmad import AnswerStepByStep, Cfmad, CfmadSettings
+from redargue.protocols.baselines.cfmad import AnswerOption, Cfmad, CfmadSettings
 from redargue.run import Run
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Task
@@ -94,7 +94,7 @@ async def test_both_threads_run_at_once() -> None:
     assert verdict.label == "SUPPORTS"
 
 
-async def test_the_authors_program_shows_the_negative_thread_the_prompt_cfmad_1() -> None:
+async def test_the_authors_program_shows_the_negative_thread_the_prompt_cfmad_1() -> None:  # CFMAD-1
     _, _, calls = await debate(settings={"prompt_for_reply": True, "profile": "paper"})
     prompt = of(calls, "negative", ArgueStance).instruction()
     assert of(calls, "negative-critic", CriticiseStance).argument == prompt
@@ -103,14 +103,14 @@ async def test_the_authors_program_shows_the_negative_thread_the_prompt_cfmad_1(
     assert of(calls, "judge", JudgeStances).threads[1].argument == "negative: ArgueStance"  # the judge reads the reply
 
 
-async def test_the_authors_program_asks_the_negative_side_why_the_claim_is_true_cfmad_2() -> None:
+async def test_the_authors_program_asks_the_negative_side_why_the_claim_is_true_cfmad_2() -> None:  # CFMAD-2
     _, _, calls = await debate(settings={"asks_why_true": True, "profile": "paper"})
     assert "why is the claim true?" in of(calls, "negative", RebutCritic).instruction()
     settings = configure("cfmad", "authors", {}).settings.model_dump()
     assert (settings["prompt_for_reply"], settings["asks_why_true"]) == (True, True)
 
 
-async def test_the_judge_may_give_every_label_of_the_claim_cfmad_4() -> None:
+async def test_the_judge_may_give_every_label_of_the_claim_cfmad_4() -> None:  # CFMAD-4
     verdict, _, calls = await debate(AnswerClaim=said("NOT ENOUGH INFO"))
     assert verdict.label == "NOT ENOUGH INFO"
     two = CLAIM.model_copy(update={"labels": TWO})
@@ -119,12 +119,12 @@ async def test_the_judge_may_give_every_label_of_the_claim_cfmad_4() -> None:
         Renderer().read(of(calls, "judge", JudgeStances), "**NOT ENOUGH INFO**", plain=True)
 
 
-async def test_of_options_the_first_stance_is_a_plain_answer_and_the_second_another_one_cfmad_5() -> None:
+async def test_of_options_the_first_stance_is_a_plain_answer_and_the_second_another_one_cfmad_5() -> None:  # CFMAD-5
     drawn = set()
     for seed in range(24):
         _, _, calls = await debate(WHICH, seed=seed, AnswerClaim=said("C"))
         again = (await debate(WHICH, seed=seed, AnswerClaim=said("C")))[2]
-        assert isinstance(calls[0][1], AnswerStepByStep)
+        assert isinstance(calls[0][1], AnswerOption)
         stances = [of(calls, side, ArgueStance).stance for side in ("positive", "negative")]
         assert stances[0] == "C"
         assert stances[1] == of(again, "negative", ArgueStance).stance
@@ -132,7 +132,7 @@ async def test_of_options_the_first_stance_is_a_plain_answer_and_the_second_anot
     assert drawn == {"A", "B", "D"}  # never E, which has no text
 
 
-async def test_of_options_a_critic_says_that_the_answer_may_be_wrong_cfmad_3() -> None:
+async def test_of_options_a_critic_says_that_the_answer_may_be_wrong_cfmad_3() -> None:  # CFMAD-3
     verdict, _, calls = await debate(WHICH, AnswerClaim=said("C"))
     assert "option C might be" in of(calls, "positive", ArgueStance).material()
     assert "its answer may be wrong" in of(calls, "positive-critic", CriticiseStance).material()

@@ -88,7 +88,9 @@ async def test_each_chat_holds_its_own_replies_word_for_word_and_the_others_late
 
 
 @pytest.mark.parametrize(("judged", "shown"), [("first", ("A1", "N1")), ("last", ("A2", "N2"))])
-async def test_the_judge_lists_candidates_from_the_first_answers_mad_2(judged: str, shown: tuple[str, str]) -> None:
+async def test_the_judge_lists_candidates_from_the_first_answers_mad_2(
+    judged: str, shown: tuple[str, str]
+) -> None:  # MAD-2
     turns = iter(["A1", "N1", "A2", "N2"])
     _, _, calls = await debate(
         settings={"max_rounds": 2, "judged": judged},
@@ -104,21 +106,21 @@ async def test_the_judge_lists_candidates_from_the_first_answers_mad_2(judged: s
     assert before.instruction == listing.instruction()
 
 
-async def test_a_judge_without_an_answer_gives_no_label_mad_4() -> None:
+async def test_a_judge_without_an_answer_gives_no_label_mad_4() -> None:  # MAD-4
     verdict, _, _ = await debate(
         ModerateRound=ruled(""), DecideDebate=Decision(reason="Nobody knows.", debate_answer="")
     )
     assert (verdict.label, verdict.decided_by) == (None, "judge")
 
 
-async def test_a_ruling_that_cannot_be_read_is_an_error_and_never_a_label_mad_1() -> None:
+async def test_a_ruling_that_cannot_be_read_is_an_error_and_never_a_label_mad_1() -> None:  # MAD-1
     with pytest.raises(BadReply):
         await debate(ModerateRound=BadReply("no JSON", raw="__import__('os')"))
 
 
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
 @pytest.mark.parametrize("answer", ["None", "N/A", "yes"])
-def test_an_answer_that_is_no_label_is_refused_mad_3(answer: str, profile: Any) -> None:
+def test_an_answer_that_is_no_label_is_refused_mad_3(answer: str, profile: Any) -> None:  # MAD-3
     task = ModerateRound(claim=CLAIM, number=1, affirmative="a", negative="b", profile=profile)
     reply = json.dumps({"preference": "No", "supported_side": "", "reason": "", "debate_answer": answer})
     with pytest.raises(ValueError, match="none of the labels"):

@@ -14,7 +14,7 @@ from redargue.events import Judged, RoundEnded
 from redargue.evidence import Passage
 from redargue.protocols.base import configure
 from redargue.protocols.baselines.madke import AnswerWithKnowledge, Madke, MadkeSettings
-from redargue.protocols.baselines.sharing import demonstrations
+from redargue.protocols.baselines.sharing import examples_for
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Task
@@ -65,13 +65,13 @@ def turns(calls: list[tuple[str, Task[Any]]]) -> list[tuple[str, str, list[str]]
     ]
 
 
-async def test_agents_answer_one_after_the_other_and_see_the_latest_answers_madke_2() -> None:
+async def test_agents_answer_one_after_the_other_and_see_the_latest_answers_madke_2() -> None:  # MADKE-2
     verdict, _, calls = await debate(settings={"max_rounds": 2}, JudgeConsistency=NO)
     assert [(agent, type(task).__name__) for agent, task in calls] == [
         *[
-            ("agent-1", "SelectEvidence"),
-            ("agent-1", "AnswerWithKnowledge"),
+            ("agent-1", "SelectEvidence"),  # which does not wait for another's answer
             ("agent-2", "SelectEvidence"),
+            ("agent-1", "AnswerWithKnowledge"),
             ("agent-2", "AnswerWithKnowledge"),
             ("judge", "JudgeConsistency"),
         ]
@@ -88,7 +88,7 @@ async def test_agents_answer_one_after_the_other_and_see_the_latest_answers_madk
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "summariser", 2)
 
 
-async def test_all_at_once_each_sees_the_last_rounds_answers_madke_2() -> None:
+async def test_all_at_once_each_sees_the_last_rounds_answers_madke_2() -> None:  # MADKE-2
     _, _, calls = await debate(settings={"max_rounds": 2, "sequential": False}, JudgeConsistency=NO)
     one, two = "agent-1 after nothing", "agent-2 after nothing"
     assert sorted(turns(calls)[2:]) == [("agent-1", one, [two]), ("agent-2", two, [one])]
@@ -105,7 +105,7 @@ async def test_a_judge_who_finds_the_answers_consistent_stops_the_debate_after_i
     assert [each.agent for each in summary.answers] == ["agent-1", "agent-2"]
 
 
-async def test_a_judge_that_cannot_be_read_lets_the_debate_go_on_madke_3() -> None:
+async def test_a_judge_that_cannot_be_read_lets_the_debate_go_on_madke_3() -> None:  # MADKE-3
     verdict, _, _ = await debate(JudgeConsistency=[BadReply("perhaps", raw=""), YES])
     assert verdict.rounds == 2
 
@@ -142,7 +142,7 @@ async def test_an_agent_that_chooses_nothing_readable_has_no_evidence() -> None:
         ("[1] might do, but no. [No Found]", ()),
     ],
 )
-def test_numbers_are_read_from_the_last_one_back_madke_4(reply: str, numbers: tuple[int, ...]) -> None:
+def test_numbers_are_read_from_the_last_one_back_madke_4(reply: str, numbers: tuple[int, ...]) -> None:  # MADKE-4
     task = SelectEvidence(claim=CLAIM, pool=POOL, profile="paper")
     assert Renderer().read(task, reply, plain=True) == chosen(*numbers)
 
@@ -171,13 +171,13 @@ def test_the_last_bracket_is_the_answer() -> None:
         Renderer().read(task, "[SUPPORTS], says one. [Cape Ansel]", plain=True)
 
 
-async def test_a_summary_that_cannot_be_read_is_no_label_madke_5() -> None:
+async def test_a_summary_that_cannot_be_read_is_no_label_madke_5() -> None:  # MADKE-5
     verdict, run, _ = await debate(SummariseAnswers=BadReply("no brackets", raw="It is so."))
     assert (verdict.label, verdict.error, verdict.reason) == (None, None, "It is so.")
     assert [each.label for each in run.events if isinstance(each, Judged)] == [None]
 
 
-async def test_the_authors_program_swaps_question_and_answers_madke_1() -> None:
+async def test_the_authors_program_swaps_question_and_answers_madke_1() -> None:  # MADKE-1
     straight = SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper").material()
     assert straight.startswith(f"Claim: {CLAIM.text}\n(agent-2)")
     settings = configure("madke", "authors", {}).settings.model_dump()
@@ -200,10 +200,10 @@ def test_personas_are_system_messages_in_the_papers_form() -> None:
 
 
 def test_the_examples_bear_the_label_sets_own_names() -> None:
-    assert demonstrations("madke", CLAIM.labels).count("[NOT ENOUGH INFO]") == 1
-    assert "[yes]" in demonstrations("madke", YES_NO_MAYBE)
-    assert demonstrations("madke", TWO).count("Question:") == 2
-    assert demonstrations("madke", OPTIONS) == ""
+    assert examples_for(CLAIM.labels, "madke").count("[NOT ENOUGH INFO]") == 1
+    assert "[yes]" in examples_for(YES_NO_MAYBE, "madke")
+    assert examples_for(TWO, "madke").count("Question:") == 2
+    assert examples_for(OPTIONS, "madke") == ""
     words = AnswerWithKnowledge(claim=Claim(text="Bees are birds.", labels=TWO), profile="paper").instruction()
     assert "[REFUTES]" in words
     assert "NOT ENOUGH" not in words
@@ -218,7 +218,7 @@ async def test_quotes_are_sought_in_what_the_agent_chose() -> None:
 
 def test_the_plan_counts_what_is_asked() -> None:
     least, _, most = configure("madke", "paper", {}).plan()
-    assert (sum(least.calls.values()), least.call_depth) == (6, 6)
-    assert (sum(most.calls.values()), most.call_depth) == (16, 16)
+    assert (sum(least.calls.values()), least.call_depth) == (6, 5)
+    assert (sum(most.calls.values()), most.call_depth) == (16, 13)
     at_once = configure("madke", "paper", {"sequential": False}).plan()[2]
     assert at_once.call_depth == 10

@@ -113,7 +113,7 @@ async def test_an_agent_that_cannot_be_read_has_no_vote_and_keeps_its_last_answe
         await debate(BadReply("nothing", raw=""))
 
 
-def test_a_number_in_a_reply_is_no_option_du_3() -> None:
+def test_a_number_in_a_reply_is_no_option_du_3() -> None:  # DU-3
     claim = Claim(text="How many legs has a bee?", labels=OPTIONS, options=("four", "six"))
     task = SolveWithOthers(claim=claim, profile="paper")
     assert Renderer().read(task, "A bee has 6 legs.", plain=True).model_dump()["label"] is None

@@ -91,7 +91,7 @@ async def test_without_agreement_the_vote_by_confidence_decides_after_the_last_r
     assert configure("reconcile", "authors", {}).settings.model_dump()["rounds"] == 2  # RECONCILE-5
 
 
-async def test_the_authors_program_shows_two_of_three_answers_reconcile_2() -> None:
+async def test_the_authors_program_shows_two_of_three_answers_reconcile_2() -> None:  # RECONCILE-2
     three = [sure("SUPPORTS", 0.5), sure("REFUTES", 0.5), sure(NEI, 0.5)]
     _, _, calls = await confer(three, three, rounds=1)
     assert [each.answer for each in calls[-1][1].groups] == ["SUPPORTS", "REFUTES", NEI]
@@ -99,7 +99,7 @@ async def test_the_authors_program_shows_two_of_three_answers_reconcile_2() -> N
     assert [each.answer for each in calls[-1][1].groups] == ["SUPPORTS", "REFUTES"]
 
 
-async def test_an_agent_that_cannot_be_read_has_no_vote_reconcile_1() -> None:
+async def test_an_agent_that_cannot_be_read_has_no_vote_reconcile_1() -> None:  # RECONCILE-1
     verdict, run, _ = await confer([BAD, sure("SUPPORTS", 0.7), sure("SUPPORTS", 0.7)])
     assert (verdict.label, verdict.round_labels) == ("SUPPORTS", ((None, "SUPPORTS", "SUPPORTS"),))
     assert [each.agent for each in run.events if isinstance(each, Answered)] == ["agent-2", "agent-3"]
@@ -107,7 +107,7 @@ async def test_an_agent_that_cannot_be_read_has_no_vote_reconcile_1() -> None:
         await confer([BAD] * 3)
 
 
-async def test_the_authors_program_has_it_vote_at_random_by_the_runs_seed_reconcile_1() -> None:
+async def test_the_authors_program_has_it_vote_at_random_by_the_runs_seed_reconcile_1() -> None:  # RECONCILE-1
     given = [BAD, sure("SUPPORTS", 0.7), sure("SUPPORTS", 0.7)]
     drawn = set()
     for seed in range(20):
@@ -140,7 +140,7 @@ def test_confidences_may_be_in_per_cent(given: Any, expected: float) -> None:
 
 
 @pytest.mark.parametrize("given", ["high", "", None, 95, "120%", "-5%", "nan", "nan%"])
-def test_what_is_no_confidence_is_refused_reconcile_4(given: Any) -> None:
+def test_what_is_no_confidence_is_refused_reconcile_4(given: Any) -> None:  # RECONCILE-4
     with pytest.raises(ValueError):
         SureAnswer.model_validate({"reasoning": "", "answer": "A", "confidence_level": given})
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines.cfmad import AnswerStepByStep
+from redargue.protocols.baselines.cfmad import AnswerOption
 from redargue.protocols.baselines.madke import AnswerWithKnowledge
 from redargue.protocols.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.tasks.answering import Answer
@@ -75,7 +75,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "SolveWithOthersOnEvidence": SolveWithOthersOnEvidence(**seen),
         "AnswerSurely": AnswerSurely(**shown, samples=SAMPLE),
         "AnswerSurelyOnEvidence": AnswerSurelyOnEvidence(**seen, groups=GROUPS),
-        "AnswerStepByStep": AnswerStepByStep(**seen),
+        "AnswerOption": AnswerOption(**seen),
         "ArgueStance": ArgueStance(**seen, stance="SUPPORTS"),
         "CriticiseStance": CriticiseStance(**seen, stance="SUPPORTS", argument=FOR),
         "RebutCritic": RebutCritic(**seen, stance="REFUTES", argument=AGAINST, criticism=FOR, asked="REFUTES"),
@@ -167,7 +167,8 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
 
 def _answer(ask: Any, label: str) -> dict[str, Any] | str:
     if ask.schema:
-        return {"reasoning": "The evidence says it.", "quotes": [], "label": label}
+        given = {"reasoning": "The evidence says it.", "quotes": [], "label": label}
+        return {name: given[name] for name in ask.schema["properties"]}
     return f"The evidence says it.\n**{label}**"
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from redargue.corpus.index import open_corpus
 from redargue.corpus.ingest import read_documents
-from redargue.errors import UsageError
+from redargue.errors import CannotPlay, UsageError
 from redargue.evals.contender import Contender
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.datasets.documents import documents
@@ -88,11 +88,16 @@ class Runner:
         choice: what the user wants.
         watch: shows a contender's progress.
         tell: is told what takes long besides.
+
+    Attributes:
+        cells: what was run, by data set and contender.
+        refused: contenders that the backend cannot play, and what they need.
     """
 
     def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
         self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
         self.cells: dict[tuple[str, str], Cell] = {}
+        self.refused: dict[str, str] = {}
 
     def columns(self, table: Published) -> tuple[str, ...]:
         """The data sets that are wanted of a table.
@@ -134,7 +139,7 @@ class Runner:
 
     def spec(self, template: str, chosen: Set) -> str:
         """A row's contender on a data set."""
-        words = {**self.words, **self.roles(chosen)}
+        words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
         spec = template.format(**words)
         if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
             spec += "," + chosen.settings.format(**words)
@@ -148,7 +153,7 @@ class Runner:
             chosen = self.paper.sets[name]
             wanted = [spec for line in table.rows for spec in needed(table, line)]
             specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
-            missing = [spec for spec in specs if (name, spec) not in self.cells]
+            missing = [spec for spec in specs if (name, spec) not in self.cells and spec not in self.refused]
             lent = {
                 self.spec(line.method, chosen): Contender.parse(self.spec(line.memory_of, chosen))
                 for line in table.rows
@@ -179,8 +184,12 @@ class Runner:
             bench.options["budget"] = Budget.parse(choice.budget) if choice.budget else None
             if owner := lent.get(contender.spec):
                 bench.lend(choice.out / _folder(choice.memory_from or choice.model) / place, owner, contender)
-            with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
-                asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
+            try:
+                with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
+                    asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
+            except CannotPlay:  # what needs a language model is a row without figures where there is none
+                self.refused[contender.spec] = "needs a language model: --model"
+                continue
             self.cells[name, contender.spec] = recorded(bench, contender)
 
     def _store(self, name: str, contenders: Sequence[Contender]) -> str | None:

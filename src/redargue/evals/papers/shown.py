@@ -11,7 +11,7 @@ from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Runner, needed
 from redargue.evals.papers.tables import Line, Published
 from redargue.protocols.base import configure
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answering import LabelledTask
 from redargue.tasks.querying import WriteQuery
 from redargue.tools.base import tools
 from redargue.verdicts import ErrorInfo
@@ -111,7 +111,7 @@ def _structure(line: Line, runner: Runner) -> Beside:
     method = configure(each.method, each.profile, each.settings)
     asked = method.tasks()
     does = (
-        any(issubclass(task, AnswerClaim) for task in asked),
+        any(issubclass(task, LabelledTask) and "reasoning" in task.wanted for task in asked),
         len(method.agents()) > 1,
         bool(method.tools()),
         any(issubclass(task, WriteQuery) for task in asked),
@@ -132,6 +132,8 @@ def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -
         for measure in table.measures or (line.measure,):
             shown = line.model_copy(update={"measure": measure})
             figures.append(measured(shown, cells[0], cells[-1]) if cells[0] else None)
+        if refused := next((runner.refused[spec] for spec in own if spec in runner.refused), ""):
+            return Beside(name=line.name, paper=(), ours=(refused,))
     known = [each.value for each in figures if each and each.value is not None]
     if table.average:
         figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)

@@ -76,6 +76,7 @@ class Set(Frozen):
         search: the tool that stands in for the paper's search agent's.
         live: what the paper has in its place.
         settings: further ones of Tool-MAD on this set.
+        kind: of its texts, as HaluEval calls it; ``{kind}`` in a row's method.
         note: what of it is not the paper's; empty where there is nothing to say.
     """
 
@@ -89,6 +90,7 @@ class Set(Frozen):
     search: str = "keywords"
     live: str = "Tavily"
     settings: str = ""
+    kind: str = "qa"
     note: str = ""
 
 

@@ -31,7 +31,7 @@ SIDES = ("positive", "negative")
 FIRST = "first-reader"
 
 
-class AnswerStepByStep(AnswerClaim):
+class AnswerOption(AnswerClaim):
     """A plain answer to a question with options, whose option becomes the first stance."""
 
     def role(self) -> str:
@@ -125,7 +125,7 @@ class Cfmad:
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
         """A plain answer, the three steps of a thread, the judge's."""
-        return (AnswerStepByStep, ArgueStance, CriticiseStance, RebutCritic, JudgeStances)
+        return (AnswerOption, ArgueStance, CriticiseStance, RebutCritic, JudgeStances)
 
     def plan(self) -> tuple[Plan, Plan, Plan]:
         """Of a claim; the same; of a question with options, which is answered plainly first."""
@@ -135,7 +135,7 @@ class Cfmad:
             calls=threads,
             searches=dict.fromkeys(self.tools(), 1),
             asked_by={
-                "AnswerStepByStep": (FIRST,),
+                "AnswerOption": (FIRST,),
                 **dict.fromkeys(("ArgueStance", "RebutCritic"), SIDES),
                 "CriticiseStance": critics,
                 "JudgeStances": ("judge",),
@@ -143,7 +143,7 @@ class Cfmad:
             call_depth=4,
             search_depth=1,
         )
-        return claim, claim, claim.model_copy(update={"calls": {"AnswerStepByStep": 1, **threads}, "call_depth": 5})
+        return claim, claim, claim.model_copy(update={"calls": {"AnswerOption": 1, **threads}, "call_depth": 5})
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
         """Evidence, stances, both threads at once, the judge.
@@ -185,7 +185,7 @@ class _Debate:
         supported, refuted = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if supported and refuted:
             return supported, refuted
-        task = AnswerStepByStep(claim=self.claim, passages=self.passages, profile=self.settings.profile)
+        task = AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
         answer = await Agent(FIRST, self.run).perform(task, temperature=self.settings.temperature)
         self.quotes += tell(self.claim, self.run, FIRST, 0, answer.text, answer.label, answer.quotes, self.passages)
         if answer.label is None:

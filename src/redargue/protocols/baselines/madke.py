@@ -18,7 +18,7 @@ from redargue.errors import BadReply
 from redargue.events import Judged, RoundEnded, Spoke
 from redargue.evidence import Passage, Quote
 from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.sharing import SEARCHER, demonstrations, pool, tell
+from redargue.protocols.baselines.sharing import SEARCHER, examples_for, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim, claim_lines
@@ -52,10 +52,14 @@ class AnswerWithKnowledge(AnswerClaim):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
-    label_needed: ClassVar[bool] = False
 
     own: str = ""
     examples: str = ""
+
+    @property
+    def lenient(self) -> bool:
+        """The others read the whole reply, with or without a label."""
+        return True
 
     def system(self) -> str:
         """The persona."""
@@ -159,7 +163,8 @@ class Madke:
         "Wang et al., Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates, 2023, arXiv 2312.04854"
     )
     graph: ClassVar[str] = (
-        "search -> (agent-1 selects -> answers -> agent-2 selects -> answers -> judge) x1-3 -> summariser"
+        "search -> ((agent-1 selects | agent-2 selects) -> agent-1 answers -> agent-2 answers -> judge) x1-3"
+        " -> summariser"
     )
     demonstrations: ClassVar[bool] = True
     behaviours: ClassVar[tuple[Behaviour, ...]] = (
@@ -227,7 +232,7 @@ class Madke:
         chosen = self.settings
         turns = chosen.agents * rounds
         choosing = {"SelectEvidence": turns} if chosen.selecting else {}
-        waits = (1 + chosen.selecting) * (chosen.agents if chosen.sequential else 1) + 1
+        waits = chosen.selecting + (chosen.agents if chosen.sequential else 1) + 1
         return Plan(
             calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
             searches=dict.fromkeys(self.tools(), 1),
@@ -255,7 +260,7 @@ class _Debate:
     def __init__(self, settings: MadkeSettings, debaters: Sequence[str], claim: Claim, run: Run) -> None:
         self.settings, self.debaters, self.claim, self.run = settings, debaters, claim, run
         self.pool: tuple[Passage, ...] = ()
-        self.examples = demonstrations("madke", claim.labels)
+        self.examples = examples_for(claim.labels, "madke")
         self.last: dict[str, Answer] = {}
         self.quotes: list[Quote] = []
         self.labels: list[tuple[str | None, ...]] = []
@@ -271,23 +276,24 @@ class _Debate:
         return await self._summary()
 
     async def _round(self, round_: int) -> None:
+        """All choose evidence at once, which depends on nobody else's answer; then they answer."""
+        chosen = await together([self._selected(agent, round_) for agent in self.debaters])
+        turns = list(zip(self.debaters, chosen, strict=True))
         if self.settings.sequential:
-            for agent in self.debaters:
-                self.last[agent] = await self._turn(agent, round_)
+            for agent, passages in turns:
+                self.last[agent] = await self._turn(agent, round_, passages)
         else:
-            said = await together([self._turn(agent, round_) for agent in self.debaters])
+            said = await together([self._turn(agent, round_, passages) for agent, passages in turns])
             self.last = dict(zip(self.debaters, said, strict=True))
         self.labels.append(tuple(self.last[agent].label for agent in self.debaters))
 
-    async def _turn(self, agent: str, round_: int) -> Answer:
-        """Evidence is chosen, then an answer given; in the first round from the evidence alone."""
-        own = self.last[agent].text if agent in self.last else ""
-        passages = await self._selected(agent, round_, own)
-        others = self._said(agent) if own else ()
+    async def _turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
+        """An answer; in the first round from the evidence alone."""
+        own = self._own(agent)
         task = AnswerWithKnowledge(
             claim=self.claim,
             passages=passages,
-            others=others,
+            others=self._said(agent) if own else (),
             own=own,
             examples=self.examples,
             profile=self.settings.profile,
@@ -296,11 +302,15 @@ class _Debate:
         self.quotes += tell(self.claim, self.run, agent, round_, answer.text, answer.label, answer.quotes, passages)
         return answer
 
-    async def _selected(self, agent: str, round_: int, own: str) -> tuple[Passage, ...]:
+    def _own(self, agent: str) -> str:
+        """What the agent answered last; empty in the first round."""
+        return self.last[agent].text if agent in self.last else ""
+
+    async def _selected(self, agent: str, round_: int) -> tuple[Passage, ...]:
         """At most three pieces of the pool; none where the agent finds none, or says nothing that can be read."""
         if not self.settings.selecting or not self.pool:
             return self.pool
-        task = SelectEvidence(claim=self.claim, pool=self.pool, own=own, profile=self.settings.profile)
+        task = SelectEvidence(claim=self.claim, pool=self.pool, own=self._own(agent), profile=self.settings.profile)
         try:
             found = await Agent(agent, self.run).perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply:
@@ -341,7 +351,7 @@ class _Debate:
             claim=self.claim,
             answers=self._said(),
             swapped=self.settings.swapped,
-            example=demonstrations("madke-summary", self.claim.labels),
+            example=examples_for(self.claim.labels, "madke-summary"),
             profile=self.settings.profile,
         )
         try:

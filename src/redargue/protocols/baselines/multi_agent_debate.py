@@ -21,7 +21,7 @@ from redargue.protocols.base import Behaviour, Plan, methods
 from redargue.protocols.baselines.sharing import SEARCHER, most_frequent, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
-from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask, claim_lines
+from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import AnyTask, Exchange, Profile, data, lines
 from redargue.tasks.moderating import OnEvidence, evidence_line, hardened_rules, label_question
 from redargue.tasks.querying import OtherAnswer
@@ -39,10 +39,15 @@ class SolveWithOthers(LabelledTask):
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
-    label_needed: ClassVar[bool] = False
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before: tuple[Exchange, ...] = ()
     solutions: tuple[OtherAnswer, ...] = ()
+
+    @property
+    def lenient(self) -> bool:
+        """The others read the whole reply, with or without a label."""
+        return True
 
     def role(self) -> str:
         """Hardened only: what counts."""
@@ -96,6 +101,8 @@ class SolveWithOthers(LabelledTask):
 
 class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):
     """The answer of an agent that sees evidence."""
+
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
 class MultiAgentDebateSettings(Frozen):

@@ -19,7 +19,7 @@ from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.evidence import Passage, Quote
 from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.sharing import SEARCHER, chance, demonstrations, pool, tell
+from redargue.protocols.baselines.sharing import SEARCHER, chance, examples_for, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -270,5 +270,5 @@ class _Table:
             return ""
         own = self.debaters.index(agent) % SAMPLES
         others = (place for place in range(min(SAMPLES, len(self.debaters))) if place != own)
-        texts = (demonstrations(f"reconcile-{place + 1}", self.claim.labels) for place in others)
+        texts = (examples_for(self.claim.labels, f"reconcile-{place + 1}") for place in others)
         return "\n\n".join(text for text in texts if text)

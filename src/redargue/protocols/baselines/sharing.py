@@ -7,12 +7,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
-from importlib.resources import files
 
 from redargue.claims import Claim, LabelSet, Meaning
 from redargue.concurrency import together
 from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage, Quote, find_quote
+from redargue.protocols.demonstrating import demonstrations
 from redargue.protocols.quoting import side_of
 from redargue.run import Run
 
@@ -66,15 +66,14 @@ def chance(run: Run, *parts: str) -> random.Random:
     return random.Random(hashlib.sha256("\0".join([str(run.seed), *parts]).encode()).digest())
 
 
-def demonstrations(method: str, labels: LabelSet) -> str:
-    """A method's own few-shot examples, with a set's labels in the slots ``{supported}`` and so on.
+def examples_for(labels: LabelSet, name: str) -> str:
+    """Demonstrations with the labels of a set in the slots ``{supported}`` and so on.
 
     Returns:
-        The examples of ``demonstrations/<method>.txt`` whose labels the set has; empty for options and free text.
+        Those of the file whose labels the set has; nothing for options and free text.
     """
-    text = (files("redargue.protocols.baselines") / "demonstrations" / f"{method}.txt").read_text(encoding="utf-8")
-    names = {str(meaning): name for meaning in Meaning if (name := labels.named(meaning))}
-    examples = [each.strip() for each in text.split("\n\n") if each.strip()]
+    names = {str(meaning): label for meaning in Meaning if (label := labels.named(meaning))}
+    examples = [each.strip() for each in demonstrations(name).split("\n\n") if each.strip()]
     fitting = [each for each in examples if set(_SLOT.findall(each)) <= set(names)]
     return "\n\n".join(_SLOT.sub(lambda found: names[found.group(1)], each) for each in fitting)
 

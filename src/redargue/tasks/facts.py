@@ -1,0 +1,216 @@
+"""Whether a statement is true, and short answers: the lines of a program (ProgramFC, arXiv 2305.12744, Section 3.3)."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from redargue.claims import Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answering import documents
+from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines, several
+
+LONGEST_SPAN = 200  # characters of a short answer
+
+
+class Truth(Frozen):
+    """Whether a statement is true.
+
+    Attributes:
+        verdict: what the evidence, or the model's own knowledge, says.
+        quotes: what it rests on, word for word; checked by code, never believed.
+    """
+
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word; empty without documents",
+        json_schema_extra=several(6, 400),
+    )
+    verdict: Literal["true", "false", "impossible to say"] = Field(
+        description="of the statement: true, false, or impossible to say"
+    )
+
+
+SAID = {
+    "true": "true", "yes": "true", "false": "false", "no": "false",
+    "impossible to say": "impossible to say", "it's impossible to say": "impossible to say",
+    "it is impossible to say": "impossible to say",
+}  # fmt: skip
+_LEAD = re.compile(r"(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
+
+
+def _after_lead(text: str) -> str:
+    """A short reply without "The answer is:" and marks around it."""
+    plain = " ".join(text.replace("’", "'").split()).strip(' *_`"')
+    return _LEAD.sub("", plain, count=1).strip(' *_`".') if _LEAD.match(plain) else plain.strip(' *_`".')
+
+
+class RecallFact(Task[Truth]):
+    """Whether a statement is true, from the model's own knowledge (closed book).
+
+    Attributes:
+        statement: with answers in the place of variables; they were found in strangers' texts.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement",)
+
+    statement: str
+
+    def role(self) -> str:
+        """Hardened only: what is wanted."""
+        return _rules("Say whether a statement is true, from what you know.") if self.profile == "hardened" else ""
+
+    def form(self) -> str:
+        """One word."""
+        return "Answer True or False alone, or: impossible to say."
+
+    def material(self) -> str:
+        """The paper's question; hardened: the statement."""
+        if self.profile == "paper":
+            return f"Is it true that {self.statement.rstrip('.')}? True or false? The answer is:"
+        return f"Statement: {data(self.statement, self.profile)}"
+
+    def slots(self) -> dict[str, str]:
+        """The statement."""
+        return {"statement": data(self.statement, self.profile)}
+
+    def plain(self, text: str) -> Truth | None:
+        """True, false, yes, no, or that it is impossible to say; anything else is an error."""
+        if text.lstrip().startswith("{"):
+            return None
+        said = SAID.get(_after_lead(text).casefold())
+        if said is None:
+            raise ValueError(f"{text.strip()[:60]!r} is not one of True, False, impossible to say")
+        return Truth.model_validate({"verdict": said})
+
+
+class VerifyFact(RecallFact):
+    """Whether a statement is true, from documents (gold, open book).
+
+    Attributes:
+        passages: the documents.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "document")
+
+    passages: tuple[Passage, ...] = ()
+
+    def role(self) -> str:
+        """Hardened only: what is wanted, and what counts."""
+        return _rules("Say whether a statement is true, from the documents alone.", QUOTE) if _hard(self) else ""
+
+    def material(self) -> str:
+        """The documents, and the paper's question under them; hardened: the statement first."""
+        if self.profile == "paper":
+            asked = super().material()
+            return lines(documents(self.passages, "paper"), f"From these documents: {asked[0].lower()}{asked[1:]}")
+        return lines(super().material(), f"Document: {documents(self.passages, self.profile)}")
+
+    def slots(self) -> dict[str, str]:
+        """The statement, the documents."""
+        return {**super().slots(), "document": documents(self.passages, self.profile)}
+
+
+class Span(Frozen):
+    """A short answer.
+
+    Attributes:
+        text: a name, a date, a number; empty where nothing says it.
+        quotes: what it rests on, word for word; checked by code, never believed.
+    """
+
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word; empty without documents",
+        json_schema_extra=several(6, 400),
+    )
+    text: str = Field(
+        description="the answer in a few words; empty if it cannot be said", json_schema_extra=at_most(LONGEST_SPAN)
+    )
+
+    @field_validator("text")
+    @classmethod
+    def _short(cls, text: str) -> str:
+        plain = " ".join(text.split())
+        if len(plain) > LONGEST_SPAN:
+            raise ValueError(f"an answer of {len(plain)} characters; a few words were asked for")
+        return plain
+
+
+class RecallAnswer(Task[Span]):
+    """A short answer to a question, from the model's own knowledge (closed book).
+
+    Attributes:
+        question: with answers in the place of variables; they were found in strangers' texts.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("question",)
+
+    question: str
+
+    def role(self) -> str:
+        """Hardened only: what is wanted."""
+        return _rules("Answer a question in a few words, from what you know.") if self.profile == "hardened" else ""
+
+    def form(self) -> str:
+        """A few words."""
+        return "Give the answer alone, in a few words."
+
+    def material(self) -> str:
+        """The question, and where the answer stands in the paper's form."""
+        if self.profile == "paper":
+            return f"Question: {self.question}\nThe answer is:"
+        return f"Question: {data(self.question, self.profile)}"
+
+    def slots(self) -> dict[str, str]:
+        """The question."""
+        return {"question": data(self.question, self.profile)}
+
+    def plain(self, text: str) -> Span | None:
+        """A few words; none, or too many, are an error."""
+        if text.lstrip().startswith("{"):
+            return None
+        said = _after_lead(text)
+        if not said or len(said) > LONGEST_SPAN:
+            raise ValueError(f"{text.strip()[:60]!r} is no answer in a few words")
+        return Span(text=said)
+
+
+class AnswerQuestion(RecallAnswer):
+    """A short answer to a question, from documents (gold, open book).
+
+    Attributes:
+        passages: the documents.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("question", "document")
+
+    passages: tuple[Passage, ...] = ()
+
+    def role(self) -> str:
+        """Hardened only: what is wanted, and what counts."""
+        return _rules("Answer a question in a few words, from the documents alone.", QUOTE) if _hard(self) else ""
+
+    def material(self) -> str:
+        """The documents, and the question under them; hardened: the question first."""
+        asked, shown = super().material(), documents(self.passages, self.profile)
+        return lines(shown, asked) if self.profile == "paper" else lines(asked, f"Document: {shown}")
+
+    def slots(self) -> dict[str, str]:
+        """The question, the documents."""
+        return {**super().slots(), "document": documents(self.passages, self.profile)}
+
+
+QUOTE = "Quote the documents word for word for what you rely on."
+
+
+def _hard(task: RecallFact | RecallAnswer) -> bool:
+    return task.profile == "hardened"
+
+
+def _rules(wanted: str, quote: str = "") -> str:
+    return lines(
+        wanted, quote, "How something is written is no evidence for or against it." if quote else None, UNTRUSTED
+    )

@@ -1,0 +1,256 @@
+"""A claim in first-order logic: its predicates with their questions, and whether they hold (FOLK, arXiv 2310.05253)."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from redargue.claims import Claim, Frozen
+from redargue.tasks.base import UNTRUSTED, Task, at_most, lines
+from redargue.tasks.grounding import (
+    ANSWER_NEXT,
+    NEXT_EXAMPLE,
+    QUOTED,
+    SOME_QUESTIONS,
+    Grounded,
+    Questions,
+    Side,
+    asked_whether,
+    bracketed,
+    context,
+    examples,
+    is_object,
+    questions_in,
+)
+
+MOST_PREDICATES = 12
+
+
+class Predicate(Frozen):
+    """A predicate of a claim.
+
+    Attributes:
+        predicate: its name and arguments: ``Born(Ada Pell, Veshti)``.
+        verify: what there is to verify: "Verify that Ada Pell was born in Veshti".
+    """
+
+    predicate: str = Field(description="Name(argument, argument)", json_schema_extra=at_most(300))
+    verify: str = Field(description="what to verify, in words", json_schema_extra=at_most(300))
+
+    @field_validator("predicate", "verify")
+    @classmethod
+    def _on_a_line(cls, text: str) -> str:
+        plain = " ".join(text.split())
+        if not plain:
+            raise ValueError("a predicate or what to verify is empty")
+        return plain
+
+    @property
+    def line(self) -> str:
+        """As it is shown."""
+        return f"{self.predicate} ::: {self.verify}"
+
+
+class Predicates(Frozen):
+    """A claim's predicates and the questions that they lead to.
+
+    Attributes:
+        predicates: at least one; all have to hold.
+        questions: at least one.
+    """
+
+    predicates: tuple[Predicate, ...] = Field(
+        description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
+    )
+    questions: Questions = Field(
+        description="what has to be known to verify them, one question each", json_schema_extra=SOME_QUESTIONS
+    )
+
+    @field_validator("predicates")
+    @classmethod
+    def _any(cls, given: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+        if not 0 < len(given) <= MOST_PREDICATES:
+            raise ValueError(f"{len(given)} predicates; 1 to {MOST_PREDICATES} were asked for")
+        return given
+
+
+class WritePredicates(Task[Predicates]):
+    """Predicates and questions of a claim (Section 3.1).
+
+    Attributes:
+        claim: what is checked.
+        demonstrations: claims with their predicates and questions; empty for none.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def role(self) -> str:
+        """What is wanted, and the demonstrations."""
+        return lines(
+            "You take a claim apart in first-order logic:",
+            "1) define all predicates of the claim, and say of each what has to be verified;",
+            "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
+            examples(self.demonstrations),
+        )
+
+    def form(self) -> str:
+        """Predicates, an empty line, questions."""
+        return lines(
+            "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
+            "then an empty line, and the questions, one line each: Followup Question: your question",
+        )
+
+    def material(self) -> str:
+        """The claim."""
+        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
+        return f"Claim: {self.claim.text}{after}"
+
+    def slots(self) -> dict[str, str]:
+        """The claim, the demonstrations."""
+        return {"claim": self.claim.text, "demonstrations": self.demonstrations}
+
+    def plain(self, text: str) -> Predicates | None:
+        """Predicates and questions in the paper's form."""
+        return None if is_object(text) else parse_predicates(text)
+
+
+def parse_predicates(text: str) -> Predicates:
+    """Reads lines ``Name(arguments) ::: what to verify`` and ``Followup Question: …``.
+
+    Raises:
+        ValueError: no predicate or no question, or a line with ":::" that is no predicate.
+    """
+    found = []
+    for line in map(str.strip, text.partition(NEXT_EXAMPLE)[0].splitlines()):
+        predicate, mark, verify = line.partition(":::")
+        if not mark:
+            continue
+        if not re.fullmatch(r"[^()]+\(.+\)", predicate.strip()):
+            raise ValueError(f"{line[:80]!r} is not of the form Name(argument, argument) ::: Verify that ...")
+        found.append(Predicate(predicate=predicate, verify=verify))
+    if not found:
+        raise ValueError("no line is of the form Name(argument, argument) ::: Verify that ...")
+    return Predicates(predicates=tuple(found), questions=questions_in(text))
+
+
+class PredicateTruth(Frozen):
+    """Whether a predicate holds, and why."""
+
+    predicate: str = Field(description="as it was given", json_schema_extra=at_most(300))
+    reason: str = Field(description="why it holds or not, from what was found", json_schema_extra=at_most(400))
+    holds: bool = Field(description="true or false")
+
+
+class Prediction(Frozen):
+    """What predicates come to.
+
+    Attributes:
+        truths: of each predicate.
+        explanation: for a person.
+        quotes: what it rests on, word for word; checked by code, never believed.
+        written: the label that a reply in the paper's form gives by itself; None where its predicates alone decide.
+    """
+
+    truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
+    explanation: str = Field(description="for a person who wants to know why", json_schema_extra=at_most(1_000))
+    quotes: tuple[str, ...] = Field(
+        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
+    )
+    written: SkipJsonSchema[Side | None] = None
+
+    @property
+    def answer(self) -> Side:
+        """The label that was written; else the conjunction of the predicates."""
+        return self.written or ("SUPPORTED" if all(each.holds for each in self.truths) else "NOT_SUPPORTED")
+
+
+_TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
+
+
+class VerifyPredicates(Task[Prediction]):
+    """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3).
+
+    Attributes:
+        claim: what is checked.
+        predicates: of the claim.
+        asked: the questions with what was found.
+        demonstrations: the same for other claims; empty for none.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
+
+    claim: Claim
+    predicates: tuple[Predicate, ...]
+    asked: tuple[Grounded, ...]
+    demonstrations: str = ""
+
+    def role(self) -> str:
+        """What is wanted, and the demonstrations."""
+        return lines(
+            "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
+            " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
+            "Explain your prediction so that a person understands it.",
+            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
+            UNTRUSTED if self.profile == "hardened" else None,
+            examples(self.demonstrations),
+        )
+
+    def form(self) -> str:
+        """The truth of each predicate, their conjunction, the label in brackets, the explanation."""
+        return lines(
+            "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
+            "then their conjunction: Name(...) && Name(...) is True or False.",
+            "then: The claim is [SUPPORTED] or [NOT_SUPPORTED].",
+            "then an empty line, and Explanation: with your explanation under it.",
+        )
+
+    def material(self) -> str:
+        """The claim as a question, the predicates, the questions with what was found."""
+        after = ANSWER_NEXT if self.profile == "paper" else None
+        shown = f"{self._predicates()}\n"
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
+
+    def slots(self) -> dict[str, str]:
+        """The claim, the predicates, the questions with what was found, the demonstrations."""
+        return {
+            "claim": self.claim.text,
+            "predicates": self._predicates(),
+            "context": context(self.asked, self.profile),
+            "demonstrations": self.demonstrations,
+        }
+
+    def _predicates(self) -> str:
+        return "\n".join(each.line for each in self.predicates)
+
+    def plain(self, text: str) -> Prediction | None:
+        """The first label in brackets, whatever its predicates say (FOLK-2)."""
+        return None if is_object(text) else parse_prediction(text)
+
+    def accepted(self, answer: Prediction) -> Prediction:
+        """A prediction with a label, or with the truth of every predicate."""
+        if not answer.written and len(answer.truths) != len(self.predicates):
+            raise ValueError(f"{len(answer.truths)} predicates were judged, not {len(self.predicates)}")
+        return answer
+
+
+def parse_prediction(text: str) -> Prediction:
+    """Reads ``Name(...) is True because …``, the label in brackets and the explanation.
+
+    Raises:
+        ValueError: the first brackets hold no label.
+    """
+    own = text.partition(NEXT_EXAMPLE)[0]
+    judged = [each for each in _TRUTH.findall(own) if "&&" not in each[0]]
+    label = bracketed(own)
+    truths = {
+        name: PredicateTruth(predicate=name.strip(), reason=why.strip(), holds=value == "True")
+        for name, value, why in reversed(judged)
+    }
+    explanation = own.partition("Explanation:")[2].strip() or own.strip()
+    return Prediction(truths=tuple(reversed(truths.values())), explanation=explanation, written=label)

@@ -1,0 +1,229 @@
+"""Programs that check a claim (ProgramFC, Pan et al. 2023, arXiv 2305.12744, Section 3).
+
+A program is read by a grammar of its own and becomes data; nothing of it is ever run as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from redargue.claims import Claim, Frozen
+from redargue.tasks.base import Task, at_most, lines
+
+MOST_STEPS = 20
+LONGEST_TEXT = 600  # characters of a question or statement
+Function = Literal["Question", "Verify"]
+
+_REFERENCE = re.compile(r"\{(\w+)\}")
+_STEP = re.compile(r"(\w+)\s*=\s*(\w+)\s*\(\s*[fF]?([\"'])(.*)\3\s*\)")
+_PREDICT = re.compile(r"\w+\s*=\s*Predict\s*\((.*)\)")
+_AROUND = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # lines that stand in every program and do nothing
+
+
+class ProgramStep(Frozen):
+    """A line of a program.
+
+    Attributes:
+        function: what is done.
+        text: the question or the statement; ``{answer_1}`` stands for the answer to the first question.
+    """
+
+    function: Function = Field(description="Question to find something out, Verify to check a statement")
+    text: str = Field(
+        description="the question or the statement; {answer_1} stands for the answer to the first Question",
+        json_schema_extra=at_most(LONGEST_TEXT),
+    )
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The answers that its text needs, each once."""
+        return tuple(dict.fromkeys(_REFERENCE.findall(self.text)))
+
+    def filled(self, answers: Mapping[str, str]) -> str:
+        """The text with answers in the place of their names; what an answer holds is never a name."""
+        return _REFERENCE.sub(lambda found: answers[found.group(1)], self.text)
+
+
+class Program(Frozen):
+    """A program: the n-th question's answer is ``answer_n``, the n-th statement ``fact_n``; every fact has to hold.
+
+    Attributes:
+        steps: in order; a text needs nothing but the answers of questions before it.
+    """
+
+    steps: tuple[ProgramStep, ...] = Field(
+        description="in order; the facts of all Verify steps have to hold for the claim to be true",
+        json_schema_extra={"minItems": 1, "maxItems": MOST_STEPS},
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Program:
+        if len(self.steps) > MOST_STEPS:
+            raise ValueError(f"{len(self.steps)} steps; a program has {MOST_STEPS} at most")
+        known: set[str] = set()
+        for name, step in zip(self.names, self.steps, strict=True):
+            line = _line(name, step)
+            if not step.text.strip():
+                raise ValueError(f"{line}: the text is empty")
+            for reference in step.references:
+                if reference not in known:
+                    raise ValueError(f"{line}: {{{reference}}} is no answer of a Question before it")
+            if step.function == "Question":
+                known.add(name)
+        if all(step.function == "Question" for step in self.steps):
+            raise ValueError("no Verify: the program checks nothing")
+        return self
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Each step's variable."""
+        return _names([step.function for step in self.steps])
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """The steps' places, those together that need nothing of each other: a level waits for those before it."""
+        depth: dict[str, int] = {}
+        found: list[list[int]] = []
+        for place, (name, step) in enumerate(zip(self.names, self.steps, strict=True)):
+            depth[name] = max((depth[each] + 1 for each in step.references), default=0)
+            found += [[]] * (depth[name] == len(found))
+            found[depth[name]] = [*found[depth[name]], place]
+        return tuple(map(tuple, found))
+
+    @property
+    def text(self) -> str:
+        """The program as the paper writes it."""
+        facts = " and ".join(name for name in self.names if name.startswith("fact"))
+        body = [*map(_line, self.names, self.steps), f"label = Predict({facts})"]
+        return "\n".join(["def program():", *(f"    {line}" for line in body)])
+
+
+def _line(name: str, step: ProgramStep) -> str:
+    return f'{name} = {step.function}("{step.text}")'
+
+
+def _names(functions: list[Function]) -> tuple[str, ...]:
+    """``answer_1``, ``answer_2`` … for questions, ``fact_1`` … for statements."""
+    kinds = ["answer" if each == "Question" else "fact" for each in functions]
+    return tuple(f"{kind}_{kinds[: place + 1].count(kind)}" for place, kind in enumerate(kinds))
+
+
+class _Line(Frozen):
+    """A line as it was written: its own variable, and those that it needs."""
+
+    variable: str
+    step: ProgramStep
+
+
+def parse_program(text: str) -> Program:
+    """Reads a program in the paper's form.
+
+    Lines assign ``Question("...")`` and ``Verify("...")``, and the first ``Predict(a and b)`` ends it: what stands
+    after it is not read. Variables may have any name. Facts that Predict does not join, and answers that none of its
+    facts needs, do not change the label, and are left out.
+
+    Raises:
+        ValueError: names the line that is none, whose function is unknown, or that needs what no line before it gives
+            (in a circle, one of its lines always does); or there is no Predict, or nothing to verify.
+    """
+    written: dict[str, _Line] = {}
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or _AROUND.fullmatch(line):
+            continue
+        where = f"line {number} ({line[:80]!r})"
+        if predict := _PREDICT.fullmatch(line):
+            return _joined(written, predict.group(1), where)
+        if len(written) == MOST_STEPS:
+            raise ValueError(f"{where}: a program has {MOST_STEPS} steps at most")
+        read = _read(line, where)
+        if read.variable in written:
+            raise ValueError(f"{where}: {read.variable!r} is assigned twice")
+        for reference in read.step.references:
+            if reference not in written:
+                raise ValueError(f"{where}: {reference!r} is not assigned on a line before it")
+            if written[reference].step.function == "Verify":
+                raise ValueError(f"{where}: {reference!r} is true or false, and no text")
+        written[read.variable] = read
+    raise ValueError("no Predict: the program does not end in label = Predict(...)")
+
+
+def _read(line: str, where: str) -> _Line:
+    """A line that assigns the outcome of Question or Verify."""
+    found = _STEP.fullmatch(line)
+    if found is None:
+        raise ValueError(f'{where}: not of the form variable = Question("...") or variable = Verify("...")')
+    variable, function, mark, said = found.groups()
+    text = said.replace("\\" + mark, mark).strip()
+    if function not in ("Question", "Verify"):
+        raise ValueError(f"{where}: {function!r} is not one of the functions Question, Verify, Predict")
+    if not text:
+        raise ValueError(f"{where}: the text is empty")
+    return _Line(variable=variable, step=ProgramStep(function=function, text=text))
+
+
+def _joined(written: Mapping[str, _Line], argument: str, where: str) -> Program:
+    """The steps that a Predict needs, under the names that every program has."""
+    facts = re.split(r"\s+and\s+", argument.strip())
+    for fact in facts:
+        if fact not in written:
+            raise ValueError(f"{where}: {fact[:80]!r} is no variable before it; Predict joins facts with 'and' alone")
+        if written[fact].step.function == "Question":
+            raise ValueError(f"{where}: {fact!r} is the answer to a question, neither true nor false")
+    needed = set(facts)
+    for line in reversed(list(written.values())):
+        if line.variable in needed:
+            needed |= {*line.step.references}
+    kept = [line for line in written.values() if line.variable in needed]
+    names = dict(zip((line.variable for line in kept), _names([line.step.function for line in kept]), strict=True))
+    own = {name: f"{{{given}}}" for name, given in names.items()}
+    return Program(steps=tuple(ProgramStep(function=each.step.function, text=each.step.filled(own)) for each in kept))
+
+
+class WriteProgram(Task[Program]):
+    """The program for a claim (Section 3.2).
+
+    Attributes:
+        claim: what is checked.
+        demonstrations: claims with their programs; empty for none.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def role(self) -> str:
+        """What the functions do, and the demonstrations."""
+        return lines(
+            "You write a program whose steps check a claim, in the order in which they build on one another.",
+            "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
+            " statements are.",
+            "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
+            f"\n{self.demonstrations.strip()}\n" if self.demonstrations else None,
+        )
+
+    def form(self) -> str:
+        """The program, ended by Predict."""
+        return lines(
+            'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
+            "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
+        )
+
+    def material(self) -> str:
+        """The claim, as a comment with the head of the program under it; hardened: the claim."""
+        if self.profile == "paper":
+            return f"# The claim is that {' '.join(self.claim.text.split())}\ndef program():"
+        return f"Claim: {self.claim.text}"
+
+    def slots(self) -> dict[str, str]:
+        """The claim, the demonstrations."""
+        return {"claim": self.claim.text, "demonstrations": self.demonstrations}
+
+    def plain(self, text: str) -> Program | None:
+        """A program in the paper's form."""
+        return None if text.lstrip().startswith("{") else parse_program(text)
