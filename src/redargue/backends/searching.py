@@ -1,0 +1,77 @@
+"""The embedded backend's roles in methods that search in turns and call a claim true or false.
+
+Queries are made of the claim's own words, its parts, and names that evidence brings in; what is called true or false
+is the likelier side of what was read. Where nothing was read there is no side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from redargue.backends.clauses import decompose
+from redargue.backends.embedded import CORRECT, INCORRECT, EmbeddedBackend, cite, names_in, play, words
+from redargue.backends.reading import Cited
+from redargue.claims import Meaning
+from redargue.errors import BadReply
+from redargue.evidence import Passage
+from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, found_in
+
+QUOTES = 2  # an answer gives at most
+SURE = 0.6  # the probability of a side at which nothing more is searched for
+
+
+@play.register
+def _search_or_answer(task: SearchOrAnswer, mind: EmbeddedBackend) -> Move:
+    """Answers once what was read makes it sure, or nothing is left to ask; else asks the next thing."""
+    passages = found_in(task.results)
+    reading = mind.reader.read(task.claim.text, passages)
+    supports, refutes, _ = reading.probabilities()
+    best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
+    query = next(untried(task.claim.text, best, {each.query for each in task.results}), None)
+    if passages and (query is None or max(supports, refutes) >= SURE):
+        factual, best, text = sided(task.claim.text, passages, mind)
+        return Move(reasoning=text, quotes=_quoted(best), final_answer="True" if factual else "False")
+    return Move(reasoning="What was read does not settle the claim yet.", search_query=query or task.claim.text[:300])
+
+
+@play.register
+def _give_final_answer(task: GiveFinalAnswer, mind: EmbeddedBackend) -> FinalAnswer:
+    """The likelier side."""
+    factual, best, text = sided(task.claim.text, found_in(task.results), mind)
+    return FinalAnswer(reasoning=text, quotes=_quoted(best), final_answer="True" if factual else "False")
+
+
+def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:
+    """Whether a claim is likelier true than false, the best sentences for it, and both as a text.
+
+    Raises:
+        BadReply: nothing was read.
+    """
+    if not passages:
+        raise BadReply("nothing was found that could be read", raw="", hint="give it a corpus that holds something")
+    reading = mind.reader.read(claim, passages)
+    supports, refutes, _ = reading.probabilities()
+    factual = supports >= refutes
+    best = reading.best(Meaning.SUPPORTED if factual else Meaning.REFUTED, QUOTES)
+    text = "\n".join([*map(cite, best), (CORRECT if factual else INCORRECT) + " ".join(claim.split())])
+    return factual, best, text
+
+
+def untried(claim: str, best: tuple[Cited, ...], asked: Collection[str]) -> Iterator[str]:
+    """Queries that were not asked: the claim, its telling words, what is open with names found so far, its parts."""
+    said = " ".join(each.quote for each in best)
+    covered = {word.lower() for word in words(said)}
+    still_open = [word for word in words(claim) if word.lower() not in covered]
+    bridges = [name for name in names_in(said) if name.lower() not in claim.lower()]
+    every = [claim]
+    every += [" ".join([*bridges[:2], *still_open])] if bridges and still_open else []
+    every += [" ".join(words(claim)), *decompose(claim).entities]
+    seen = set(asked)
+    for query in (each[:300] for each in every):
+        if query and query not in seen:
+            seen.add(query)
+            yield query
+
+
+def _quoted(best: tuple[Cited, ...]) -> tuple[str, ...]:
+    return tuple(each.quote for each in best)
