@@ -7,6 +7,7 @@ is the likelier side of what was read. Where nothing was read there is no side.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import cast
 
 from redargue.backends.clauses import decompose
 from redargue.backends.embedded import CORRECT, INCORRECT, EmbeddedBackend, cite, names_in, play, words
@@ -14,6 +15,8 @@ from redargue.backends.reading import Cited
 from redargue.claims import Meaning
 from redargue.errors import BadReply
 from redargue.evidence import Passage
+from redargue.tasks.acting import NextStep, Step
+from redargue.tasks.reacting import ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, found_in
 
 QUOTES = 2  # an answer gives at most
@@ -39,6 +42,13 @@ def _give_final_answer(task: GiveFinalAnswer, mind: EmbeddedBackend) -> FinalAns
     """The likelier side."""
     factual, best, text = sided(task.claim.text, found_in(task.results), mind)
     return FinalAnswer(reasoning=text, quotes=_quoted(best), final_answer="True" if factual else "False")
+
+
+@play.register
+def _think_and_act(task: ThinkAndAct, mind: EmbeddedBackend) -> Step:
+    """A step over what searches find; it reads whole passages, and there is nothing to look up in them."""
+    plain = NextStep(claim=task.claim, steps=task.steps, tools=task.tools[:1], step=task.step, last=task.last)
+    return cast(Step, play(plain, mind))
 
 
 def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:

@@ -6,18 +6,29 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.tasks.acting import PastStep, Step, ToolCall
 from redargue.tasks.base import Profile, Task
+from redargue.tasks.reacting import ChooseAction, ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
 RESULT = SearchResult(query="Cape Ansel lit", passages=(Passage(title="Cape Ansel", text=LIT),))
+STEP = PastStep(
+    thought="When was it lit?",
+    action=ToolCall(name="search", input="Cape Ansel"),
+    passages=(Passage(title="Cape Ansel", text=LIT),),
+)
+SHOT = "Claim: Velt is a river.\nThought 1: What is Velt?\nAction 1: search[Velt]"
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     """One task of each kind, for its golden prompt."""
+    acting: dict[str, Any] = {"claim": CLAIM, "steps": (STEP,), "step": 2, "demonstrations": SHOT, "profile": profile}
     return {
+        "ThinkAndAct": ThinkAndAct(**acting),
+        "ChooseAction": ChooseAction(**acting, thought="Was it lit in 1871?"),
         "SearchOrAnswer": SearchOrAnswer(claim=CLAIM, results=(RESULT,), diverse=True, profile=profile),
         "GiveFinalAnswer": GiveFinalAnswer(claim=CLAIM, results=(RESULT,), profile=profile),
     }
@@ -28,11 +39,21 @@ def _move(task: SearchOrAnswer, call: Any) -> Move:
     return Move(final_answer="True", quotes=(LIT,)) if task.results else Move(search_query="lighthouse lit")
 
 
+def _step(task: ThinkAndAct, call: Any) -> Step:
+    """A search first, then the first label."""
+    if task.steps:
+        return Step(thought="It says so.", answer=task.claim.labels.names[0], quotes=(LIT,))
+    return Step(thought="I have to look.", action=ToolCall(name="search", input="lighthouse"))
+
+
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
+    ThinkAndAct: _step,
     SearchOrAnswer: _move,
     GiveFinalAnswer: FinalAnswer(final_answer="True", quotes=(LIT,)),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
+    "The next thought is there": "ChooseAction",
+    "Write the next thought and the next action": "ThinkAndAct",
     "If you are sure, give your final answer": "SearchOrAnswer",
     "Then you have to decide": "GiveFinalAnswer",
 }
@@ -42,6 +63,8 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
     """The loopback model's reply to a task, in JSON (``ask.schema``) or plainly; None: not one of these tasks."""
     true = "False" if label == "REFUTES" else "True"
     match role:
+        case "ThinkAndAct":
+            return _acting(ask, true)
         case "SearchOrAnswer":
             known = "N/A" not in ask.user
             said = (
@@ -51,3 +74,14 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
         case "GiveFinalAnswer":
             return {"reasoning": STATEMENT, "quotes": [], "final_answer": true}
     return None
+
+
+def _acting(ask: Any, true: str) -> dict[str, Any] | str:
+    """A search, then the first label, or the second."""
+    seen = "Observation 1:" in ask.user.rpartition("Claim: ")[2]
+    if ask.schema:
+        empty = {"thought": STATEMENT, "tool": "", "reason": "", "input": "", "answer": "", "quotes": []}
+        offered = ask.schema["properties"]["answer"]["enum"]
+        answer = true if true in offered else offered[0]
+        return empty | ({"answer": answer} if seen else {"tool": "search", "input": "bridge Orvell"})
+    return f"Thought: {STATEMENT}\nAction: " + (f"finish[{true}]" if seen else "search[bridge Orvell]")
