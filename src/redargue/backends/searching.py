@@ -9,15 +9,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import cast
 
+from redargue.backends import checkable
 from redargue.backends.clauses import decompose
-from redargue.backends.embedded import CORRECT, INCORRECT, EmbeddedBackend, cite, names_in, play, words
-from redargue.backends.reading import Cited
+from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, names_in, play, words
+from redargue.backends.reading import Cited, sentences
 from redargue.claims import Meaning
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.tasks.acting import NextStep, Step
+from redargue.tasks.answering import Answer
+from redargue.tasks.querying import Query
 from redargue.tasks.reacting import ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, found_in
+from redargue.tasks.supporting import (
+    NOT_SUPPORTED,
+    SUPPORTED,
+    CheckRelevance,
+    MakeSelfContained,
+    RateSupport,
+    Relevance,
+    SelfContained,
+    WriteNextQuery,
+)
 
 QUOTES = 2  # an answer gives at most
 SURE = 0.6  # the probability of a side at which nothing more is searched for
@@ -51,15 +64,63 @@ def _think_and_act(task: ThinkAndAct, mind: EmbeddedBackend) -> Step:
     return cast(Step, play(plain, mind))
 
 
+@play.register
+def _make_self_contained(task: MakeSelfContained, mind: EmbeddedBackend) -> SelfContained:
+    """The statement with a leading pronoun replaced, where the text around it leaves no doubt; else as it stands."""
+    (found,) = checkable.claims((task.claim.text,), sentences(task.claim.context))
+    return SelfContained(statement=found or task.claim.text)
+
+
+@play.register
+def _check_relevance(task: CheckRelevance, mind: EmbeddedBackend) -> Relevance:
+    """A statement is about the same thing where it shares a telling word with the text."""
+    around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
+    shared = [word for word in words(task.claim.text) if word.lower() in around]
+    return Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
+
+
+@play.register
+def _write_next_query(task: WriteNextQuery, mind: EmbeddedBackend) -> Query:
+    """What was not asked yet; the claim again where nothing is left to ask."""
+    passages = found_in(task.results)
+    best = mind.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
+    asked = {each.query for each in task.results}
+    return Query(text=next(untried(task.claim.text, best, asked), task.claim.text[:300]))
+
+
+@play.register
+def _rate_support(task: RateSupport, mind: EmbeddedBackend) -> Answer:
+    """Supported where that is likelier than both of the others together: silence is no support.
+
+    Raises:
+        BadReply: nothing was read.
+    """
+    passages = _something(found_in(task.results))
+    reading = mind.reader.read(task.claim.text, passages)
+    supports, refutes, neither = reading.probabilities()
+    if supports > refutes + neither:
+        label, meaning, opening = SUPPORTED, Meaning.SUPPORTED, CORRECT
+    else:
+        label = NOT_SUPPORTED
+        meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
+    best = reading.best(meaning, QUOTES if opening != OPEN else 1)
+    text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
+    return Answer(text=text, label=label, quotes=_quoted(best))
+
+
+def _something(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    if not passages:
+        raise BadReply("nothing was found that could be read", raw="", hint="give it a corpus that holds something")
+    return passages
+
+
 def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:
     """Whether a claim is likelier true than false, the best sentences for it, and both as a text.
 
     Raises:
         BadReply: nothing was read.
     """
-    if not passages:
-        raise BadReply("nothing was found that could be read", raw="", hint="give it a corpus that holds something")
-    reading = mind.reader.read(claim, passages)
+    reading = mind.reader.read(claim, _something(passages))
     supports, refutes, _ = reading.probabilities()
     factual = supports >= refutes
     best = reading.best(Meaning.SUPPORTED if factual else Meaning.REFUTED, QUOTES)

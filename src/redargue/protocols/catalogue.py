@@ -15,6 +15,7 @@ from redargue.protocols.baselines import no_search as no_search
 from redargue.protocols.baselines import one_reader as one_reader
 from redargue.protocols.baselines import program_fc as program_fc
 from redargue.protocols.baselines import react as react
+from redargue.protocols.baselines import safe as safe
 from redargue.protocols.baselines import self_ask as self_ask
 from redargue.protocols.baselines import self_check as self_check
 from redargue.protocols.baselines import self_consistency as self_consistency

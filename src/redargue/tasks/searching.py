@@ -50,6 +50,18 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
     return documents(passages, profile) if passages else NOTHING_KNOWN
 
 
+def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
+    """Both as they stand in a prompt."""
+    statement = claim_lines(claim, profile).replace("Claim: ", "STATEMENT: ", 1)
+    return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
+
+
+def statement_slots(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
+    """Both by their names."""
+    statement = claim_lines(claim, profile).removeprefix("Claim: ")
+    return {"statement": statement, "knowledge": knowledge(results, profile)}
+
+
 class FinalAnswer(Frozen):
     """Whether a statement is true.
 
@@ -136,11 +148,11 @@ class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
 
     def material(self) -> str:
         """Statement and knowledge."""
-        return _material(self)
+        return statement_and_knowledge(self.claim, self.results, self.profile)
 
     def slots(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return _slots(self)
+        return statement_slots(self.claim, self.results, self.profile)
 
 
 class SearchOrAnswer(Task[Move], _FromKnowledge):
@@ -176,11 +188,12 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
 
     def material(self) -> str:
         """Statement, knowledge, perhaps that queries have to differ."""
-        return lines(_material(self), _DIVERSE if self.diverse else None)
+        known = statement_and_knowledge(self.claim, self.results, self.profile)
+        return lines(known, _DIVERSE if self.diverse else None)
 
     def slots(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return _slots(self)
+        return statement_slots(self.claim, self.results, self.profile)
 
     def accepted(self, answer: Move) -> Move:
         """The move, if it is one thing."""
@@ -197,15 +210,3 @@ def _hardened(profile: Profile) -> str | None:
     if profile == "paper":
         return None
     return lines("Quote the knowledge word for word for every fact you rely on.", UNTRUSTED)
-
-
-def _material(task: GiveFinalAnswer | SearchOrAnswer) -> str:
-    statement = claim_lines(task.claim, task.profile).replace("Claim: ", "STATEMENT: ", 1)
-    return lines(statement, f"KNOWLEDGE: {knowledge(task.results, task.profile)}")
-
-
-def _slots(task: GiveFinalAnswer | SearchOrAnswer) -> dict[str, str]:
-    return {
-        "statement": claim_lines(task.claim, task.profile).removeprefix("Claim: "),
-        "knowledge": knowledge(task.results, task.profile),
-    }

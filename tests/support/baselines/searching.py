@@ -7,9 +7,21 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.tasks.acting import PastStep, Step, ToolCall
+from redargue.tasks.answering import Answer
 from redargue.tasks.base import Profile, Task
+from redargue.tasks.querying import Query
 from redargue.tasks.reacting import ChooseAction, ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult
+from redargue.tasks.supporting import (
+    SUPPORT,
+    SUPPORTED,
+    CheckRelevance,
+    MakeSelfContained,
+    RateSupport,
+    Relevance,
+    SelfContained,
+    WriteNextQuery,
+)
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."
@@ -20,6 +32,7 @@ STEP = PastStep(
     passages=(Passage(title="Cape Ansel", text=LIT),),
 )
 SHOT = "Claim: Velt is a river.\nThought 1: What is Velt?\nAction 1: search[Velt]"
+INSIDE = Claim(text="It was lit in 1871.", context="Cape Ansel has a lighthouse. It was lit in 1871.")
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 
@@ -29,6 +42,12 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
     return {
         "ThinkAndAct": ThinkAndAct(**acting),
         "ChooseAction": ChooseAction(**acting, thought="Was it lit in 1871?"),
+        "MakeSelfContained": MakeSelfContained(claim=INSIDE, profile=profile),
+        "CheckRelevance": CheckRelevance(claim=INSIDE, profile=profile),
+        "WriteNextQuery": WriteNextQuery(claim=CLAIM, profile=profile),
+        "RateSupport": RateSupport(
+            claim=CLAIM.model_copy(update={"labels": SUPPORT}), results=(RESULT,), profile=profile
+        ),
         "SearchOrAnswer": SearchOrAnswer(claim=CLAIM, results=(RESULT,), diverse=True, profile=profile),
         "GiveFinalAnswer": GiveFinalAnswer(claim=CLAIM, results=(RESULT,), profile=profile),
     }
@@ -48,10 +67,18 @@ def _step(task: ThinkAndAct, call: Any) -> Step:
 
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
     ThinkAndAct: _step,
+    MakeSelfContained: SelfContained(statement=CLAIM.text),
+    CheckRelevance: Relevance(relevant=True),
+    WriteNextQuery: Query(text="lighthouse lit"),
+    RateSupport: Answer(text="It says so. [Supported]", label=SUPPORTED, quotes=(LIT,)),
     SearchOrAnswer: _move,
     GiveFinalAnswer: FinalAnswer(final_answer="True", quotes=(LIT,)),
 }
 SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
+    "so that it can be understood without it": "MakeSelfContained",
+    "Two subjects are 'Foo'": "CheckRelevance",
+    "You want to find out whether a STATEMENT": "WriteNextQuery",
+    "You rate whether a STATEMENT": "RateSupport",
     "The next thought is there": "ChooseAction",
     "Write the next thought and the next action": "ThinkAndAct",
     "If you are sure, give your final answer": "SearchOrAnswer",
@@ -62,6 +89,8 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
 def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
     """The loopback model's reply to a task, in JSON (``ask.schema``) or plainly; None: not one of these tasks."""
     true = "False" if label == "REFUTES" else "True"
+    if role in ("MakeSelfContained", "CheckRelevance", "WriteNextQuery", "RateSupport"):
+        return _supporting(role, ask, true == "True")
     match role:
         case "ThinkAndAct":
             return _acting(ask, true)
@@ -85,3 +114,21 @@ def _acting(ask: Any, true: str) -> dict[str, Any] | str:
         answer = true if true in offered else offered[0]
         return empty | ({"answer": answer} if seen else {"tool": "search", "input": "bridge Orvell"})
     return f"Thought: {STATEMENT}\nAction: " + (f"finish[{true}]" if seen else "search[bridge Orvell]")
+
+
+def _supporting(role: str, ask: Any, true: bool) -> dict[str, Any] | str:
+    """SAFE's replies: JSON, or a code block, or square brackets."""
+    rating = SUPPORTED if true else "Not Supported"
+    fields: dict[str, dict[str, Any]] = {
+        "MakeSelfContained": {"statement": STATEMENT},
+        "CheckRelevance": {"reasoning": STATEMENT, "relevant": True},
+        "WriteNextQuery": {"query": "bridge Orvell"},
+        "RateSupport": {"reasoning": STATEMENT, "quotes": [], "label": rating},
+    }
+    plain = {
+        "MakeSelfContained": f"Nothing is vague.\n```\n{STATEMENT}\n```",
+        "CheckRelevance": "They are bridges. [Foo]",
+        "WriteNextQuery": "The year is missing.\n```\nbridge Orvell\n```",
+        "RateSupport": f"{STATEMENT} [{rating}]",
+    }
+    return fields[role] if ask.schema else plain[role]
