@@ -7,7 +7,7 @@ is the likelier side of what was read. Where nothing was read there is no side.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import cast
+from typing import Literal, cast
 
 from redargue.backends import checkable
 from redargue.backends.clauses import decompose
@@ -18,6 +18,18 @@ from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.tasks.acting import NextStep, Step
 from redargue.tasks.answering import Answer
+from redargue.tasks.factuality import (
+    AskQuestions,
+    CheckFactuality,
+    FactualityCheck,
+    JudgeWorthiness,
+    Queries,
+    Questions,
+    Stance,
+    StateStance,
+    Worthiness,
+    WriteScepticalQueries,
+)
 from redargue.tasks.querying import Query
 from redargue.tasks.reacting import ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, found_in
@@ -106,6 +118,41 @@ def _rate_support(task: RateSupport, mind: EmbeddedBackend) -> Answer:
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
     return Answer(text=text, label=label, quotes=_quoted(best))
+
+
+@play.register
+def _write_sceptical_queries(task: WriteScepticalQueries, mind: EmbeddedBackend) -> Queries:
+    """The claim, and its telling words alone."""
+    return Queries(queries=tuple(untried(task.claim.text, (), ()))[: task.count])
+
+
+@play.register
+def _check_factuality(task: CheckFactuality, mind: EmbeddedBackend) -> FactualityCheck:
+    """The likelier side; the error is what stands against the claim, and nothing is put right."""
+    factual, best, text = sided(task.claim.text, task.passages, mind)
+    error = "" if factual else " ".join(each.quote for each in best[:1])
+    return FactualityCheck(reasoning=text, error=error, quotes=_quoted(best), factuality=factual)
+
+
+@play.register
+def _judge_worthiness(task: JudgeWorthiness, mind: EmbeddedBackend) -> Worthiness:
+    """By how the claim is put; a question is worth its answer."""
+    return Worthiness(checkworthy="Yes" if checkable.statement(task.claim.text.rstrip("? ")) else "No")
+
+
+@play.register
+def _ask_questions(task: AskQuestions, mind: EmbeddedBackend) -> Questions:
+    """The claim itself in the first round, its telling words and its parts in the next."""
+    every = tuple(untried(task.claim.text, (), ()))
+    return Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
+
+
+@play.register
+def _state_stance(task: StateStance, mind: EmbeddedBackend) -> Stance:
+    """The likeliest of the three, of the one text."""
+    supports, refutes, neither = mind.reader.read(task.claim.text, (task.passage,)).probabilities()
+    side: Literal["support", "refute"] = "support" if supports >= refutes else "refute"
+    return Stance(stance=side if max(supports, refutes) > neither else "irrelevant")
 
 
 def _something(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:

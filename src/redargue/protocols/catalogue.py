@@ -7,6 +7,8 @@ from redargue.protocols import markov_debate as markov_debate
 from redargue.protocols import mermaid as mermaid
 from redargue.protocols import tool_mad as tool_mad
 from redargue.protocols.baselines import best_of_n as best_of_n
+from redargue.protocols.baselines import factcheck_gpt as factcheck_gpt
+from redargue.protocols.baselines import factool as factool
 from redargue.protocols.baselines import fire as fire
 from redargue.protocols.baselines import folk as folk
 from redargue.protocols.baselines import halueval_few_shot as halueval_few_shot

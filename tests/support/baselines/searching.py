@@ -9,6 +9,18 @@ from redargue.evidence import Passage
 from redargue.tasks.acting import PastStep, Step, ToolCall
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Profile, Task
+from redargue.tasks.factuality import (
+    AskQuestions,
+    CheckFactuality,
+    FactualityCheck,
+    JudgeWorthiness,
+    Queries,
+    Questions,
+    Stance,
+    StateStance,
+    Worthiness,
+    WriteScepticalQueries,
+)
 from redargue.tasks.querying import Query
 from redargue.tasks.reacting import ChooseAction, ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult
@@ -33,6 +45,7 @@ STEP = PastStep(
 )
 SHOT = "Claim: Velt is a river.\nThought 1: What is Velt?\nAction 1: search[Velt]"
 INSIDE = Claim(text="It was lit in 1871.", context="Cape Ansel has a lighthouse. It was lit in 1871.")
+ASKED = "Claim: Velt is a river.\nReply: what was asked about it"
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 
@@ -48,6 +61,11 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "RateSupport": RateSupport(
             claim=CLAIM.model_copy(update={"labels": SUPPORT}), results=(RESULT,), profile=profile
         ),
+        "WriteScepticalQueries": WriteScepticalQueries(claim=CLAIM, demonstrations=ASKED, profile=profile),
+        "CheckFactuality": CheckFactuality(claim=CLAIM, passages=RESULT.passages, profile=profile),
+        "JudgeWorthiness": JudgeWorthiness(claim=CLAIM, profile=profile),
+        "AskQuestions": AskQuestions(claim=CLAIM, demonstrations=ASKED, profile=profile),
+        "StateStance": StateStance(claim=CLAIM, passage=RESULT.passages[0], profile=profile),
         "SearchOrAnswer": SearchOrAnswer(claim=CLAIM, results=(RESULT,), diverse=True, profile=profile),
         "GiveFinalAnswer": GiveFinalAnswer(claim=CLAIM, results=(RESULT,), profile=profile),
     }
@@ -71,6 +89,11 @@ SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answe
     CheckRelevance: Relevance(relevant=True),
     WriteNextQuery: Query(text="lighthouse lit"),
     RateSupport: Answer(text="It says so. [Supported]", label=SUPPORTED, quotes=(LIT,)),
+    WriteScepticalQueries: Queries(queries=("lighthouse lit", "Cape Ansel 1871")),
+    CheckFactuality: FactualityCheck(reasoning="It says so.", quotes=(LIT,), factuality=True),
+    JudgeWorthiness: Worthiness(checkworthy="Yes"),
+    AskQuestions: lambda task, call: Questions(questions=("When was it lit?", f"Question {task.sample}?")),
+    StateStance: Stance(stance="support"),
     SearchOrAnswer: _move,
     GiveFinalAnswer: FinalAnswer(final_answer="True", quotes=(LIT,)),
 }
@@ -79,6 +102,11 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "Two subjects are 'Foo'": "CheckRelevance",
     "You want to find out whether a STATEMENT": "WriteNextQuery",
     "You rate whether a STATEMENT": "RateSupport",
+    "You are sceptical": "WriteScepticalQueries",
+    "Find out whether it holds a factual error": "CheckFactuality",
+    "Decide whether a statement is worth checking": "JudgeWorthiness",
+    "Write the questions that you would look up": "AskQuestions",
+    "Does the EVIDENCE support the claim": "StateStance",
     "The next thought is there": "ChooseAction",
     "Write the next thought and the next action": "ThinkAndAct",
     "If you are sure, give your final answer": "SearchOrAnswer",
@@ -91,6 +119,8 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
     true = "False" if label == "REFUTES" else "True"
     if role in ("MakeSelfContained", "CheckRelevance", "WriteNextQuery", "RateSupport"):
         return _supporting(role, ask, true == "True")
+    if role in (factual := _factual(true == "True")):
+        return factual[role]
     match role:
         case "ThinkAndAct":
             return _acting(ask, true)
@@ -132,3 +162,15 @@ def _supporting(role: str, ask: Any, true: bool) -> dict[str, Any] | str:
         "RateSupport": f"{STATEMENT} [{rating}]",
     }
     return fields[role] if ask.schema else plain[role]
+
+
+def _factual(true: bool) -> dict[str, dict[str, Any]]:
+    """What FacTool's and Factcheck-GPT's tasks are answered with, in JSON."""
+    check = {"reasoning": STATEMENT, "error": "None", "correction": "None", "quotes": [], "factuality": true}
+    return {
+        "WriteScepticalQueries": {"queries": ["bridge Orvell", "bridge 1889"]},
+        "CheckFactuality": check,
+        "JudgeWorthiness": {"reasoning": "", "checkworthy": "Yes"},
+        "AskQuestions": {"questions": ["When was it opened?", "Where is the bridge?"]},
+        "StateStance": {"reasoning": "", "stance": "support" if true else "refute"},
+    }

@@ -21,7 +21,7 @@ from redargue.protocols.baselines.finding import find_quotes, require_sides, sea
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer
-from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.base import AnyTask, Out, Profile, Task
 from redargue.tasks.searching import SearchResult, found_in
 from redargue.tasks.supporting import (
     SUPPORT,
@@ -177,7 +177,7 @@ class _Rating:
             answer = Answer(text=error.raw, label=None)
         return self._verdict(answer)
 
-    async def _ask(self, task: Any, round_: int = 0) -> Any:
+    async def _ask(self, task: Task[Out], round_: int = 0) -> Out:
         return await self.rater.perform(task, round_=round_, temperature=self.settings.temperature)
 
     async def _self_contained(self) -> Claim:
@@ -198,7 +198,7 @@ class _Rating:
             judged = await self._ask(CheckRelevance(claim=inside, profile=self.settings.profile))
         except BadReply:
             return True
-        return bool(judged.relevant)
+        return judged.relevant
 
     async def _search(self, statement: Claim) -> None:
         """As many searches as there are steps, however much is known; a query that cannot be read ends them."""
