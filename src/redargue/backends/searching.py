@@ -13,6 +13,7 @@ from redargue.backends import checkable
 from redargue.backends.clauses import decompose
 from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, names_in, play, words
 from redargue.backends.reading import Cited, sentences
+from redargue.backends.weighing import HEARD
 from redargue.claims import Meaning
 from redargue.errors import BadReply
 from redargue.evidence import Passage
@@ -162,7 +163,9 @@ def _something(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
 
 
 def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:
-    """Whether a claim is likelier true than false, the best sentences for it, and both as a text.
+    """Whether a claim is likelier true than false, what speaks for that, and both as a text.
+
+    Where nothing speaks for the likelier side, nothing is quoted, and the text says that it is open.
 
     Raises:
         BadReply: nothing was read.
@@ -170,9 +173,11 @@ def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> t
     reading = mind.reader.read(claim, _something(passages))
     supports, refutes, _ = reading.probabilities()
     factual = supports >= refutes
-    best = reading.best(Meaning.SUPPORTED if factual else Meaning.REFUTED, QUOTES)
-    text = "\n".join([*map(cite, best), (CORRECT if factual else INCORRECT) + " ".join(claim.split())])
-    return factual, best, text
+    meaning = Meaning.SUPPORTED if factual else Meaning.REFUTED
+    heard = reading.strongest(meaning) > HEARD
+    best = reading.best(meaning, QUOTES) if heard else ()
+    opening = (CORRECT if factual else INCORRECT) if heard else OPEN
+    return factual, best, "\n".join([*map(cite, best), opening + " ".join(claim.split())])
 
 
 def untried(claim: str, best: tuple[Cited, ...], asked: Collection[str]) -> Iterator[str]:
