@@ -196,10 +196,10 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         return statement_slots(self.claim, self.results, self.profile)
 
     def accepted(self, answer: Move) -> Move:
-        """The move, if it is one thing."""
-        query = " ".join(answer.search_query.split())[:LONGEST_QUERY]
-        if bool(query) == bool(answer.final_answer):
-            raise ValueError("the reply is either a final_answer or a search_query")
+        """The answer, as the authors' program reads it also where a query stands beside it, or the query."""
+        query = "" if answer.final_answer else " ".join(answer.search_query.split())[:LONGEST_QUERY]
+        if not query and not answer.final_answer:
+            raise ValueError("the reply holds neither a final_answer nor a search_query")
         return answer.model_copy(update={"search_query": query})
 
 

@@ -35,11 +35,10 @@ def code_block(text: str) -> str | None:
     return " ".join(found.group(1).split()) if found else None
 
 
-def bracketed(text: str, *words: str) -> str | None:
-    """The one of these words that stands in square brackets; None where none does, or several do."""
+def bracketed(text: str, *words: str) -> list[str]:
+    """Those of these words that stand in square brackets, each once."""
     said = {re.sub(r"[^\w\s]", "", each).strip() for each in _BRACKETS.findall(text)}
-    found = said & {*words}
-    return found.pop() if len(found) == 1 else None
+    return [word for word in words if word in said]
 
 
 class SelfContained(Frozen):
@@ -136,7 +135,9 @@ class CheckRelevance(Task[Relevance]):
     def plain(self, text: str) -> Relevance | None:
         """What stands in square brackets."""
         found = bracketed(text, "Foo", "Not Foo")
-        return None if found is None else Relevance(reasoning=text.strip(), relevant=found == "Foo")
+        if len(found) > 1:
+            raise ValueError("both [Foo] and [Not Foo] stand there")
+        return Relevance(reasoning=text.strip(), relevant=found == ["Foo"]) if found else None
 
 
 class WriteNextQuery(Task[Query]):
@@ -217,5 +218,8 @@ class RateSupport(LabelledTask):
         return statement_slots(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
-        """The label in square brackets; without brackets that of the last line."""
-        return bracketed(text, SUPPORTED, NOT_SUPPORTED) if _BRACKETS.search(text) else super().label_of(text)
+        """The label in square brackets, if it is one; without one that of the last line."""
+        rated = bracketed(text, SUPPORTED, NOT_SUPPORTED)
+        if rated:
+            return rated[0] if len(rated) == 1 else None
+        return super().label_of(text)

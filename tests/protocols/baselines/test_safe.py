@@ -130,6 +130,7 @@ async def test_labels_without_sides_are_refused() -> None:
         ("It is [supported], I think [Supported] but perhaps [Not Supported]", None),
         ("It is [unsupported]", None),
         ("**Not Supported**", "Not Supported"),
+        ("It says so in [1].\n**Supported**", "Supported"),
     ],
 )
 def test_a_rating_stands_in_square_brackets(reply: str, expected: str | None) -> None:
@@ -163,7 +164,9 @@ def test_a_query_stands_in_a_code_block(reply: str, expected: Query | None) -> N
         assert Renderer().read(task, reply, plain=True) == expected
 
 
-@pytest.mark.parametrize(("reply", "expected"), [("So: [Foo]", True), ("No. [Not Foo]", False), ("Foo", None)])
+@pytest.mark.parametrize(
+    ("reply", "expected"), [("So: [Foo]", True), ("No. [Not Foo]", False), ("Foo", None), ("[Foo] [Not Foo]", None)]
+)
 def test_relevance_stands_in_square_brackets(reply: str, expected: bool | None) -> None:
     task = CheckRelevance(claim=SAID, profile="paper")
     if expected is None:

@@ -61,7 +61,7 @@ class FactcheckGptSettings(Frozen):
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
     check_worthiness: bool = False
     rounds: int = Field(default=2, ge=1, le=5)
-    questions: int = Field(default=5, ge=1, le=20)
+    questions: int = Field(default=5, ge=1, le=10)
     question_temperature: float = Field(default=0.7, ge=0, le=2)
     compared_by: Literal["embedding", "cross-encoder"] = "embedding"
     similarity: float = Field(default=0.9, ge=-1, le=1)
@@ -251,7 +251,8 @@ class _Check:
         cut = [each for passage in found for each in snippets(passage, self.settings.sentences, self.settings.stride)]
         if not cut:
             return []
-        task = RateTexts(reference=question, texts=tuple(each.text for each in cut), profile=self.settings.profile)
+        texts = tuple(f"{each.passage.title}. {each.text}" if each.passage.title else each.text for each in cut)
+        task = RateTexts(reference=question, texts=texts, profile=self.settings.profile)
         ratings = (await self.searcher.perform(task, round_=1)).values
         return best(cut, ratings, per_page=self.settings.per_page, most=self.settings.per_question)
 
