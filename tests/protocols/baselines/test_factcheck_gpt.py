@@ -70,10 +70,10 @@ async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> Non
     assert [quote.found for quote in verdict.quotes] == [True]
     plan = FactcheckGpt(FactcheckGptSettings(questions=2)).plan()[2]
     assert plan.calls == {"AskQuestions": 2, "RateTexts": 4, "CheckFactuality": 1, "CompareTexts": 3}
-    assert (plan.call_depth, plan.searches) == (4, {"corpus": 4})
+    assert (plan.call_depth, plan.searches) == (2, {"corpus": 4})
 
 
-async def test_fcg_3_questions_may_be_compared_by_a_cross_encoder() -> None:
+async def test_fcg_3_questions_may_be_compared_by_a_cross_encoder() -> None:  # FCG-3
     alike = {RateTexts: lambda task, call: Similarities(values=(0.6,) * len(task.texts))}
     _, backend, tool = await check(compared_by="cross-encoder", similarity=0.6, parts=alike)
     assert tool.queries == ["When was it lit?"]
@@ -92,7 +92,7 @@ async def test_what_is_not_worth_checking_is_left_alone_and_has_no_label() -> No
     assert (verdict.label, verdict.reason, tool.queries, len(backend.calls)) == (None, UNWORTHY, [], 1)
 
 
-async def test_fcg_1_a_worthiness_that_cannot_be_read_is_yes() -> None:
+async def test_fcg_1_a_worthiness_that_cannot_be_read_is_yes() -> None:  # FCG-1
     verdict, *_ = await check(check_worthiness=True, parts={JudgeWorthiness: UNREADABLE})
     assert verdict.label == "SUPPORTS"
 
@@ -106,7 +106,9 @@ async def test_fcg_1_a_worthiness_that_cannot_be_read_is_yes() -> None:
         ([UNREADABLE, UNREADABLE], None),
     ],
 )
-async def test_fcg_2_stances_take_the_place_of_a_verdict_that_cannot_be_read(stances: Any, label: str | None) -> None:
+async def test_fcg_2_stances_take_the_place_of_a_verdict_that_cannot_be_read(
+    stances: Any, label: str | None
+) -> None:  # FCG-2
     tool = ShelfTool("corpus", Passage(text="One.", document="1"), Passage(text="Two.", document="2"))
     parts: dict[Any, Any] = {CheckFactuality: UNREADABLE, StateStance: stances}
     verdict, *_ = await check(tool=tool, unparsed="stance", parts=parts)
@@ -116,7 +118,7 @@ async def test_fcg_2_stances_take_the_place_of_a_verdict_that_cannot_be_read(sta
     assert configure("factcheck-gpt", "authors", {}).settings.unparsed == "stance"
 
 
-async def test_fcg_4_what_the_tools_give_is_cut_up_and_the_best_are_verified_with() -> None:
+async def test_fcg_4_what_the_tools_give_is_cut_up_and_the_best_are_verified_with() -> None:  # FCG-4
     tool = ShelfTool("corpus", Passage(text=LONG, document="a", start=100), Passage(text="Another.", document="b"))
     _, backend, _ = await check(tool=tool, evidence=2)
     asked = backend.calls[-1][0]

@@ -67,7 +67,7 @@ async def test_the_claim_is_the_query_where_none_can_be_read() -> None:
     assert tool.queries == [CLAIM.text]
 
 
-async def test_factool_1_a_verdict_that_cannot_be_read_is_none_or_true_as_in_the_program() -> None:
+async def test_factool_1_a_verdict_that_cannot_be_read_is_none_or_true_as_in_the_program() -> None:  # FACTOOL-1
     verdict, _ = await check(UNREADABLE)
     assert (verdict.label, verdict.reason) == (None, "Hm.")
     verdict, _ = await check(UNREADABLE, unparsed="true")
@@ -75,7 +75,7 @@ async def test_factool_1_a_verdict_that_cannot_be_read_is_none_or_true_as_in_the
     assert configure("factool", "authors", {}).settings.unparsed == "true"
 
 
-async def test_factool_2_every_result_of_a_query_is_read() -> None:
+async def test_factool_2_every_result_of_a_query_is_read() -> None:  # FACTOOL-2
     box, other = Passage(text="1871", title="answer box"), Passage(text="It was lit in 1875.")
     _, backend = await check(FALSE, tool=ShelfTool("corpus", box, other))
     asked = backend.calls[1][0]
@@ -104,7 +104,7 @@ def test_the_verdict_is_read_under_the_papers_keys(word: Any) -> None:
         "{'reasoning': 'r', 'error': 'None', 'correction': 'None', 'factuality': True}",
     ],
 )
-def test_factool_3_what_is_no_json_or_no_verdict_is_refused_and_nothing_is_evaluated(reply: str) -> None:
+def test_factool_3_what_is_no_json_or_no_verdict_is_refused_and_nothing_is_evaluated(reply: str) -> None:  # FACTOOL-3
     with pytest.raises(ValueError):
         Renderer().read(CheckFactuality(claim=CLAIM, profile="paper"), reply, plain=True)
 

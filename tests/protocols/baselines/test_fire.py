@@ -120,13 +120,13 @@ async def test_a_search_that_found_nothing_is_known_as_such() -> None:
     assert verdict.gaps == ("corpus failed for 'a': corpus answered 503",)
 
 
-async def test_fire_2_and_fire_3_a_step_that_cannot_be_read_ends_the_search() -> None:
+async def test_fire_2_and_fire_3_a_step_that_cannot_be_read_ends_the_search() -> None:  # FIRE-2, FIRE-3
     verdict, order, _ = await check(query("a"), UNREADABLE)
     assert order == ["SearchOrAnswer", "SearchOrAnswer", "GiveFinalAnswer"]
     assert verdict.label == "REFUTES"
 
 
-async def test_fire_1_an_answer_that_cannot_be_read_is_no_label() -> None:
+async def test_fire_1_an_answer_that_cannot_be_read_is_no_label() -> None:  # FIRE-1
     verdict, _, _ = await check(UNREADABLE, final=UNREADABLE)
     assert (verdict.label, verdict.reason, verdict.error) == (None, "Perhaps.", None)
 
@@ -137,7 +137,7 @@ async def test_labels_without_sides_are_refused() -> None:
 
 
 @pytest.mark.parametrize("given", [{"final_answer": "Probably"}, {"final_answer": "true"}, {"answer": "True"}])
-def test_fire_2_what_is_neither_true_nor_false_is_refused(given: dict[str, Any]) -> None:
+def test_fire_2_what_is_neither_true_nor_false_is_refused(given: dict[str, Any]) -> None:  # FIRE-2
     with pytest.raises(ValueError):
         Move.model_validate(given)
     with pytest.raises(ValueError):

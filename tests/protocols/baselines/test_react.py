@@ -115,7 +115,7 @@ async def test_a_thought_without_an_action_is_asked_for_its_action() -> None:
     assert (verdict.label, verdict.rounds) == ("REFUTES", 1)
 
 
-async def test_react_2_an_agent_that_does_not_finish_gives_no_label() -> None:
+async def test_react_2_an_agent_that_does_not_finish_gives_no_label() -> None:  # REACT-2
     unreadable = BadReply("there is no action", raw="…")
     verdict, seen, _ = await episode(*[act("search", "x")] * 4, unreadable)
     assert (verdict.label, verdict.rounds, len(seen)) == (None, 5, 5)
@@ -123,7 +123,7 @@ async def test_react_2_an_agent_that_does_not_finish_gives_no_label() -> None:
     assert observed(seen[1]) == ["Invalid action."]
 
 
-async def test_react_1_five_steps_in_the_paper_and_seven_in_the_program() -> None:
+async def test_react_1_five_steps_in_the_paper_and_seven_in_the_program() -> None:  # REACT-1
     assert configure("react", "paper", {}).settings.max_steps == 5
     assert configure("react", "authors", {}).settings.max_steps == 7
 
@@ -158,7 +158,7 @@ def test_how_a_step_in_the_papers_form_is_read(reply: str, expected: Step) -> No
 
 
 @pytest.mark.parametrize("reply", ["", "Thought 1:", "I look.\nAction 1: finish[perhaps]", "\nObservation 1: x"])
-def test_react_2_what_is_no_step_is_refused(reply: str) -> None:
+def test_react_2_what_is_no_step_is_refused(reply: str) -> None:  # REACT-2
     with pytest.raises(ValueError):
         Renderer().read(ThinkAndAct(claim=CLAIM, profile="paper"), reply, plain=True)
 

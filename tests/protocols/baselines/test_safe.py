@@ -88,7 +88,7 @@ async def test_what_is_irrelevant_is_not_searched_for_and_has_no_label() -> None
     assert len(asked) == 2
 
 
-async def test_safe_3_what_cannot_be_read_before_the_search_changes_nothing() -> None:
+async def test_safe_3_what_cannot_be_read_before_the_search_changes_nothing() -> None:  # SAFE-3
     verdict, asked, _, _ = await rate(claim=SAID, relevance=True, relevant=UNREADABLE, revised=UNREADABLE)
     assert verdict.label == "SUPPORTS"
     query = asked[2]
@@ -96,13 +96,13 @@ async def test_safe_3_what_cannot_be_read_before_the_search_changes_nothing() ->
     assert (query.claim.text, query.claim.context) == (SAID.text, SAID.context)
 
 
-async def test_safe_1_and_safe_2_a_query_that_cannot_be_read_ends_the_search() -> None:
+async def test_safe_1_and_safe_2_a_query_that_cannot_be_read_ends_the_search() -> None:  # SAFE-1, SAFE-2
     verdict, asked, _, tool = await rate(queries=[Query(text="a"), UNREADABLE])
     assert [task.name() for task in asked] == ["WriteNextQuery", "WriteNextQuery", "RateSupport"]
     assert (tool.queries, verdict.label, verdict.rounds) == (["a"], "SUPPORTS", 1)
 
 
-async def test_safe_4_not_supported_is_false_or_not_settled() -> None:
+async def test_safe_4_not_supported_is_false_or_not_settled() -> None:  # SAFE-4
     verdict, *_ = await rate(says=rating("Not Supported"))
     assert verdict.label == "REFUTES"
     verdict, *_ = await rate(says=rating("Not Supported"), not_supported="not_enough")
@@ -111,7 +111,7 @@ async def test_safe_4_not_supported_is_false_or_not_settled() -> None:
         await rate(claim=CLAIM.model_copy(update={"labels": TWO}), not_supported="not_enough")
 
 
-async def test_safe_5_a_rating_that_cannot_be_read_is_no_label() -> None:
+async def test_safe_5_a_rating_that_cannot_be_read_is_no_label() -> None:  # SAFE-5
     verdict, *_ = await rate(says=UNREADABLE)
     assert (verdict.label, verdict.reason, verdict.error) == (None, "Hm.", None)
 

@@ -127,7 +127,9 @@ def reply(role: str, ask: Any, label: str) -> dict[str, Any] | str | None:
         case "SearchOrAnswer":
             known = "N/A" not in ask.user
             said = (
-                {"final_answer": true, "search_query": ""} if known else {"final_answer": "", "search_query": "Orvell"}
+                {"final_answer": true, "search_query": ""}
+                if known
+                else {"final_answer": "", "search_query": "bridge Orvell opened"}
             )
             return {"reasoning": STATEMENT, "quotes": [], **said} if ask.schema else said
         case "GiveFinalAnswer":

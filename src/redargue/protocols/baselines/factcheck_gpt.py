@@ -1,7 +1,7 @@
 """Factcheck-GPT: questions about a claim, the best snippets of what each finds, one verdict.
 
 Wang et al., "Factcheck-Bench" (first "Factcheck-GPT", arXiv 2311.09000), and the authors' program
-(yuxiaw/Factcheck-GPT). Claims are taken out of a document elsewhere (:mod:`redargue.responses`), and a document is true
+(yuxiaw/Factcheck-GPT). Claims are taken out of a document elsewhere (``redargue.responses``), and a document is true
 if all of them are; here is what becomes of one. A page is here a document of which a tool found something.
 """
 
@@ -163,7 +163,7 @@ class FactcheckGpt:
         return Plan(
             calls=calls,
             searches=dict.fromkeys(self.tools(), kept),
-            call_depth=3 + int(self.settings.check_worthiness) + int(compared > 0) + int(stances > 0),
+            call_depth=2 + int(self.settings.check_worthiness) + int(stances > 0),
             search_depth=1,
         )
 

@@ -1,7 +1,7 @@
 """FacTool on knowledge-based answers: two sceptical queries, ten pieces of evidence, one verdict with the error named.
 
 Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
-(GAIR-NLP/factool). Claims are taken out of an answer elsewhere (:mod:`redargue.responses`); here is what becomes of
+(GAIR-NLP/factool). Claims are taken out of an answer elsewhere (``redargue.responses``); here is what becomes of
 one.
 """
 

@@ -114,7 +114,7 @@ class Fire:
             calls={"SearchOrAnswer": steps, "CompareTexts": queries + results, "GiveFinalAnswer": int(forced)},
             searches=dict.fromkeys(self.tools(), searches),
             asked_by={"SearchOrAnswer": (CHECKER,), "GiveFinalAnswer": (CHECKER,), "CompareTexts": (COMPARER,)},
-            call_depth=steps + queries + int(forced),
+            call_depth=steps + int(forced),
             search_depth=searches,
         )
 

@@ -2,7 +2,7 @@
 
 Wei et al., "Long-form factuality in large language models" (arXiv 2403.18802), and the authors' program
 (google-deepmind/long-form-factuality, ``eval/safe``). A response is split into statements elsewhere
-(:mod:`redargue.responses`); here is what becomes of one. The examples in its first two prompts are left out.
+(``redargue.responses``); here is what becomes of one. The examples in its first two prompts are left out.
 """
 
 from __future__ import annotations
