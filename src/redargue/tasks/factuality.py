@@ -142,7 +142,7 @@ class CheckFactuality(Task[FactualityCheck]):
     def role(self) -> str:
         """What to find, and how far the evidence is to be trusted."""
         return lines(
-            "You get a TEXT. Find out whether it holds a factual error.",
+            "You get a TEXT. Find out whether anything in it is factually wrong.",
             "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
             "Say why; say what the error is, if there is one, and how the text would be right without it.",
             lines("Quote the evidence word for word for every fact you rely on.", UNTRUSTED)

@@ -134,7 +134,7 @@ async def test_nothing_found_is_verified_with_nothing() -> None:
 
 
 async def test_labels_without_sides_are_refused() -> None:
-    with pytest.raises(UsageError, match="factcheck-gpt says true or false"):
+    with pytest.raises(UsageError, match="factcheck-gpt cannot give the labels 'options'"):
         await check(claim=Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
 
 

@@ -85,7 +85,7 @@ async def test_factool_2_every_result_of_a_query_is_read() -> None:  # FACTOOL-2
 
 
 async def test_labels_without_sides_are_refused() -> None:
-    with pytest.raises(UsageError, match="factool says true or false"):
+    with pytest.raises(UsageError, match="factool cannot give the labels 'options'"):
         await check(FALSE, claim=Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
 
 

@@ -132,7 +132,7 @@ async def test_fire_1_an_answer_that_cannot_be_read_is_no_label() -> None:  # FI
 
 
 async def test_labels_without_sides_are_refused() -> None:
-    with pytest.raises(UsageError, match="fire says true or false"):
+    with pytest.raises(UsageError, match="fire cannot give the labels 'options'"):
         await check(claim=Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
 
 

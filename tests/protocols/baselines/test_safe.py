@@ -117,7 +117,7 @@ async def test_safe_5_a_rating_that_cannot_be_read_is_no_label() -> None:  # SAF
 
 
 async def test_labels_without_sides_are_refused() -> None:
-    with pytest.raises(UsageError, match="safe says true or false"):
+    with pytest.raises(UsageError, match="safe cannot give the labels 'options'"):
         await rate(claim=Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
 
 

@@ -103,7 +103,7 @@ SIGNS: dict[str, str] = {  # words in a plain prompt, and the task that has them
     "You want to find out whether a STATEMENT": "WriteNextQuery",
     "You rate whether a STATEMENT": "RateSupport",
     "You are sceptical": "WriteScepticalQueries",
-    "Find out whether it holds a factual error": "CheckFactuality",
+    "whether anything in it is factually wrong": "CheckFactuality",
     "Decide whether a statement is worth checking": "JudgeWorthiness",
     "Write the questions that you would look up": "AskQuestions",
     "Does the EVIDENCE support the claim": "StateStance",

@@ -18,9 +18,9 @@ from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage
-from redargue.protocols.base import Behaviour, Plan, methods
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
 from redargue.protocols.baselines.factool import VERIFIER, told
-from redargue.protocols.baselines.finding import distinct_texts, require_sides, search_all
+from redargue.protocols.baselines.finding import distinct_texts, search_all
 from redargue.protocols.baselines.snippets import Snippet, best, round_robin, snippets
 from redargue.protocols.demonstrating import demonstrations
 from redargue.run import Run
@@ -173,7 +173,7 @@ class FactcheckGpt:
         Raises:
             UsageError: the label set does not say what is true and what is not.
         """
-        require_sides(claim, "factcheck-gpt")
+        require_sides(claim.labels, "factcheck-gpt")
         return await _Check(self.settings, self.tools(), self._comparing(), claim, run).hold()
 
 

@@ -18,11 +18,10 @@ from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage
-from redargue.protocols.base import Behaviour, Plan, methods
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
 from redargue.protocols.baselines.finding import (
     distinct_texts,
     find_quotes,
-    require_sides,
     search_all,
     side_label,
 )
@@ -128,7 +127,7 @@ class FacTool:
         Raises:
             UsageError: the label set does not say what is true and what is not.
         """
-        require_sides(claim, "factool")
+        require_sides(claim.labels, "factool")
         passages = await self._search(claim, run)
         task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
         try:

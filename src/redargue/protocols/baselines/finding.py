@@ -6,23 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from redargue.claims import Claim, LabelSet, Meaning
 from redargue.concurrency import together
-from redargue.errors import UsageError
 from redargue.evidence import Passage, Quote, find_quote
 from redargue.protocols.quoting import side_of
 from redargue.run import Run
-
-
-def require_sides(claim: Claim, who: str) -> None:
-    """Refuses label sets that cannot say what is true and what is not.
-
-    Raises:
-        UsageError: the claim has such labels.
-    """
-    if not (claim.labels.named(Meaning.SUPPORTED) and claim.labels.named(Meaning.REFUTED)):
-        raise UsageError(
-            f"{who} says true or false and cannot give the labels {claim.labels.name!r}",
-            hint="a label set with one label for what is correct and one for what is not: --labels two",
-        )
 
 
 def side_label(labels: LabelSet, factual: bool) -> str | None:

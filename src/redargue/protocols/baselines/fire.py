@@ -17,8 +17,8 @@ from redargue.claims import Claim, Frozen
 from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered, QueryWritten
-from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.finding import find_quotes, require_sides, search_all, side_label
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import find_quotes, search_all, side_label
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -124,7 +124,7 @@ class Fire:
         Raises:
             UsageError: the label set does not say what is true and what is not.
         """
-        require_sides(claim, "fire")
+        require_sides(claim.labels, "fire")
         return await _Check(self.settings, self.tools(), claim, run).hold()
 
 

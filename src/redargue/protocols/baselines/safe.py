@@ -16,8 +16,8 @@ from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, QueryWritten
-from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.finding import find_quotes, require_sides, search_all
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import find_quotes, search_all
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer
@@ -149,7 +149,7 @@ class Safe:
         Raises:
             UsageError: the label set lacks a label that a rating needs.
         """
-        require_sides(claim, "safe")
+        require_sides(claim.labels, "safe")
         if self.settings.not_supported == "not_enough" and claim.labels.named(Meaning.NOT_ENOUGH) is None:
             raise UsageError(
                 f"the labels {claim.labels.name!r} have none for what is not settled", hint="not_supported=refuted"
