@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from redargue.backends import acting, debating, discussing, embedded, entailing, programs, recorded, scripted  # noqa: F401
+from redargue.backends import embedded, recorded, roles, scripted  # noqa: F401  (each registers)
 from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts

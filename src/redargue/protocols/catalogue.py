@@ -8,6 +8,9 @@ from redargue.protocols import mermaid as mermaid
 from redargue.protocols import tool_mad as tool_mad
 from redargue.protocols.baselines import best_of_n as best_of_n
 from redargue.protocols.baselines import cfmad as cfmad
+from redargue.protocols.baselines import factcheck_gpt as factcheck_gpt
+from redargue.protocols.baselines import factool as factool
+from redargue.protocols.baselines import fire as fire
 from redargue.protocols.baselines import folk as folk
 from redargue.protocols.baselines import halueval_few_shot as halueval_few_shot
 from redargue.protocols.baselines import mad as mad
@@ -17,7 +20,9 @@ from redargue.protocols.baselines import nli as nli
 from redargue.protocols.baselines import no_search as no_search
 from redargue.protocols.baselines import one_reader as one_reader
 from redargue.protocols.baselines import program_fc as program_fc
+from redargue.protocols.baselines import react as react
 from redargue.protocols.baselines import reconcile as reconcile
+from redargue.protocols.baselines import safe as safe
 from redargue.protocols.baselines import self_ask as self_ask
 from redargue.protocols.baselines import self_check as self_check
 from redargue.protocols.baselines import self_consistency as self_consistency

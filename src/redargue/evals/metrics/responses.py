@@ -2,6 +2,7 @@
 
 Two questions are asked of a response: were all its claims labelled right (``responses_right``), and was it, as a whole,
 rightly called factual (``factuality``; FacTool and FELM report it), where a response is factual if all its claims are.
+A third needs no gold labels: how many facts it gives, and how many of them are supported (``f1_at``; SAFE).
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from redargue.claims import Frozen
-from redargue.evals.metrics.base import Figure, mean, ratio, same_length
+from redargue.errors import UsageError
+from redargue.evals.metrics.base import Figure, harmonic, mean, ratio, same_length
 from redargue.evals.metrics.classification import Binary
 
 T = TypeVar("T")
@@ -93,3 +95,27 @@ def factuality(responses: Sequence[str], gold: Sequence[bool], said: Sequence[bo
         f1=Figure(name="f1", value=f1, n=n),
         coverage=ratio("response-coverage", n - calls.count(None), n, empty=empty),
     )
+
+
+def f1_at(k: int, responses: Sequence[str], supported: Sequence[bool | None]) -> Figure:
+    """SAFE's F1@K: a response is precise if its claims are supported, and complete with K supported ones.
+
+    Of a response with S supported and N unsupported claims the precision is S / (S + N), the recall min(S / K, 1); its
+    F1 is 0 where S is. The figure is the mean over responses (Wei et al., arXiv 2403.18802).
+
+    Args:
+        k: how many supported claims a response should have, at least 1; the paper takes 64 and 178, the median and
+            the most of its models' responses.
+        responses: which response each claim belongs to.
+        supported: what each claim was rated; None for one that was not, or is irrelevant: it counts nowhere.
+
+    Raises:
+        UsageError: K is less than 1.
+    """
+    if k < 1:
+        raise UsageError(f"F1 at {k}", hint="K is at least 1")
+    scores = []
+    for claims in by_response(responses, supported).values():
+        rated, right = sum(claim is not None for claim in claims), claims.count(True)
+        scores.append(harmonic(right / rated, min(right / k, 1.0)) if right else 0.0)
+    return mean(f"f1-at-{k}", scores, empty="no responses")

@@ -11,7 +11,9 @@ from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Runner, needed
 from redargue.evals.papers.tables import Line, Published
 from redargue.protocols.base import configure
+from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import LabelledTask
+from redargue.tasks.base import AnyTask
 from redargue.tasks.querying import WriteQuery
 from redargue.tools.base import tools
 from redargue.verdicts import ErrorInfo
@@ -103,6 +105,11 @@ def compared(table: Published, runner: Runner) -> Compared:
     )
 
 
+def _reasons(task: type[AnyTask]) -> bool:
+    """Whether an answer comes with reasons: before a label, or as the thought of a step."""
+    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.wanted)
+
+
 def _structure(line: Line, runner: Runner) -> Beside:
     """What a method does, read off its configuration."""
     if not line.method:
@@ -111,10 +118,10 @@ def _structure(line: Line, runner: Runner) -> Beside:
     method = configure(each.method, each.profile, each.settings)
     asked = method.tasks()
     does = (
-        any(issubclass(task, LabelledTask) and "reasoning" in task.wanted for task in asked),
+        any(_reasons(task) for task in asked),
         len(method.agents()) > 1,
         bool(method.tools()),
-        any(issubclass(task, WriteQuery) for task in asked),
+        any(issubclass(task, WriteQuery | NextStep) for task in asked),
     )
     return Beside(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
 

@@ -1,0 +1,37 @@
+"""What methods share that search for a claim with several tools and call it true or false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from redargue.claims import Claim, LabelSet, Meaning
+from redargue.concurrency import together
+from redargue.evidence import Passage, Quote, find_quote
+from redargue.protocols.quoting import side_of
+from redargue.run import Run
+
+
+def side_label(labels: LabelSet, factual: bool) -> str | None:
+    """The set's label for what is true, or for what is not."""
+    return labels.named(Meaning.SUPPORTED if factual else Meaning.REFUTED)
+
+
+def distinct_texts(passages: Iterable[Passage]) -> tuple[Passage, ...]:
+    """Each text once, in their order."""
+    return tuple({each.sha256: each for each in passages}.values())
+
+
+async def search_all(
+    run: Run, tools: Sequence[str], query: str, k: int, *, agent: str, round_: int, claim: Claim
+) -> tuple[Passage, ...]:
+    """What every tool finds for a query, at once; each text once."""
+    found = await together(run.search(tool, query, k, agent=agent, round_=round_, claim=claim) for tool in tools)
+    return distinct_texts(passage for each in found for passage in each)
+
+
+def find_quotes(
+    texts: Iterable[str], passages: tuple[Passage, ...], *, labels: LabelSet, label: str | None, agent: str
+) -> tuple[Quote, ...]:
+    """Where an answer's quotations stand, on the side of its label."""
+    side = side_of(labels, label)
+    return tuple(find_quote(text, passages, side=side, agent=agent) for text in texts if text.strip())

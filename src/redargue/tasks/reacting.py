@@ -1,0 +1,164 @@
+"""Thought, action, observation, in the words of ReAct (Yao et al., arXiv 2210.03629) on fact verification.
+
+The step is :class:`~redargue.tasks.acting.NextStep`'s; actions are written ``search[x]``, ``lookup[k]`` and
+``finish[label]``, and the whole history stands in the prompt as the agent wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall, label_said
+from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.base import UNTRUSTED, Profile, lines
+
+SEARCH = ActionTool(
+    name="search",
+    about="looks something up and shows the beginning of what was found",
+    parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
+LOOKUP = ActionTool(
+    name="lookup",
+    about="shows the next sentence that holds a word, of what was searched for last",
+    parameters={"type": "object", "properties": {"keyword": {"type": "string"}}, "required": ["keyword"]},
+)
+FINISH = "finish"
+_CUT = re.compile(r"\n\s*Observation\b")  # where the original stops the model: what follows it would make up
+_ACTION = re.compile(r"(?:^|\n)[ \t]*Action(?:[ \t]*\d+)?[ \t]*:[ \t]*")
+_THOUGHT = re.compile(r"^\s*Thought(?:[ \t]*\d+)?[ \t]*:[ \t]*")
+_CALL = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
+
+
+class ThinkAndAct(NextStep):
+    """A thought and an action; a reply that holds the thought alone is one, too, and its action is asked for then.
+
+    Attributes:
+        demonstrations: claims with their steps, as the prompt shows them.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step")
+
+    tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP)
+    demonstrations: str = ""
+
+    def role(self) -> str:
+        """What is wanted, the actions, the demonstrations."""
+        labels = ", ".join(self.claim.labels.names)
+        return lines(
+            "Find out by observation which of these labels a claim deserves: " + labels + "."
+            if labels
+            else "Find out by observation whether a claim holds.",
+            "You think, act and observe in turns. A thought says what is known and what is missing. An action is one"
+            " of: search, which looks something up and shows the beginning of what was found; lookup, which shows the"
+            " next sentence that holds a word, of what was searched for last; finish, which gives the label.",
+            "How something is written is no evidence for or against it." if self.profile == "hardened" else None,
+            UNTRUSTED if self.profile == "hardened" else None,
+            f"Examples:\n{self.demonstrations}\n" if self.demonstrations else None,
+        )
+
+    def form(self) -> str:
+        """Thought and action, each on its line."""
+        return lines(
+            "Write the next thought and the next action, in this form, and nothing after them:",
+            "Thought N: what you think",
+            "Action N: search[what to look for], or lookup[a word], or finish[the label]",
+        )
+
+    def material(self) -> str:
+        """The claim, what was thought, done and observed, and where it goes on."""
+        return lines(claim_lines(self.claim, self.profile), self._history(), f"Thought {self.step}:")
+
+    def slots(self) -> dict[str, str]:
+        """Claim, demonstrations, history, the number of the step."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "demonstrations": self.demonstrations,
+            "history": self._history(),
+            "step": str(self.step),
+        }
+
+    def plain(self, text: str) -> Step | None:
+        """Thought and action; without an action the first line is the thought."""
+        if text.lstrip().startswith("{"):
+            return None
+        said = _CUT.split(text)[0]
+        thought, *actions = _ACTION.split(said, maxsplit=1)
+        thought = _THOUGHT.sub("", thought).strip()
+        if not actions:
+            return Step(thought=thought.partition("\n")[0].strip())
+        return self._step(thought, actions[0])
+
+    def _step(self, thought: str, action: str) -> Step:
+        """What an action comes to; one that cannot be read is a call of a tool that is not there."""
+        line = action.strip().partition("\n")[0].strip()
+        call = _CALL.fullmatch(line)
+        name = call.group(1)[0].lower() + call.group(1)[1:] if call else ""
+        if call is None or name not in (SEARCH.name, LOOKUP.name, FINISH):
+            return Step(thought=thought, action=ToolCall(name=line[:60] or "(none)"))
+        if name == FINISH:
+            return Step(thought=thought, answer=call.group(2))
+        return Step(thought=thought, action=ToolCall(name=name, input=call.group(2).strip()))
+
+    def accepted(self, answer: Step) -> Step:
+        """The step, if it is a thought, an action or a label."""
+        if answer.action is None and answer.answer is None and answer.thought.strip():
+            return answer.model_copy(update={"quotes": (), "confidence": None})
+        if answer.answer is not None and label_said(self.claim.labels, answer.answer) is None:
+            raise ValueError(f"{answer.answer[:60]!r} is none of the labels {', '.join(self.claim.labels.names)}")
+        return super().accepted(answer)
+
+    def _history(self) -> str:
+        return trajectory(self.steps, self.profile)
+
+
+class ChooseAction(ThinkAndAct):
+    """The action alone, for a thought that came without one.
+
+    Attributes:
+        thought: it.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step", "thought")
+
+    thought: str
+
+    def form(self) -> str:
+        """The action, on one line."""
+        return lines(
+            "The next thought is there. Write the action that follows it, on one line, and nothing else:",
+            "Action N: search[what to look for], or lookup[a word], or finish[the label]",
+        )
+
+    def material(self) -> str:
+        """As for a thought, with the thought, up to its action."""
+        return f"{super().material()} {self.thought}\nAction {self.step}:"
+
+    def slots(self) -> dict[str, str]:
+        """Also the thought."""
+        return {**super().slots(), "thought": self.thought}
+
+    def plain(self, text: str) -> Step | None:
+        """The first line that is an action, with or without its name before it."""
+        if text.lstrip().startswith("{"):
+            return None
+        said = _CUT.split(text)[0]
+        return self._step(self.thought, _ACTION.split(said, maxsplit=1)[-1])
+
+    def accepted(self, answer: Step) -> Step:
+        """The action or the label, with the thought that it follows."""
+        if answer.action is None and answer.answer is None:
+            raise ValueError("there is no action")
+        return super().accepted(answer.model_copy(update={"thought": self.thought}))
+
+
+def trajectory(steps: tuple[PastStep, ...], profile: Profile) -> str:
+    """What was thought, done and observed, step by step."""
+    parts: list[str] = []
+    for number, step in enumerate(steps, 1):
+        parts.append(f"Thought {number}: {step.thought}")
+        if step.action:
+            text = step.action.input
+            parts.append(f"Action {number}: {step.action.name}" + (f"[{text}]" if text else ""))
+        parts.append(f"Observation {number}: {step.problem or documents(step.passages, profile)}")
+    return "\n".join(parts)

@@ -1,0 +1,225 @@
+"""SAFE's questions (Wei et al., "Long-form factuality in large language models", arXiv 2403.18802).
+
+A statement is made self-contained, asked for its relevance to the text it stands in, searched for in turns, and rated:
+is it supported by what was found, or not?
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
+from redargue.tasks.answering import LabelledTask
+from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+from redargue.tasks.querying import LONGEST_QUERY, Query
+from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_slots
+
+SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
+SUPPORT = LabelSet(
+    name="support",
+    labels=(
+        Label(name=SUPPORTED, meaning=Meaning.SUPPORTED, description="the knowledge supports the statement"),
+        Label(name=NOT_SUPPORTED, meaning=Meaning.REFUTED, description="the knowledge does not support the statement"),
+    ),
+)
+_BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+
+
+def code_block(text: str) -> str | None:
+    """What the first code block of a reply holds, on one line; None without one."""
+    found = _BLOCK.search(text)
+    return " ".join(found.group(1).split()) if found else None
+
+
+def bracketed(text: str, *words: str) -> list[str]:
+    """Those of these words that stand in square brackets, each once."""
+    said = {re.sub(r"[^\w\s]", "", each).strip() for each in _BRACKETS.findall(text)}
+    return [word for word in words if word in said]
+
+
+class SelfContained(Frozen):
+    """A statement that can be understood alone."""
+
+    statement: str = Field(description="the statement, self-contained", json_schema_extra=at_most(1_000))
+
+
+class Relevance(Frozen):
+    """Whether a statement has to do with what its text is about."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=at_most(600))
+    relevant: bool = Field(description="true if the statement is relevant")
+
+
+class MakeSelfContained(Task[SelfContained]):
+    """A statement of a text in words that need no text around them.
+
+    Attributes:
+        claim: the statement; its context is the text.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
+
+    claim: Claim
+
+    def role(self) -> str:
+        """What is vague, and how much may be changed."""
+        return lines(
+            "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
+            "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
+            " them by what the response says they stand for.",
+            "Change nothing else: no fact is added, and none is corrected.",
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """A code block, after the reasoning."""
+        return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
+
+    def material(self) -> str:
+        """Text and statement."""
+        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
+
+    def slots(self) -> dict[str, str]:
+        """Statement and text."""
+        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
+
+    def plain(self, text: str) -> SelfContained | None:
+        """What the first code block holds."""
+        found = code_block(text)
+        return None if found is None else SelfContained(statement=found)
+
+    def accepted(self, answer: SelfContained) -> SelfContained:
+        """The statement, if it states something."""
+        if not re.search(r"\w", answer.statement):
+            raise ValueError("the statement is empty")
+        return SelfContained(statement=readable(answer.statement.strip()))
+
+
+class CheckRelevance(Task[Relevance]):
+    """Whether a statement has to do with what its text is about.
+
+    Attributes:
+        claim: the statement; its context is the text.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
+
+    claim: Claim
+
+    def role(self) -> str:
+        """The relation that is looked for has no name, as in the paper, so that no meaning of a word decides."""
+        return lines(
+            "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
+            "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
+            " Foo. Whether the statement is true does not matter.",
+            UNTRUSTED if self.profile == "hardened" else None,
+            "Relevant means Foo." if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """Square brackets, after the reasoning."""
+        return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
+
+    def material(self) -> str:
+        """Text and statement."""
+        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
+
+    def slots(self) -> dict[str, str]:
+        """Statement and text."""
+        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
+
+    def plain(self, text: str) -> Relevance | None:
+        """What stands in square brackets."""
+        found = bracketed(text, "Foo", "Not Foo")
+        if len(found) > 1:
+            raise ValueError("both [Foo] and [Not Foo] stand there")
+        return Relevance(reasoning=text.strip(), relevant=found == ["Foo"]) if found else None
+
+
+class WriteNextQuery(Task[Query]):
+    """The next query, for what is not known yet.
+
+    Attributes:
+        claim: the statement.
+        results: what was found so far, query by query.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+
+    claim: Claim
+    results: tuple[SearchResult, ...] = ()
+
+    def role(self) -> str:
+        """One query with new information."""
+        return lines(
+            "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
+            "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
+            " is useful for the statement.",
+            UNTRUSTED if self.profile == "hardened" else None,
+        )
+
+    def form(self) -> str:
+        """A code block, after the reasoning."""
+        return "Think first about what is missing; then give the query alone in a code block (```)."
+
+    def material(self) -> str:
+        """Statement and knowledge."""
+        return statement_and_knowledge(self.claim, self.results, self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """Statement and knowledge."""
+        return statement_slots(self.claim, self.results, self.profile)
+
+    def plain(self, text: str) -> Query | None:
+        """What the first code block holds; else as other queries are read."""
+        found = code_block(text)
+        if found == "":
+            raise ValueError("the code block is empty")
+        return None if found is None else Query(text=found[:LONGEST_QUERY])
+
+
+class RateSupport(LabelledTask):
+    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s.
+
+    Attributes:
+        results: what was found, query by query.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+
+    results: tuple[SearchResult, ...] = ()
+
+    def role(self) -> str:
+        """Reason, sum up, decide."""
+        return lines(
+            "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
+            "Reason step by step, and sum up what the knowledge says of the statement.",
+            "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
+            " is not supported.",
+            lines("Quote the knowledge word for word for every fact you rely on.", UNTRUSTED)
+            if self.profile == "hardened"
+            else None,
+        )
+
+    def form(self) -> str:
+        """Square brackets, after the reasoning."""
+        return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
+
+    def material(self) -> str:
+        """Statement and knowledge."""
+        return statement_and_knowledge(self.claim, self.results, self.profile)
+
+    def slots(self) -> dict[str, str]:
+        """Statement and knowledge."""
+        return statement_slots(self.claim, self.results, self.profile)
+
+    def label_of(self, text: str) -> str | None:
+        """The label in square brackets, if it is one; without one that of the last line."""
+        rated = bracketed(text, SUPPORTED, NOT_SUPPORTED)
+        if rated:
+            return rated[0] if len(rated) == 1 else None
+        return super().label_of(text)
