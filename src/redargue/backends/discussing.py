@@ -1,6 +1,7 @@
 """The embedded backend's roles in the baselines' debates, where these rest on evidence.
 
-It reads the same passages whoever it plays, so that its debaters differ only where the evidence has two sides.
+It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
+or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
 """
 
 from __future__ import annotations
