@@ -32,6 +32,7 @@ EVERY = (
     "mcp",
     "mermaid",
     "methods",
+    "leaderboard",
 )
 
 
