@@ -197,7 +197,7 @@ async def test_uncertainty_reaches_the_summariser_as_a_level() -> None:
     assert levels["gatherer"] is None
 
 
-async def test_the_gatherers_documents_are_told_a_line_each_whatever_stands_in_them() -> None:
+async def test_the_gatherers_documents_are_told_a_paragraph_a_line_whatever_stands_in_them() -> None:
     told: list[SummariseTeam] = []
 
     def summarise(task: SummariseTeam, call: Any) -> Argument:
@@ -207,8 +207,12 @@ async def test_the_gatherers_documents_are_told_a_line_each_whatever_stands_in_t
     page = Passage(text='It was lit in 1871.\n\nSailors call it "the candle".', title='Cape "Ansel"')
     await debate(SummariseTeam=summarise, min_rounds=1, passages=(page,))
     (text,) = (each.text for each in told[0].texts if each.agent == "gatherer")
-    assert text == '"It was lit in 1871. Sailors call it "the candle"." (Cape \'Ansel\')'
-    assert quoted((OtherAnswer(agent="gatherer", text=text),)) == ('It was lit in 1871. Sailors call it "the candle".',)
+    assert text.splitlines() == [
+        "\"It was lit in 1871.\" (Cape 'Ansel')",
+        '"Sailors call it "the candle"." (Cape \'Ansel\')',
+    ]
+    told_to_a_reader = quoted((OtherAnswer(agent="gatherer", text=text),))
+    assert told_to_a_reader == ("It was lit in 1871.", 'Sailors call it "the candle".')
 
 
 async def test_quotations_are_looked_for_in_the_teams_own_documents() -> None:

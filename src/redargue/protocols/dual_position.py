@@ -189,8 +189,8 @@ class _Debate:
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
-            text = "\n".join(cited(each.text, each.title) for each in passages)
-            texts["gatherer"] = _Said(Argument(text=text), None)
+            lines = ((line, each.title) for each in passages for line in each.text.splitlines() if line.strip())
+            texts["gatherer"] = _Said(Argument(text="\n".join(cited(*each) for each in lines)), None)
         said = await self._summary(round_, position, texts)
         quotes = [
             find_quote(text, self.records[position], side=SIDES[position], agent=member_name(position, "team"))
