@@ -55,10 +55,9 @@ def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
     shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
     found = ", ".join([*loud, *shouted[:3]])
     unjudged = "not judged without a language model"
-    phrases = f"loud: {found}" if found else "none"
-    return Analysis(
-        phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=f"Style: {phrases}."
-    )
+    phrases = f"loud words: {found}" if found else "no loud words"
+    summary = f"Style: {phrases}. The rest is not judged without a language model."
+    return Analysis(phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=summary)
 
 
 @play.register
