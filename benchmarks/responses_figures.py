@@ -157,8 +157,8 @@ def paired(calls: Mapping[str, Calls], items: Sequence[str]) -> None:
     found = [mcnemar(first.right, each.right) for _, each in others]
     gold = [LABELS[not factual] for factual in first.gold]
     print(
-        f"{name} against: right alone, the other alone; accuracy and F1, first minus second; McNemar's p, and Holm's over"
-        " these; the smallest difference in accuracy that so many disagreements show four times in five"
+        f"{name} against: right alone, the other alone; accuracy and F1, first minus second; McNemar's p, and Holm's"
+        " over these; the smallest difference in accuracy that so many disagreements show four times in five"
     )
     for (method, other), test, corrected in zip(others, found, holm([each.p_value for each in found]), strict=True):
         accuracy = paired_difference(first.right, other.right)
