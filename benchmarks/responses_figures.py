@@ -9,6 +9,7 @@ from redargue.errors import UsageError
 from redargue.evals.metrics.base import Figure
 from redargue.evals.metrics.classification import reconstruct
 from redargue.evals.metrics.responses import by_response, called, factuality
+from redargue.evals.papers.tables import find
 from redargue.evals.statistics.bootstrap import Difference, interval, macro_f1_difference, paired_difference
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import mcnemar
@@ -68,37 +69,13 @@ class Told(NamedTuple):
         return abs(100 * counts.accuracy - self.accuracy) <= 0.011
 
 
-DPD, SUN = "DPD", "Sun et al."
 FACTOOL, FACTOOL_RESPONSES, HALUEVAL = (177, 56), (23, 27), (75, 75)
 PUBLISHED = {
-    ("factool-qa", "claims"): (
-        Told(f"{DPD}, Table 2, Self-Check (0)", 75.54, 90.40, 80.00, 84.88, FACTOOL),
-        Told(f"{DPD}, Table 2, Self-Check (3)", 69.53, 81.36, 79.12, 80.23, FACTOOL),
-        Told(f"{DPD}, Table 2, FACTOOL", 74.25, 73.45, 90.91, 81.25, FACTOOL),
-        Told(f"{SUN}, WeCheck", 65.23, 64.41, 86.36, 73.78, FACTOOL),
-        Told(f"{SUN}, Markov chain", 77.68, 80.79, 88.82, 84.62, FACTOOL),
-        Told(f"{DPD}, Table 5, WeCheck", 65.82, 66.02, 86.51, 74.89, FACTOOL),
-        Told(f"{DPD}, Tables 2 and 6", 78.30, 82.42, 89.24, 85.69, FACTOOL),
-        Told(f"{DPD}, Table 6, w/o gatherers", 72.50, 76.00, 83.50, 79.57, FACTOOL),
-        Told(f"{DPD}, Table 6, w/o analysts", 74.00, 78.44, 85.03, 81.60, FACTOOL),
-        Told(f"{DPD}, Table 6, w/o summarisers", 75.20, 79.74, 86.23, 82.86, FACTOOL),
-        Told(f"{DPD}, Table 6, w/o the three", 65.75, 67.22, 70.50, 68.82, FACTOOL),
-    ),
-    ("factool-qa", "responses"): (
-        Told(f"{DPD}, Table 2, Self-Check (0)", 54.00, 60.87, 50.00, 54.90, FACTOOL_RESPONSES),
-        Told(f"{DPD}, Table 2, Self-Check (3)", 54.00, 47.83, 50.00, 48.89, FACTOOL_RESPONSES),
-        Told(f"{DPD}, Table 2, FACTOOL", 64.00, 43.48, 66.67, 52.63, FACTOOL_RESPONSES),
-        Told(f"{SUN}, Markov chain", 72.00, 52.17, 80.00, 63.15, FACTOOL_RESPONSES),
-        Told(f"{DPD}, Table 2", 73.00, 54.27, 81.20, 65.0, FACTOOL_RESPONSES),
-    ),
-    ("halueval-qa", "claims"): (
-        Told(f"{DPD}, Table 3, HaluEval", 56.00, 77.33, 54.21, 63.74, HALUEVAL),
-        Told(f"{DPD}, Table 3, FACTOOL", 67.33, 86.67, 62.50, 72.63, HALUEVAL),
-        Told(f"{SUN}, Markov chain", 70.67, 82.67, 66.67, 73.81, HALUEVAL),
-        Told(f"{DPD}, Table 3", 75.00, 84.00, 70.59, 76.71, HALUEVAL),
-    ),
+    ("factool-qa", "claims"): (FACTOOL, {"Table 2": 0, "Table 5": 0, "Table 6": 0}),
+    ("factool-qa", "responses"): (FACTOOL_RESPONSES, {"Table 2": 4}),
+    ("halueval-qa", "claims"): (HALUEVAL, {"Table 3": 0}),
 }
-"""He and Le 2025 (DPD) and Sun et al. 2024; positive is factual."""
+"""What the papers counted, and at which column of which tables a level's figures begin; positive is factual."""
 
 COMMON = (
     "The papers' rows are of other models (ChatGPT; WeCheck is a trained one) on all items of the sets; ours of the"
@@ -119,8 +96,15 @@ NOTES = {
 
 
 def published(name: str, level: str) -> tuple[Told, ...]:
-    """The papers' rows of a set at a level; empty where neither paper has any."""
-    return PUBLISHED.get((name, level), ())
+    """The papers' rows of a set at a level, each once; empty where neither paper has any."""
+    items, tables = PUBLISHED.get((name, level), ((0, 0), {}))
+    found: dict[tuple[float, ...], Told] = {}
+    for label, first in tables.items():
+        _, table = find(f"dual-position-{label.lower().replace(' ', '-')}")
+        for line in table.rows:
+            if figures := tuple(map(float, line.paper[first : first + 4])):
+                found.setdefault(figures, Told(f"{label}, {line.name}", *figures, items))
+    return tuple(found.values())
 
 
 def notes(name: str) -> tuple[str, ...]:
@@ -133,20 +117,20 @@ def show(calls: Mapping[str, Calls], items: Sequence[str], paper: Sequence[Told]
     first = next(iter(calls.values()))
     whole = first.of(items)
     print(f"{len(whole.gold)} items, {sum(whole.gold)} factual")
-    print(f"{'':34}{'accuracy':22}{'recall':9}{'precision':11}{'F1':8}coverage")
+    print(f"{'':42}{'accuracy':22}{'recall':9}{'precision':11}{'F1':8}coverage")
     everything = {"all called factual": Calls(first.gold, [True] * len(first.gold))}
     for method, each in {**calls, **everything}.items():
         found = factuality(items, each.gold, each.said)
         bounds = interval(each.of(items).right)
         accuracy = f"{_share(found.accuracy)} ({bounds.low:.3f}-{bounds.high:.3f})"
         print(
-            f"{method:34}{accuracy:22}{_share(found.recall):9}{_share(found.precision):11}{_share(found.f1):8}"
+            f"{method:42}{accuracy:22}{_share(found.recall):9}{_share(found.precision):11}{_share(found.f1):8}"
             f"{_share(found.coverage)}"
         )
     for row in paper:
         impossible = "" if row.possible else f"  no whole counts of {row.items[0]} and {row.items[1]} give this row"
         print(
-            f"{row.name:34}{row.accuracy / 100:<22.4f}{row.recall / 100:<9.4f}{row.precision / 100:<11.4f}"
+            f"{row.name:42}{row.accuracy / 100:<22.4f}{row.recall / 100:<9.4f}{row.precision / 100:<11.4f}"
             f"{row.f1 / 100:<8.4f}{impossible}"
         )
 
@@ -165,7 +149,7 @@ def paired(calls: Mapping[str, Calls], items: Sequence[str]) -> None:
         f1 = macro_f1_difference(gold, first.labels, other.labels, labels=LABELS, over=LABELS[:1])
         least = sight(test).smallest
         print(
-            f"{method:34}{test.first_only:3}, {test.second_only:3}   {_difference(accuracy)}   F1 {_difference(f1)}   "
+            f"{method:42}{test.first_only:3}, {test.second_only:3}   {_difference(accuracy)}   F1 {_difference(f1)}   "
             f"p {test.p_value:.2g}, Holm {corrected:.2g}; {'none' if least is None else f'{least:.3f}'}"
         )
 
