@@ -113,12 +113,12 @@ def notes(name: str) -> tuple[str, ...]:
 
 
 def show(calls: Mapping[str, Calls], items: Sequence[str], paper: Sequence[Told]) -> None:
-    """Prints every method's figures, what calling everything factual comes to, and the papers' rows."""
+    """Prints every method's figures, what calling everything one thing comes to, and the papers' rows."""
     first = next(iter(calls.values()))
     whole = first.of(items)
     print(f"{len(whole.gold)} items, {sum(whole.gold)} factual")
     print(f"{'':42}{'accuracy':22}{'recall':9}{'precision':11}{'F1':8}coverage")
-    everything = {"all called factual": Calls(first.gold, [True] * len(first.gold))}
+    everything = {f"all called {label}": Calls(first.gold, [label == LABELS[0]] * len(first.gold)) for label in LABELS}
     for method, each in {**calls, **everything}.items():
         found = factuality(items, each.gold, each.said)
         bounds = interval(each.of(items).right)

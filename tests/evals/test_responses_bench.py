@@ -57,4 +57,4 @@ def test_tables_count_items_of_the_level_and_test_the_first_method(capsys: pytes
     assert [first[at] for at in (0, 1, 3, 4, 5, 6)] == ["first", "0.500", "0.500", "0.500", "0.500", "0.750"]
     assert [second[at] for at in (0, 1, 3, 4, 5, 6)] == ["second", "0.500", "0.500", "0.500", "0.500", "1.000"]
     assert everything[:4] == ["all", "called", "factual", "0.500"]
-    assert lines[6].split()[:5] == ["second", "2,", "2", "+0.000", "(-1.000"]
+    assert lines[7].split()[:5] == ["second", "2,", "2", "+0.000", "(-1.000"]
