@@ -98,12 +98,14 @@ NOTES = {
 def published(name: str, level: str) -> tuple[Told, ...]:
     """The papers' rows of a set at a level, each once; empty where neither paper has any."""
     items, tables = PUBLISHED.get((name, level), ((0, 0), {}))
-    found: dict[tuple[float, ...], Told] = {}
+    found: dict[tuple[object, ...], Told] = {}
     for label, first in tables.items():
         _, table = find(f"dual-position-{label.lower().replace(' ', '-')}")
         for line in table.rows:
-            if figures := tuple(map(float, line.paper[first : first + 4])):
-                found.setdefault(figures, Told(f"{label}, {line.name}", *figures, items))
+            if line.paper:
+                accuracy, recall, precision, f1 = map(float, line.paper[first : first + 4])
+                row = Told(f"{label}, {line.name}", accuracy, recall, precision, f1, items)
+                found.setdefault(row[1:], row)
     return tuple(found.values())
 
 
