@@ -22,6 +22,7 @@ EVERY = (
     "local",
     "tokens",
     "tables",
+    "responses",
     "scale",
     "ragas",
     "milvus",
