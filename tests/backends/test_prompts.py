@@ -129,8 +129,11 @@ def test_the_paper_profile_says_the_papers_words_and_nothing_else(name: str) -> 
     task = examples("paper")[name]
     prompt = Renderer().prompt(task)
     assert prompt.schema is None
-    said = list(prompt.messages("schema"))[2 * len(task.earlier()) :]  # after the chat that goes on
-    assert said == [{"role": "user", "content": task.instruction()}]
+    said = [("system", task.system())] if task.system() else []
+    for each in task.earlier():
+        said += [("user", each.instruction), ("assistant", each.reply)]
+    said += [("user", task.instruction())]
+    assert list(prompt.messages("schema")) == [{"role": role, "content": words} for role, words in said]
 
 
 # folders

@@ -35,6 +35,19 @@ def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture
     assert "round 1, corpus asks" in err
 
 
+@pytest.mark.parametrize("method", ["mad", "multi-agent-debate", "madke", "reconcile", "cfmad"])
+def test_the_debates_among_the_baselines_are_shown_and_as_published_have_their_own_tools(
+    method: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", TRUE, "--store", "starter", "--method", method, "--offline"]) == 0
+    out, err = capfd.readouterr()
+    assert f"{method} (hardened), embedded backend" in out
+    assert "searcher finds" in err
+    closed = method not in ("madke", "cfmad")  # without evidence, which the profile's tools say and not the settings'
+    assert run(["check", TRUE, "--store", "starter", "--method", method, "--profile", "paper"]) == (2 if closed else 0)
+    assert ("cannot play" in capfd.readouterr().err) is closed
+
+
 def test_a_file_of_claims_gives_one_line_each_and_quiet_is_quiet(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from redargue.evidence import Passage, Recalled
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.arguing import AnalyseText, Argument, Rebut, SummariseTeam, WriteTeamQueries
-from redargue.tasks.base import Profile, Task
+from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.confidence import Said
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.extracting import (
@@ -133,7 +133,8 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
 @pytest.mark.parametrize("name", sorted(examples("paper")))
 def test_the_words_of_each_task_are_the_golden_ones(name: str, profile: Profile) -> None:
-    words = examples(profile)[name].instruction() + "\n"
+    task = examples(profile)[name]
+    words = lines(task.system(), task.instruction()) + "\n"
     path = GOLDEN / f"{name}.{profile}.txt"
     if os.environ.get("REDARGUE_GOLDEN") == "write":
         path.parent.mkdir(exist_ok=True)

@@ -21,7 +21,7 @@ from redargue.backends.prompts import Prompts
 from redargue.claims import Frozen
 from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
 from redargue.tasks.answering import Answer, LabelledTask, Piece
-from redargue.tasks.base import AnyTask, at_most, json_schema, several
+from redargue.tasks.base import AnyTask, at_most, json_schema, lines, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
 
@@ -171,8 +171,8 @@ class Renderer:
             system, offered = calling.words(task), calling.functions(task)
             return Prompt(system, task.material(), None, earlier=earlier, functions=offered)
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt("", task.instruction(), None, _stretches(task, task.instruction()), plain)
-        system = f"Task: {task.name()}.\n{task.role()}".strip()
+            return Prompt(task.system(), task.instruction(), None, _stretches(task, task.instruction()), plain)
+        system = lines(f"Task: {task.name()}.", task.system(), task.role()).strip()
         user = task.material()
         return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
 
@@ -249,6 +249,8 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
     if isinstance(task, LabelledTask) and "label" in task.wanted and (choice := task.choice()):
         meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}
+    for name, texts in task.offered().items():
+        schema["properties"][name]["enum"] = list(texts)
     if isinstance(task, NextStep):
         schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
         if not task.claim.labels.free_text:

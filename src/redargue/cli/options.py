@@ -59,7 +59,8 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
     elif given.get("mcp"):
         settings.setdefault(tools, ())  # the servers' tools alone, unless others are named
     elif tools in fields and tools not in settings:  # a method that asks a model what it knows names none
-        settings[tools] = _recorded_tools(given["run"], tools) or _usual(fields[tools].default, given["offline"])
+        usual = methods[given["method"]].profiles.get(given["profile"], {}).get(tools, fields[tools].default)
+        settings[tools] = _recorded_tools(given["run"], tools) or _usual(usual, given["offline"])
     memory = _memory(given, settings)
     return {
         **({"memory": memory} if memory else {}),

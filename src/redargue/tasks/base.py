@@ -96,6 +96,10 @@ class Task(Frozen, Generic[Out]):
                 return answer
         raise TypeError(f"{cls.__name__} does not say what its answer is: class {cls.__name__}(Task[Answer])")
 
+    def system(self) -> str:
+        """What the paper sends as a system message, before a chat; empty where it sends none."""
+        return ""
+
     def role(self) -> str:
         """What is asked and by which rules; the same for every claim with these labels."""
         return ""
@@ -123,6 +127,10 @@ class Task(Frozen, Generic[Out]):
     def slots(self) -> dict[str, str]:
         """The material in pieces, by the names under which a user's own prompt may place them."""
         return {"material": self.material()}
+
+    def offered(self) -> dict[str, tuple[str, ...]]:
+        """Fields of the answer that take one of several texts, which depend on the task."""
+        return {}
 
     def plain(self, text: str) -> Out | None:
         """What a reply in the paper's own form says; None where it is not in that form, and is read as JSON.

@@ -309,9 +309,9 @@ def _ended(event: RoundEnded | RoundVoted) -> Html:
         masses = ", ".join(f"{name} {value:.2f}" for name, value in event.masses.items())
         share = f"{event.consensus:.0%} of the referees' confidence behind it"
         return el("p", f"Outcome: {event.winner}, with {share} (sums: {masses}).", class_="end")
-    if event.accepted:
-        return el("p", "All agree, and every score is above its threshold.", class_="end")
     why = "; ".join(event.why)
+    if event.accepted:
+        return el("p", why or "All agree, and every score is above its threshold.", class_="end")
     return el("p", "All agree, but: " if event.agreed else "", why or "not accepted", class_="end")
 
 

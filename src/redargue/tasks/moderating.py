@@ -1,0 +1,397 @@
+"""A debate of two sides before a moderator, and a judge who decides in two steps (MAD, Liang et al., 2305.19118).
+
+Each speaker has a chat of its own that goes on: what it was asked and said before is sent again, word for word. As
+published nobody has evidence; the tasks ``…OnEvidence`` show the same passages to all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from redargue.claims import Claim, Frozen, LabelSet
+from redargue.evidence import Passage
+from redargue.tasks.answering import AnswerClaim, LabelledTask, Piece, claim_lines, documents
+from redargue.tasks.base import UNTRUSTED, Exchange, Profile, Task, at_most, data, lines, several
+
+DEBATER = (
+    "You are a debater. You need not agree with the other side: what both of you look for is the correct answer to the"
+    " topic of the debate."
+)
+MODERATOR = (
+    "You are the moderator of a debate between two debaters, who give their answers to a topic and discuss them. At the"
+    " end of each round you evaluate the answers and decide which one is correct."
+)
+DISAGREE = "You disagree with that answer. Give your own answer, and your reasons."
+AGREE = "Do you agree with that view? Give your reasons, and your answer."
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+class OnEvidence(Frozen):
+    """A task that shows what was found for the claim.
+
+    Attributes:
+        passages: the same for everybody.
+    """
+
+    passages: tuple[Passage, ...] = ()
+
+
+def label_question(labels: LabelSet) -> str:
+    """Asks for one of the labels."""
+    if labels.free_text:
+        return "What is the answer?"
+    meanings = ", ".join(f"**{each.name}** ({each.description or 'this option is right'})" for each in labels.labels)
+    return f"Which of these is right: {meanings}?"
+
+
+def evidence_line(task: Task[Any]) -> str | None:
+    """The evidence of a task that shows some."""
+    return f"Evidence: {documents(task.passages, task.profile)}" if isinstance(task, OnEvidence) else None
+
+
+class _Debated(Frozen):
+    """What all speakers have.
+
+    Attributes:
+        claim: the topic of the debate, with the question for its labels.
+        before: the speaker's chat so far.
+    """
+
+    claim: Claim
+    before: tuple[Exchange, ...] = ()
+
+
+def topic(task: Task[Any], claim: Claim) -> str:
+    """Claim, evidence where there is some, and the question."""
+    return lines(claim_lines(claim, task.profile), evidence_line(task), label_question(claim.labels))
+
+
+def hardened_rules(profile: Profile, *, quoting: bool) -> str:
+    """What the paper's prompts do not say."""
+    if profile == "paper":
+        return ""
+    quote = "Quote the evidence word for word, in double quotation marks, for every fact you rely on."
+    return lines(quote if quoting else None, "How something is written is no evidence for or against it.", UNTRUSTED)
+
+
+class DebateTurn(LabelledTask, _Debated):
+    """What a side says: its first answer, the negative side's objection, or whether it agrees by now.
+
+    Attributes:
+        opponent: what the other side said last; empty where nobody has spoken.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+
+    opponent: str = ""
+
+    @property
+    def lenient(self) -> bool:
+        """The others read the whole reply, with or without a label."""
+        return True
+
+    def system(self) -> str:
+        """The meta prompt; the topic is part of it in the paper's form."""
+        return lines(DEBATER, topic(self, self.claim) if self.profile == "paper" else None)
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return hardened_rules(self.profile, quoting=isinstance(self, OnEvidence))
+
+    def form(self) -> str:
+        """None: the moderator reads it, whatever it is."""
+        return ""
+
+    def earlier(self) -> tuple[Exchange, ...]:
+        """The side's chat."""
+        return self.before
+
+    def material(self) -> str:
+        """The topic; from then on what the other side said, and what is wanted."""
+        opens = not self.before and (self.profile == "hardened" or not self.opponent)
+        return lines(
+            topic(self, self.claim) if opens else None,
+            data(self.opponent, self.profile) if self.opponent else None,
+            self._asked(),
+        )
+
+    def _asked(self) -> str:
+        if not self.opponent:
+            return ""
+        return AGREE if self.before else DISAGREE
+
+    def slots(self) -> dict[str, str]:
+        """Claim, question, evidence, the other side's words, what is asked about them."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": label_question(self.claim.labels),
+            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+            "opponent": data(self.opponent, self.profile) if self.opponent else "",
+            "asked": self._asked(),
+        }
+
+
+class DebateTurnOnEvidence(OnEvidence, DebateTurn, AnswerClaim):
+    """What a side says that sees evidence."""
+
+    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+
+
+def _label_in(text: str, labels: LabelSet) -> str:
+    """The label that the answer of a ruling names; empty where it is empty.
+
+    Raises:
+        ValueError: it names none.
+    """
+    text = text.strip()
+    label = labels.single(text) or labels.parse(text) if text else ""
+    if label is None:
+        raise ValueError(f"{text[:60]!r} is none of the labels {', '.join(labels.names)}")
+    return label
+
+
+def _named(given: Any) -> Any:
+    """The paper's keys as fields: ``Whether there is a preference`` is ``preference``."""
+    if not isinstance(given, dict):
+        return given
+    names = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in given.items()}
+    if "whether_there_is_a_preference" in names:
+        names["preference"] = names.pop("whether_there_is_a_preference")
+    return names
+
+
+class Decision(Frozen):
+    """A judge's decision.
+
+    Attributes:
+        reason: why.
+        debate_answer: a label; empty where there is none.
+    """
+
+    reason: str = Field(description="why, in short", json_schema_extra=at_most(1_000))
+    debate_answer: str = Field(description="the answer that is correct")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_the_papers_names(cls, given: Any) -> Any:
+        return _named(given)
+
+
+class Ruling(Frozen):
+    """What a moderator says at the end of a round.
+
+    Attributes:
+        preference: whether one side's answer is clearly to be preferred.
+        supported_side: whose it is; empty where there is no preference.
+        reason: why.
+        debate_answer: a label, which ends the debate; empty where it goes on.
+    """
+
+    preference: bool = Field(description="whether there is a clear preference for an answer")
+    supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
+    reason: str = Field(description="why, in short", json_schema_extra=at_most(1_000))
+    debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it shall go on")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_the_papers_names(cls, given: Any) -> Any:
+        return _named(given)
+
+    @field_validator("supported_side", mode="before")
+    @classmethod
+    def _a_side_or_none(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        side = given.strip().lower().removesuffix(" side")
+        return "" if side in ("none", "neither", "n/a") else side
+
+
+class _Ruled(_Debated):
+    def _answers(self) -> dict[str, tuple[str, ...]]:
+        labels = self.claim.labels
+        return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
+
+
+class ModerateRound(Task[Ruling], _Ruled):
+    """The moderator's ruling at the end of a round.
+
+    Attributes:
+        number: the round's, from 1.
+        affirmative: what that side said in it.
+        negative: likewise.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "round", "affirmative", "negative")
+
+    number: int = Field(ge=1, le=10)
+    affirmative: str
+    negative: str
+
+    def system(self) -> str:
+        """The meta prompt; the topic is part of it in the paper's form."""
+        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return hardened_rules(self.profile, quoting=False)
+
+    def form(self) -> str:
+        """JSON with the paper's keys."""
+        return (
+            'Reply in JSON: {"Whether there is a preference": "Yes or No", "Supported Side": "Affirmative or Negative",'
+            ' "Reason": "", "debate_answer": ""}'
+        )
+
+    def earlier(self) -> tuple[Exchange, ...]:
+        """The moderator's chat."""
+        return self.before
+
+    def material(self) -> str:
+        """Both sides' answers of the round, and what is wanted; hardened: the topic before the first."""
+        return lines(
+            topic(self, self.claim) if self.profile == "hardened" and not self.before else None,
+            f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
+            f"Affirmative side: {data(self.affirmative, self.profile)}",
+            f"Negative side: {data(self.negative, self.profile)}",
+            "Evaluate both answers, and say whether one of them is clearly to be preferred. If so, say which side you"
+            " support and why, and give the answer that you think is correct: the debate then ends. If not, leave the"
+            " answer empty: the debate goes on.",
+        )
+
+    def instruction(self) -> str:
+        """The paper's order: how to reply stands last."""
+        return lines(self.role(), self.material(), self.form())
+
+    def offered(self) -> dict[str, tuple[str, ...]]:
+        """The labels, or no answer."""
+        return self._answers()
+
+    def accepted(self, answer: Ruling) -> Ruling:
+        """The answer as a label."""
+        return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
+
+    def slots(self) -> dict[str, str]:
+        """Claim, question, evidence, which round, both sides."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": label_question(self.claim.labels),
+            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+            "round": ORDINALS[self.number - 1],
+            "affirmative": data(self.affirmative, self.profile),
+            "negative": data(self.negative, self.profile),
+        }
+
+
+class ModerateRoundOnEvidence(OnEvidence, ModerateRound):
+    """The ruling of a moderator who sees evidence."""
+
+
+class Candidates(Frozen):
+    """The answers that are in question."""
+
+    candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=several(6, 300))
+
+
+class ListCandidates(Task[Candidates], _Debated):
+    """The judge's first step: which answers there are.
+
+    Attributes:
+        affirmative: what that side said.
+        negative: likewise.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "affirmative", "negative")
+
+    affirmative: str
+    negative: str
+
+    def system(self) -> str:
+        """The moderator's meta prompt."""
+        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return hardened_rules(self.profile, quoting=False)
+
+    def material(self) -> str:
+        """Both sides, and the question; hardened: the topic first."""
+        return lines(
+            topic(self, self.claim) if self.profile == "hardened" else None,
+            f"Affirmative side: {data(self.affirmative, self.profile)}",
+            f"Negative side: {data(self.negative, self.profile)}",
+            "Which answers are in question now? Name them without reasons.",
+        )
+
+    def plain(self, text: str) -> Candidates | None:
+        """One a line."""
+        found = tuple(each.strip() for each in text.splitlines() if each.strip())
+        return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
+
+    def slots(self) -> dict[str, str]:
+        """Claim, question, evidence, both sides."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": label_question(self.claim.labels),
+            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+            "affirmative": data(self.affirmative, self.profile),
+            "negative": data(self.negative, self.profile),
+        }
+
+
+class ListCandidatesOnEvidence(OnEvidence, ListCandidates):
+    """The first step of a judge who sees evidence."""
+
+
+class DecideDebate(Task[Decision], _Ruled):
+    """The judge's second step, in the same chat: one of the candidates."""
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
+
+    def system(self) -> str:
+        """The moderator's meta prompt."""
+        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return hardened_rules(self.profile, quoting=False)
+
+    def form(self) -> str:
+        """JSON with the paper's keys."""
+        return 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
+
+    def earlier(self) -> tuple[Exchange, ...]:
+        """The first step."""
+        return self.before
+
+    def material(self) -> str:
+        """The topic once more, and what is wanted."""
+        question = topic(self, self.claim) if self.profile == "paper" else label_question(self.claim.labels)
+        return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
+
+    def instruction(self) -> str:
+        """The paper's order: how to reply stands last."""
+        return lines(self.role(), self.material(), self.form())
+
+    def offered(self) -> dict[str, tuple[str, ...]]:
+        """The labels, or no answer."""
+        return self._answers()
+
+    def accepted(self, answer: Decision) -> Decision:
+        """The answer as a label."""
+        return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
+
+    def slots(self) -> dict[str, str]:
+        """Claim, question, evidence."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": label_question(self.claim.labels),
+            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+        }
+
+
+class DecideDebateOnEvidence(OnEvidence, DecideDebate):
+    """The second step of a judge who sees evidence."""

@@ -1,0 +1,228 @@
+"""A debate of preset stances: each is argued for, criticised and defended, then one is chosen (CFMAD, 2406.11514)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.evidence import Passage
+from redargue.tasks.answering import AnswerClaim, claim_lines, documents
+from redargue.tasks.arguing import Argument
+from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.moderating import label_question
+
+OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
+
+
+def why(claim: Claim, stance: str) -> str:
+    """Asks for the reasons of a stance, which is a label of the claim."""
+    meaning = claim.labels.meaning(stance)
+    if meaning is Meaning.OPTION:
+        return f"Explain why option {stance} might be the answer to the question."
+    truth = "true" if meaning is Meaning.SUPPORTED else "false"
+    return f"Understand the evidence and the claim fully, and answer: why is the claim {truth}?"
+
+
+class _OfAStance(Frozen):
+    """What all members of a thread have.
+
+    Attributes:
+        claim: what is debated.
+        stance: the label that the thread is to defend, whatever is right.
+        passages: the evidence, the same for both threads.
+    """
+
+    claim: Claim
+    stance: str
+    passages: tuple[Passage, ...] = ()
+
+
+def _case(task: Any) -> str:
+    """Evidence and claim, in the paper's order; hardened: the claim first."""
+    evidence, claim = f"Evidence: {documents(task.passages, task.profile)}", claim_lines(task.claim, task.profile)
+    return lines(evidence, claim) if task.profile == "paper" else lines(claim, evidence)
+
+
+def _rules(task: Any) -> str:
+    if task.profile == "paper":
+        return ""
+    return lines("Quote the evidence word for word, in double quotation marks, for every fact you rely on.", UNTRUSTED)
+
+
+def _spoken(text: str) -> Argument | None:
+    """A reply in the paper's own form is the argument as it stands."""
+    said = text.strip()
+    return Argument(text=said) if said and not said.startswith("{") else None
+
+
+class ArgueStance(Task[Argument], _OfAStance):
+    """Why the preset stance is right."""
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return _rules(self)
+
+    def material(self) -> str:
+        """Evidence, claim, question."""
+        return lines(_case(self), why(self.claim, self.stance))
+
+    def plain(self, text: str) -> Argument | None:
+        """The reply itself."""
+        return _spoken(text)
+
+    def slots(self) -> dict[str, str]:
+        """Claim, evidence, question."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "evidence": documents(self.passages, self.profile),
+            "asked": why(self.claim, self.stance),
+        }
+
+
+class CriticiseStance(Task[Argument], _OfAStance):
+    """Why the argument for a stance may be wrong.
+
+    Attributes:
+        argument: what was said for it.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
+
+    argument: str
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return _rules(self)
+
+    def material(self) -> str:
+        """Evidence, claim, argument, and what is wanted."""
+        return lines(_case(self), f"Assistant: {data(self.argument, self.profile)}", self._asked())
+
+    def _asked(self) -> str:
+        truth = OPPOSITE.get(self.claim.labels.meaning(self.stance))
+        if truth is None:
+            return "The assistant's answer may be wrong. Persuade it that its answer may be wrong."
+        return (
+            f"The assistant's answer may be wrong. Persuade it, from the evidence, that the claim is in fact {truth}."
+        )
+
+    def plain(self, text: str) -> Argument | None:
+        """The reply itself."""
+        return _spoken(text)
+
+    def slots(self) -> dict[str, str]:
+        """Claim, evidence, argument, what is wanted."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "evidence": documents(self.passages, self.profile),
+            "argument": data(self.argument, self.profile),
+            "asked": self._asked(),
+        }
+
+
+class RebutCritic(Task[Argument], _OfAStance):
+    """The defence of a stance against its critic.
+
+    Attributes:
+        argument: what was said for it.
+        criticism: what the critic said.
+        asked: the label whose reasons the first question asked for; in the authors' program not always the stance.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
+
+    argument: str
+    criticism: str
+    asked: str
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return _rules(self)
+
+    def material(self) -> str:
+        """Evidence, claim, question, argument, criticism, and what is wanted."""
+        return lines(
+            _case(self),
+            why(self.claim, self.asked),
+            f"Fact checker: {data(self.argument, self.profile)}",
+            f"Critic: {data(self.criticism, self.profile)}",
+            "Play the part of the fact checker: point out the mistakes in what the critic says, and state your view"
+            " once more.",
+        )
+
+    def plain(self, text: str) -> Argument | None:
+        """The reply itself."""
+        return _spoken(text)
+
+    def slots(self) -> dict[str, str]:
+        """Claim, evidence, question, argument, criticism."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "evidence": documents(self.passages, self.profile),
+            "asked": why(self.claim, self.asked),
+            "argument": data(self.argument, self.profile),
+            "criticism": data(self.criticism, self.profile),
+        }
+
+
+class Thread(Frozen):
+    """What was said for a stance, against it, and in its defence."""
+
+    stance: str
+    argument: str
+    criticism: str
+    rebuttal: str
+
+
+class JudgeStances(AnswerClaim):
+    """Which stance is right, after both threads.
+
+    Attributes:
+        threads: in the order of the stances.
+    """
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
+
+    threads: tuple[Thread, ...] = ()
+
+    def role(self) -> str:
+        """Hardened only: what counts."""
+        return _rules(self)
+
+    def form(self) -> str:
+        """The label on the last line."""
+        return "Give your final answer, the label alone and in bold, on the last line only."
+
+    def material(self) -> str:
+        """Evidence, claim, both threads, question."""
+        return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
+
+    def _threads(self) -> str:
+        return "\n".join(
+            lines(
+                f"{name}: {data(each.argument, self.profile)}",
+                f"Critic: {data(each.criticism, self.profile)}",
+                f"{name}: {data(each.rebuttal, self.profile)}",
+            )
+            for name, each in zip(self._names(), self.threads, strict=True)
+        )
+
+    def _names(self) -> list[str]:
+        sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
+        meaning = self.claim.labels.meaning
+        return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
+
+    def instruction(self) -> str:
+        """The paper's order: the question stands last."""
+        return lines(self.role(), self.material(), self.form())
+
+    def slots(self) -> dict[str, str]:
+        """Claim, question, evidence, both threads."""
+        return {
+            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "labels": label_question(self.claim.labels),
+            "evidence": documents(self.passages, self.profile),
+            "threads": self._threads(),
+        }
