@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench tables clean
 
 demo: $(STAMP)
 	$(BIN)/redargue check examples/demo.txt --store starter --at-once 1 --offline
@@ -18,6 +18,10 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+tables: $(STAMP)  # docs/benchmarks.md; hours; the same command again goes on
+	$(BIN)/redargue bench table all --offline --half odd -q -o build/bench/published > benchmarks/published.txt
+	$(BIN)/python -m benchmarks leaderboard
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -22,6 +22,7 @@ EVERY = (
     "local",
     "tokens",
     "tables",
+    "responses",
     "scale",
     "ragas",
     "milvus",
@@ -32,6 +33,7 @@ EVERY = (
     "mcp",
     "mermaid",
     "methods",
+    "leaderboard",
 )
 
 

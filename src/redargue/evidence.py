@@ -228,6 +228,12 @@ _HIDDEN_HYPHEN = re.compile(r"(?<=\w)-[ \t]*\r?\n\s*(?=[a-z])")
 
 
 @lru_cache(maxsize=128)
+def cited(text: str, title: str = "") -> str:
+    """A quotation and its source on one line, which nothing in either can break out of."""
+    source = " ".join(title.replace('"', "'").split())
+    return f'"{" ".join(text.split())}"' + (f" ({source})" if source else "")
+
+
 def _plain(text: str) -> tuple[str, list[int]]:
     """The text as it is compared, and for each of its characters the offset it came from.
 

@@ -234,6 +234,16 @@ def test_a_reading_is_weighed_by_nearness_and_the_likeliest_label_is_given() -> 
     assert reading((0.9, 0.6, 0.0), (0.4, 0.9, 0.0)).strongest(Meaning.SUPPORTED) == pytest.approx(0.6)
 
 
+def test_the_strongest_sentence_is_quoted_first_however_often_it_was_read() -> None:
+    best, other = Passage(text="best"), Passage(text="other")
+    windows = tuple(
+        Window((Cited(passage.text, passage),), 0.9, Entailment(said, 0.0, 1 - said))
+        for passage, said in ((best, 0.95), (other, 0.9), (best, 0.85))  # alone, and after the sentence before it
+    )
+    assert [each.quote for each in Reading(windows).best(Meaning.SUPPORTED, 2)] == ["best", "other"]
+    assert [each.quote for each in Reading(windows).best(Meaning.SUPPORTED, 1)] == ["best"]
+
+
 def test_relevance_is_a_share_and_says_nothing_of_the_side() -> None:
     pairs = [("It was lit in 1871.", "It was lit in 1871."), ("It was lit in 1871.", "Bread is made of flour.")]
     near, far = EmbeddedBackend().entailment.relevance(pairs)

@@ -10,6 +10,7 @@ import pytest
 
 from redargue.cli import show
 from redargue.cli.app import run
+from redargue.memory.memory import Memory
 from redargue.texts.report import Report
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "text.v1.json"
@@ -39,6 +40,22 @@ def test_an_answer_is_grounded_in_its_documents_as_json_with_offsets(
     assert found["claims"][0]["verdict"]["meaning"] == "supported"
     assert [ANSWER[each["start"] : each["end"]] for each in found["unchecked"]] == ["I love it!"]
     assert err == ""
+
+
+def test_a_memory_that_check_opens_for_a_text_is_closed(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[Memory] = []
+    close = Memory.close
+
+    def noted(memory: Memory) -> None:
+        closed.append(memory)
+        close(memory)
+
+    monkeypatch.setattr(Memory, "close", noted)
+    given = ["check", answer, "--method", "mermaid", "--offline", "--store", "starter", "-q"]
+    assert run([*given, "--memory", str(tmp_path / "memory.db")]) == 0
+    assert len(closed) == 1
 
 
 def test_a_person_reads_the_claims_where_they_stand_and_what_they_make_of_the_text(

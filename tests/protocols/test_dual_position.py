@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
+from redargue.backends.embedded import quoted
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.events import CallFinished, Refereed, RoundVoted
-from redargue.evidence import Side
+from redargue.evidence import Passage, Side
 from redargue.protocols.dual_position import DualPosition
 from redargue.protocols.dual_position_settings import DualPositionSettings
 from redargue.run import Run
 from redargue.tasks.arguing import Argument, Rebut, SummariseTeam
+from redargue.tasks.querying import OtherAnswer
 from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script
@@ -30,7 +32,8 @@ def judgement(vote: str | None, confidence: float | None = 0.9, *, lead: float =
 
 async def debate(claim: Claim = CLAIM, /, *, failing: bool = False, **given: Any) -> tuple[Verdict, Run]:
     lines = {name: given.pop(name) for name in list(given) if name[0].isupper()}
-    tools = {name: ShelfTool(name, failing=failing) for name in ("corpus", "keywords")}
+    passages = given.pop("passages", ())
+    tools = {name: ShelfTool(name, *passages, failing=failing) for name in ("corpus", "keywords")}
     run = Run(ScriptedBackend(script(**lines)), tools, clock=CLOCK)
     return await DualPosition(DualPositionSettings(**given)).verify(claim, run), run
 
@@ -192,6 +195,24 @@ async def test_uncertainty_reaches_the_summariser_as_a_level() -> None:
         level for level in (levels["rebutter"], levels["analyst"])
     )
     assert levels["gatherer"] is None
+
+
+async def test_the_gatherers_documents_are_told_a_paragraph_a_line_whatever_stands_in_them() -> None:
+    told: list[SummariseTeam] = []
+
+    def summarise(task: SummariseTeam, call: Any) -> Argument:
+        told.append(task)
+        return Argument(text="we say so")
+
+    page = Passage(text='It was lit in 1871.\n\nSailors call it "the candle".', title='Cape "Ansel"')
+    await debate(SummariseTeam=summarise, min_rounds=1, passages=(page,))
+    (text,) = (each.text for each in told[0].texts if each.agent == "gatherer")
+    assert text.splitlines() == [
+        "\"It was lit in 1871.\" (Cape 'Ansel')",
+        '"Sailors call it "the candle"." (Cape \'Ansel\')',
+    ]
+    told_to_a_reader = quoted((OtherAnswer(agent="gatherer", text=text),))
+    assert told_to_a_reader == ("It was lit in 1871.", 'Sailors call it "the candle".')
 
 
 async def test_quotations_are_looked_for_in_the_teams_own_documents() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import OPTIONS, TWO, Claim
+from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Answered
 from redargue.protocols.markov_debate import MarkovDebate, MarkovDebateSettings
@@ -32,7 +32,8 @@ async def chain(
 
     def give(task: GiveOpinion, call: Any) -> Opinion:
         heard.append(task)
-        return opinion(says(task) if callable(says) else says)
+        said = says(task) if callable(says) else says
+        return said if isinstance(said, Opinion) else opinion(said)
 
     run = Run(
         ScriptedBackend(script(GiveOpinion=give)),
@@ -80,6 +81,28 @@ async def test_it_goes_on_until_three_agree_and_ends_at_the_last_state() -> None
     assert (verdict.label, verdict.rounds) == ("SUPPORTS", 3)
     verdict, _, _ = await chain(True, min_rounds=2)
     assert verdict.rounds == 2
+
+
+@pytest.mark.parametrize("factual", [True, False])
+@pytest.mark.parametrize("quotes", [(), ("It was lit in 1875.",)])
+async def test_an_opinion_that_nothing_can_be_quoted_for_settles_nothing_where_the_labels_can_say_so(
+    factual: bool, quotes: tuple[str, ...]
+) -> None:
+    unproven = Opinion(opinion="because", factuality=factual, severity=0, quotes=quotes)
+    believed = "SUPPORTS" if factual else "REFUTES"
+    for labels, settings, label in (
+        (FEVER, {"unproven": "not-enough"}, "NOT ENOUGH INFO"),
+        (FEVER, {}, believed),
+        (TWO, {"unproven": "not-enough"}, believed),
+    ):
+        claim = CLAIM.model_copy(update={"labels": labels})
+        verdict, _, _ = await chain(lambda task: unproven, claim, min_rounds=1, **settings)
+        assert verdict.label == label
+
+
+async def test_an_opinion_that_can_be_quoted_for_stands() -> None:
+    verdict, _, _ = await chain(False, CLAIM.model_copy(update={"labels": FEVER}), unproven="not-enough")
+    assert verdict.label == "REFUTES"
 
 
 async def test_labels_without_sides_are_refused() -> None:

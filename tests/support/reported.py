@@ -111,8 +111,9 @@ def text_of(folder: Path, words: Sequence[str]) -> Path:
         {"claim": part, "start": start, "end": start + len(part)} for part, start in zip(parts, starts, strict=True)
     ]
     text = {"text": "\n\n".join(parts), "kind": "text", "context": parts[0], "claims": located, "unchecked": []}
+    spent = Usage(calls=4).model_dump()
     events = [event for at, claim in enumerate(claims) for event in debated(at, claim, (S, R, N)[at % 3], words[at])]
-    return written(folder, claims, events, text=text)
+    return written(folder, claims, events, text={**text, "usage": spent})
 
 
 def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> Path:

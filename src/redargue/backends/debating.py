@@ -55,10 +55,9 @@ def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
     shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
     found = ", ".join([*loud, *shouted[:3]])
     unjudged = "not judged without a language model"
-    phrases = f"loud: {found}" if found else "none"
-    return Analysis(
-        phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=f"Style: {phrases}."
-    )
+    phrases = f"loud words: {found}" if found else "no loud words"
+    summary = f"Style: {phrases}. The rest is not judged without a language model."
+    return Analysis(phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=summary)
 
 
 @play.register
@@ -134,16 +133,17 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
 
 @play.register
 def _opine(task: GiveOpinion, mind: EmbeddedBackend) -> Opinion:
-    """What the evidence says; trust and doubt each need less for their own side, the leader as much for both."""
+    """What the evidence says; trust and doubt each need less for their own side, the leader as much for both.
+
+    The form has no place for an open claim: one that nothing speaks for or against has an opinion and no quotations.
+    """
     reading = mind.reader.read(task.claim.text, task.passages)
     supports, refutes, _ = reading.probabilities()
     leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
     factual = supports + leaning >= refutes
-    best = reading.best(Meaning.SUPPORTED if factual else Meaning.REFUTED, QUOTES)
-    opening = CORRECT if factual else INCORRECT
-    text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split())])
+    said = _argued(task.claim.text, "affirmative" if factual else "negative", reading)
     severity = 0 if factual else min(5, 1 + int(refutes * 5))
-    return Opinion(opinion=text, factuality=factual, severity=severity, quotes=tuple(each.quote for each in best))
+    return Opinion(opinion=said.text, factuality=factual, severity=severity, quotes=said.quotes)
 
 
 def _reason(reading: Reading, vote: Vote) -> str:

@@ -21,6 +21,7 @@ from redargue.backends.reading import Cited, Reader, Reading, sentences
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage
+from redargue.evidence import cited as on_one_line
 from redargue.models.embedder import Embedder, shared
 from redargue.models.entailer import Entailer
 from redargue.models.entailment import CrossEncoder
@@ -232,10 +233,9 @@ def say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: Emb
     return Answer(text=text, label=label, quotes=tuple(each.quote for each in best), confidence=confidence)
 
 
-def cite(cited: Cited) -> str:
-    """A quotation and its source on one line, which nothing in either can break out of."""
-    title = " ".join(cited.passage.title.replace('"', "'").split())
-    return f'"{" ".join(cited.quote.split())}"' + (f" ({title})" if title else "")
+def cite(sentence: Cited) -> str:
+    """A quotation and its source on one line."""
+    return on_one_line(sentence.quote, sentence.passage.title)
 
 
 def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:

@@ -145,8 +145,10 @@ class Reading:
             order = order[:1] + [each for each in order[1:] if each.strength(meaning) > 0.5]
         else:
             order = sorted(windows, key=lambda window: -window.nearness)
-        every = (cited for window in order for cited in window.cited)
-        return tuple({each.quote: each for each in reversed(list(every))}.values())[::-1][:count]
+        found: dict[str, Cited] = {}
+        for cited in (cited for window in order for cited in window.cited):
+            found.setdefault(cited.quote, cited)
+        return tuple(found.values())[:count]
 
     def label(self, labels: LabelSet) -> str | None:
         """The likeliest of the set's labels; of conflicting sources the label for that, where the set has one.

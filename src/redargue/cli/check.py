@@ -130,7 +130,9 @@ def check(
     if (kind := kind_of(as_, claim)) != CLAIMS:
         from redargue.cli.options import verifier_options
 
-        verify_text(given, read_text(claim, kind, question, "the text"), verifier_options(given))
+        text, options = read_text(claim, kind, question, "the text"), verifier_options(given)
+        with options.get("memory") or nullcontext():
+            verify_text(given, text, options)
     _verify(given)
 
 

@@ -40,25 +40,42 @@ from redargue.events import (
     Spoke,
     Stepped,
 )
+from redargue.protocols.dual_position_settings import ROLES, member_name
 from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
+from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier
 
 BAR = 10
+COLUMNS = 4  # more are too narrow to be read
+
+
+def columns_of(debaters: Sequence[str]) -> dict[str, str]:
+    """The head of each agent's column; of two teams their members alone, what referees say stands below."""
+    teams = {member_name(side, role): f"{side} team" for side in STANCES for role in ROLES}
+    if members := {name: teams[name] for name in teams if name in debaters}:
+        return members
+    return {name: name if len(debaters) <= COLUMNS else "in the order of speaking" for name in debaters}
 
 
 class DebateView:
     """One claim's debate as a renderable: a column a debater, filling round by round.
 
+    The members of a team share a column, and so do agents that are too many for columns of their own; an agent that
+    says what it said before is not printed again.
+
     Args:
         claim: what is checked.
-        debaters: the columns' heads, in order.
+        debaters: in order.
         limits: thresholds by metric, to draw beside the bars.
     """
 
     def __init__(self, claim: str, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
         self.claim, self.limits = claim, limits
-        self.columns: dict[str, list[Text]] = {name: [] for name in debaters}
+        self._column = columns_of(debaters)
+        self.columns: dict[str, list[Text]] = {head: [] for head in self._column.values()}
+        self._begun: dict[str, str] = {}
+        self._said: dict[str, list[Text]] = {}
         self.below: list[Text] = []
         self.calls = 0
 
@@ -68,17 +85,35 @@ class DebateView:
             self.calls += event.requests * (event.charge == "call")
         elif isinstance(event, RoundEnded | RoundVoted | Refereed | Judged):
             self.below.append(Text(describe(event), style="dim"))
-        elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self.columns:
-            self.columns[event.agent] += self._lines(event)
+        elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self._column:
+            self.columns[self._column[event.agent]] += [*self._begin(event.agent, event), *self._lines(event)]
+
+    def _begin(self, agent: str, event: Event) -> list[Text]:
+        """The round's heading, where an agent opens one in its column."""
+        if not isinstance(event, QueryWritten | Spoke | Stepped | Answered) or not event.round:
+            return []
+        heading = f"{'Step' if isinstance(event, Stepped) else 'Round'} {event.round}"
+        if self._begun.get(self._column[agent]) == heading:
+            return []
+        self._begun[self._column[agent]] = heading
+        return [Text(heading, style="bold underline")]
+
+    def _who(self, agent: str) -> str:
+        """An agent's name before what it says; nothing where the column is its own."""
+        head = self._column[agent]
+        return "" if head == agent else f"{agent.rpartition('-')[2]} "
+
+    def _unless_said(self, agent: str, lines: list[Text], before: list[Text]) -> list[Text]:
+        """The lines, or what stands for them where they are the agent's last ones."""
+        again = self._said.get(agent) == lines
+        self._said[agent] = lines
+        return before if again else lines
 
     def _lines(self, event: Event) -> list[Text]:
         match event:
             case QueryWritten():
                 kept = " (kept)" if event.kept else ""
-                return [
-                    Text(f"Round {event.round}", style="bold underline"),
-                    Text(f"asks: {printable(event.query)}{kept}"),
-                ]
+                return [Text(f"{self._who(event.agent)}asks: {printable(event.query)}{kept}")]
             case EvidenceFound():
                 return [
                     Text(f"  · {printable(each.title or each.text)[:70]}", style="cyan") for each in event.passages
@@ -86,14 +121,19 @@ class DebateView:
             case EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
             case Spoke():
-                return [Text(f"Round {event.round}", style="bold underline"), Text(printable(event.text)[:400])]
+                who = self._who(event.agent)
+                said = Text.assemble((who, "bold"), "says: ", printable(event.text)[:400])
+                return self._unless_said(event.agent, [said], [Text.assemble((who, "bold"), ("says the same", "dim"))])
             case Decomposed():
                 return [Text(f"  · {printable(each.line)}") for each in event.triplets]
             case Stepped():
-                return [Text(f"Step {event.round}", style="bold underline"), Text(stepped(event))]
+                return [Text(stepped(event))]
             case EvidenceRecalled() | EvidenceRemembered():
                 return [Text(f"  · {memory_line(event)}", style="cyan")]
             case Answered():
+                label = Text.assemble(
+                    (self._who(event.agent), "bold"), "says: ", (printable(event.label or "(no label)"), "bold")
+                )
                 quotes = [
                     Text(
                         f"  {MARKS[each.status]} “{printable(each.text)[:160]}”",
@@ -101,7 +141,8 @@ class DebateView:
                     )
                     for each in event.quotes
                 ]
-                return [Text.assemble("says: ", (printable(event.label or "(no label)"), "bold")), *quotes]
+                before = [Text.assemble(label, (" (as before)", "dim"))]
+                return self._unless_said(event.agent, [label, *quotes], before if quotes else [label])
             case Scored():
                 return [Text(f"  {_bar(event.score, self.limits)}")]
         return []

@@ -15,7 +15,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.concurrency import together
 from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten, Refereed, RoundVoted, Spoke
-from redargue.evidence import Passage, Quote, Side, find_quote
+from redargue.evidence import Passage, Quote, Side, cited, find_quote
 from redargue.protocols.base import Plan, methods
 from redargue.protocols.dual_position_settings import (
     PROFILES,
@@ -189,8 +189,8 @@ class _Debate:
         if position in self.analyses:
             texts["analyst"] = self.analyses[position]
         if passages:
-            cited = "\n".join(f'"{each.text}"' + (f" ({each.title})" if each.title else "") for each in passages)
-            texts["gatherer"] = _Said(Argument(text=cited), None)
+            lines = ((line, each.title) for each in passages for line in each.text.splitlines() if line.strip())
+            texts["gatherer"] = _Said(Argument(text="\n".join(cited(*each) for each in lines)), None)
         said = await self._summary(round_, position, texts)
         quotes = [
             find_quote(text, self.records[position], side=SIDES[position], agent=member_name(position, "team"))

@@ -44,6 +44,8 @@ class MarkovDebateSettings(Frozen):
             other (the paper's), the reverse, or always the same.
         min_rounds: states after the first before the debate may end; 0: the first opinion is the answer.
         max_rounds: after which it ends; the paper gives no number.
+        unproven: what an opinion means for which nothing could be quoted: what it says, as in the paper, or the set's
+            label for not enough evidence, where it has one (``D21``).
     """
 
     profile: Profile = "hardened"
@@ -52,6 +54,7 @@ class MarkovDebateSettings(Frozen):
     transition: Transition = "true-skeptic"
     min_rounds: int = Field(default=2, ge=0, le=20)
     max_rounds: int = Field(default=4, ge=0, le=20)
+    unproven: Literal["believed", "not-enough"] = "believed"
 
     def state(self, factual: bool) -> tuple[Part, Part, Part]:
         """The agents of the state that follows a judgement."""
@@ -75,7 +78,10 @@ class MarkovDebate:
     paper: ClassVar[str] = "Sun et al., Markov chain-based multi-agent debate, 2024, arXiv 2406.03075"
     graph: ClassVar[str] = "queries -> searches -> opinion -> each state: first -> second -> leader"
     options: ClassVar[type[Frozen]] = MarkovDebateSettings
-    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {"profile": "paper"}, "hardened": {}}
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {"profile": "paper"},
+        "hardened": {"unproven": "not-enough"},
+    }
 
     def __init__(self, settings: MarkovDebateSettings) -> None:
         self.settings = settings
@@ -137,7 +143,7 @@ class _Chain:
                 break
         return Verdict(
             claim=self.claim,
-            label=self._label(response),
+            label=self._label(response, passages),
             decided_by="leader",
             rounds=rounds,
             reason=response.opinion,
@@ -167,13 +173,18 @@ class _Chain:
     ) -> Opinion:
         task = GiveOpinion(claim=self.claim, part=part, passages=passages, others=others, profile=self.settings.profile)
         opinion = await Agent(part, self.run).perform(task, round_=round_)
-        label = self._label(opinion)
-        side = side_of(self.claim.labels, label)
+        label = self._label(opinion, passages)
+        side = side_of(self.claim.labels, self._named(opinion))
         quotes = tuple(find_quote(text, passages, side=side, agent=part) for text in opinion.quotes)
         self.quotes += quotes
         self.run.emit(Answered(agent=part, round=round_, text=opinion.opinion, label=label, quotes=quotes))
         return opinion
 
-    def _label(self, opinion: Opinion) -> str | None:
-        meaning = Meaning.SUPPORTED if opinion.factuality else Meaning.REFUTED
-        return self.claim.labels.named(meaning)
+    def _named(self, opinion: Opinion) -> str | None:
+        return self.claim.labels.named(Meaning.SUPPORTED if opinion.factuality else Meaning.REFUTED)
+
+    def _label(self, opinion: Opinion, passages: tuple[Passage, ...]) -> str | None:
+        """What the opinion says; with nothing to quote for it, the label for not enough evidence (``D21``)."""
+        proven = any(find_quote(text, passages).found for text in opinion.quotes)
+        undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.unproven == "not-enough" else None
+        return self._named(opinion) if proven else undecided or self._named(opinion)

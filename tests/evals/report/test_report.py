@@ -206,6 +206,17 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
     assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
 
 
+def test_the_cost_of_a_text_holds_what_taking_it_apart_cost(tmp_path: Path) -> None:
+    folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
+    cost = {row[0]: row[1] for row in tables(render(folder))["How it was done"]}["Cost"]
+    assert cost.startswith("12 calls")  # four a claim, four for the text
+    about = json.loads((folder / "run.json").read_text())
+    about["text"]["usage"] = {"calls": "many"}
+    (folder / "run.json").write_text(json.dumps(about))
+    with pytest.raises(RecordError, match="cost of its text"):
+        render(folder)
+
+
 def test_a_text_whose_claims_have_not_all_ended_is_called_nothing(tmp_path: Path) -> None:
     folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
     events = (folder / "events.jsonl").read_text().splitlines(keepends=True)

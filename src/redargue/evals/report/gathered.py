@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from redargue.errors import RecordError, UsageError
 from redargue.evals.comparison import RESULTS, Comparison, read
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event
@@ -14,7 +16,7 @@ from redargue.ledger.record import read_events
 from redargue.registry import did_you_mean
 from redargue.texts.extract import Extraction, recorded
 from redargue.texts.text import Text
-from redargue.verdicts import Verdict
+from redargue.verdicts import Usage, Verdict
 
 OTHERS_SHOWN = 50
 CLAIMS_SHOWN = 200
@@ -99,6 +101,22 @@ class SingleRun(NamedTuple):
             raise RecordError(
                 f"the run.json of {str(self.folder)!r} describes no text", hint="restore it, or run again"
             ) from None
+
+    @property
+    def spent(self) -> tuple[Usage, ...]:
+        """On each claim and, of a text, on taking it apart.
+
+        Raises:
+            RecordError: what stands there is no usage.
+        """
+        claims = tuple(each.usage for each in self.verdicts.values())
+        try:
+            text = [Usage.model_validate(each)] if (each := (self.about.get("text") or {}).get("usage")) else []
+        except ValidationError:
+            raise RecordError(
+                f"the run.json of {str(self.folder)!r} says no cost of its text", hint="restore it, or run again"
+            ) from None
+        return (*claims, *text)
 
 
 def gather(folder: Path) -> BenchRun | SingleRun:

@@ -139,10 +139,10 @@ def run_commands(run: SingleRun) -> tuple[str, ...]:
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
     """How a run was done, as pairs of name and value."""
     version, method, backend, identity, seed, tools = _identity(run.about)
-    calls = sum(each.usage.calls for each in run.verdicts.values())
-    searches = sum(each.usage.searches for each in run.verdicts.values())
-    tokens = sum(each.usage.prompt_tokens + each.usage.completion_tokens for each in run.verdicts.values())
-    prices = [each.usage.usd for each in run.verdicts.values()]
+    calls = sum(each.calls for each in run.spent)
+    searches = sum(each.searches for each in run.spent)
+    tokens = sum(each.prompt_tokens + each.completion_tokens for each in run.spent)
+    prices = [each.usd for each in run.spent]
     known = [price for price in prices if price is not None]
     price = f"${sum(known):.4f}" if len(known) == len(prices) else "not known"
     return (

@@ -46,6 +46,7 @@ summary{cursor:pointer;padding:.2rem 0}details[open]>summary{border-bottom:1px s
 :target{outline:2px dashed var(--link);outline-offset:4px;scroll-margin-top:1rem}
 .turns,.sides{margin:.8rem 0;display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));gap:.6rem}
 .turn,.side{background:var(--soft);border-radius:.4rem;padding:.5rem .8rem;min-width:0;font-size:.925rem}
+.turns>div>.turn+.turn{margin-top:.6rem}
 .side{border-top:4px solid var(--k5)}.side.for{border-color:var(--k0)}.side.against{border-color:var(--k1)}
 .side h3{margin-top:.2rem}
 blockquote{margin:.5rem 0;padding-left:.7rem;border-left:3px solid var(--line)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from redargue.evals.report.gathered import Trace
@@ -29,6 +29,8 @@ from redargue.events import (
     passages_of,
 )
 from redargue.evidence import Passage, Quote, QuoteStatus, Source
+from redargue.protocols.dual_position_settings import ROLES, member_name
+from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Verdict
 
 JUDGE = "judge"
@@ -157,17 +159,16 @@ def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
     parts: list[Node] = []
     steps = any(isinstance(event, Stepped) for event in trace)
+    verdict = next((each.verdict for each in trace if isinstance(each, ClaimEnded)), None)
+    in_order = verdict is not None and verdict.decided_by == "leader"  # who speaks after whom is part of the method
+    before: dict[str, tuple[int, str]] = {}
     for number, agents in sorted(rounds.items()):
         held = number and (len(rounds) > 1 or number in ends)
         parts.append(el(level, f"{'Step' if steps else 'Round'} {number}") if held else None)
-        turns = [
-            el("div", el("p", el("b", name)), [_line(each, passages) for each in events], class_="turn")
-            for name, events in sorted(agents.items())
-        ]
-        parts.append(el("div", turns, class_="turns"))
+        names = list(agents) if in_order else sorted(agents)
+        parts.append(_turns({name: _turn(name, agents[name], passages, before) for name in names}))
         if number in ends:
             parts.append(_ended(ends[number]))
-    verdict = next((each.verdict for each in trace if isinstance(each, ClaimEnded)), None)
     if judged:
         quotes = [each for each in verdict.quotes if each.agent == JUDGE] if verdict else []
         said = el("p", "says: ", el("b", judged.label or "no answer"))
@@ -177,6 +178,38 @@ def debate(trace: Trace, passages: Passages, level: str = "h5") -> Html:
     if verdict and verdict.error:
         parts.append(el("p", f"{verdict.error.what} {verdict.error.hint}", class_="bad"))
     return join(parts)
+
+
+def _turns(turns: Mapping[str, Html]) -> Html:
+    """Of a round: side by side; of teams a column each, and below who belongs to none."""
+    teams = {team: [turns[name] for role in ROLES if (name := member_name(team, role)) in turns] for team in STANCES}
+    members = {member_name(team, role) for team in STANCES for role in ROLES}
+    rest = [turn for name, turn in turns.items() if name not in members]
+    columns = [el("div", each) for each in teams.values() if each]
+    return join(*(el("div", each, class_="turns") for each in (columns, rest) if each))
+
+
+def _turn(name: str, events: Sequence[Event], passages: Passages, said: dict[str, tuple[int, str]]) -> Html:
+    """What one agent did in a round, each line once; what it says again word for word is not printed again."""
+    found: dict[Html, None] = {}
+    for event in events:
+        line = _line(event, passages)
+        if isinstance(event, Spoke | Refereed | Answered) and line:
+            first, before = said.get(name, (0, ""))
+            if line == before:
+                line = el("p", f"the same as in round {first}", _conclusion(event), class_="dim")
+            else:
+                said[name] = event.round, line
+        if line:
+            found[line] = None
+    return el("div", el("p", el("b", name)), list(found), class_="turn")
+
+
+def _conclusion(event: Spoke | Refereed | Answered) -> Html:
+    """What an agent that repeats itself comes to."""
+    if isinstance(event, Spoke):
+        return Html("")
+    return join(": ", el("b", event.vote if isinstance(event, Refereed) else event.label or "no answer"))
 
 
 @singledispatch
@@ -274,7 +307,8 @@ def _(event: Refereed, passages: Passages) -> Html:
 def _ended(event: RoundEnded | RoundVoted) -> Html:
     if isinstance(event, RoundVoted):
         masses = ", ".join(f"{name} {value:.2f}" for name, value in event.masses.items())
-        return el("p", f"Outcome: {event.winner}; consensus {event.consensus:.2f} (confidence {masses}).", class_="end")
+        share = f"{event.consensus:.0%} of the referees' confidence behind it"
+        return el("p", f"Outcome: {event.winner}, with {share} (sums: {masses}).", class_="end")
     why = "; ".join(event.why)
     if event.accepted:
         return el("p", why or "All agree, and every score is above its threshold.", class_="end")

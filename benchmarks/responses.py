@@ -1,0 +1,188 @@
+"""Dual-position debate on claims and on whole responses, beside its paper's tables, and what each of its modules adds.
+
+FacTool-QA and FactCheck-Bench over frozen evidence, HaluEval QA over its own knowledge; embedded backend. A response is
+factual if all its claims are, and factual is the positive class, of claims too. At response level every claim of a
+response is needed: one that has no frozen search reads what came with it (FactCheck-Bench), else what was found for the
+other claims of its response (FacTool-QA). A response has claims of both halves; with ``--half even`` there are figures
+of claims alone, with ``--half odd`` whole responses are counted, and the same with their odd claims alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from benchmarks import pool
+from benchmarks.responses_figures import Calls, notes, paired, published, show
+from redargue.claims import Meaning
+from redargue.evals.contender import Contender
+from redargue.evals.datasets.base import Example
+from redargue.evals.datasets.catalogue import load
+from redargue.evals.datasets.sampling import half_of
+from redargue.evals.harness import Bench
+from redargue.evals.metrics.responses import by_response
+from redargue.evidence import Passage
+from redargue.verdicts import Verdict
+
+TOOLS = "tools=frozen+frozen-words"
+METHODS = {
+    "dual-position": f"dual-position:{TOOLS}",
+    "markov-debate": f"markov-debate:{TOOLS}",
+    "one-reader": f"one-reader:{TOOLS},top_k=5",  # ten pieces, as the debates may have
+}
+MODULES = {
+    "without gatherers": "gatherers=false",
+    "without analysts": "analysts=false",
+    "without rebutters": "rebutters=false",
+    "without summarisers": "summarisers=false",
+    "without the three of Table 6": "gatherers=false,analysts=false,summarisers=false",
+}
+
+
+class Set(NamedTuple):
+    """A data set: its claims with evidence, and where its responses are (empty where it has none)."""
+
+    title: str
+    dataset: str
+    claims: str
+    options: Mapping[str, object]
+    whole: str = ""
+    responses: str = ""
+    whole_options: Mapping[str, object] = {}
+
+
+SETS = {
+    "factool-qa": Set(
+        "FacTool-QA",
+        "snapshots",
+        "snapshots/factool_qa.jsonl.gz",
+        {},
+        "factool-qa",
+        "benchmarks/factool-qa/knowledge_qa.jsonl.gz",
+    ),
+    "halueval-qa": Set(
+        "HaluEval QA", "halueval", "benchmarks/halueval/qa_one-turn.jsonl.gz", {"question_in_claim": True}
+    ),
+    "factcheck-bench": Set(
+        "FactCheck-Bench",
+        "snapshots",
+        "snapshots/factcheckbench.jsonl.gz",
+        {},
+        "factcheck-bench",
+        "benchmarks/factcheck-bench/benchmark.jsonl.gz",
+        {"binary": True},
+    ),
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Prints the figures of every set; the same command again goes on where it stopped."""
+    parser = argparse.ArgumentParser(prog="benchmarks responses", description=__doc__)
+    parser.add_argument("--set", action="append", choices=list(SETS))
+    parser.add_argument("--half", choices=("even", "odd"), default="even")
+    parser.add_argument("--limit", type=int, default=300, help="claims a level; responses are taken whole")
+    given = parser.parse_args(arguments)
+    os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
+    for name in given.set or SETS:
+        claims(name, given.half, given.limit)
+        if SETS[name].whole and given.half == "odd":
+            responses(name, given.limit)
+
+
+def claims(name: str, half: str, limit: int) -> None:
+    """The claim level of a set: each claim is one item."""
+    chosen = SETS[name]
+    loaded = load(chosen.dataset, pool.data() / chosen.claims, half=half, limit=limit, options=dict(chosen.options))
+    calls, seconds = run(f"{name}-claims-{half}-{limit}", loaded.examples, loaded.sample.model_dump(mode="json"))
+    items = [each.id for each in loaded.examples]
+    print(f"\n== {chosen.title}, claims ({half} rows, {seconds:.0f} s)")
+    show(calls, items, published(name, "claims"))
+    paired(calls, items)
+    for note in notes(name):
+        print(f"* {note}")
+
+
+def responses(name: str, limit: int) -> None:
+    """The response level of a set: whole responses, and what their odd claims alone make of them."""
+    chosen = SETS[name]
+    examples, sources = whole_responses(name, limit)
+    sample = {"dataset": chosen.whole, "options": [], "taken": len(examples), "responses": limit}
+    calls, seconds = run(f"{name}-responses-{limit}", examples, sample)
+    items = [each.response for each in examples]
+    odd = [half_of(each.claim.text) == "odd" for each in examples]
+    print(f"\n== {chosen.title}, whole responses ({seconds:.0f} s)")
+    print(
+        f"{len(set(items))} responses of {len(items)} claims, {sum(odd)} of them odd; evidence of the claims: {sources}"
+    )
+    show(calls, items, published(name, "responses"))
+    paired(calls, items)
+    print("-- by their odd claims alone:")
+    kept = [at for at, is_odd in enumerate(odd) if is_odd]
+    calls, items = {method: each.at(kept) for method, each in calls.items()}, [items[at] for at in kept]
+    show(calls, items, ())
+    paired(calls, items)
+
+
+def whole_responses(name: str, limit: int) -> tuple[list[Example], str]:
+    """Responses with all their claims, every claim with evidence, and how many claims have it from where."""
+    chosen, data = SETS[name], pool.data()
+    found = load(chosen.whole, data / chosen.responses, options=dict(chosen.whole_options)).examples
+    searched = {each.claim.text: each.passages for each in load("snapshots", data / chosen.claims).examples}
+    groups = by_response([each.response for each in found], found)
+    kept: list[Example] = []
+    sources: Counter[str] = Counter()
+    for group in groups.values():
+        if not any(half_of(each.claim.text) == "odd" for each in group) or len(kept) + len(group) > limit:
+            continue
+        given = list(evidence(group, searched))
+        if not all(passages for _, passages in given):
+            sources["left out, of responses without any evidence"] += len(group)
+            continue
+        sources.update(source for source, _ in given)
+        kept += [
+            each.model_copy(update={"passages": passages}) for each, (_, passages) in zip(group, given, strict=True)
+        ]
+    return kept, ", ".join(f"{count} {source}" for source, count in sources.items())
+
+
+def evidence(
+    group: Sequence[Example], searched: Mapping[str, tuple[Passage, ...]]
+) -> Iterator[tuple[str, tuple[Passage, ...]]]:
+    """Of each claim of a response: where its evidence is from, and the evidence."""
+    others = {p.sha256: p for each in group for p in searched.get(each.claim.text, ())}
+    for each in group:
+        if own := searched.get(each.claim.text):
+            yield "of a search of their own", own
+        elif each.passages:
+            yield "that came with them", each.passages
+        else:
+            yield "of the other claims of their response", tuple(others.values())
+
+
+def run(folder: str, examples: Sequence[Example], sample: Mapping[str, object]) -> tuple[dict[str, Calls], float]:
+    """Every method's calls, in a bench folder; and how long that took."""
+    ablated = {name: f"{METHODS['dual-position']},{settings}" for name, settings in MODULES.items()}
+    contenders = {method: Contender.parse(spec) for method, spec in {**METHODS, **ablated}.items()}
+    place = pool.BUILD / "responses" / folder
+    bench = Bench(place, examples, list(contenders.values()), sample=sample, options={"offline": True})
+    began = time.perf_counter()
+    gold = [_factual(each, each.gold) is True for each in examples]
+    calls = {}
+    for method, contender in contenders.items():
+        verdicts = [outcome.verdict for outcome in asyncio.run(bench.run(contender))]
+        calls[method] = Calls(gold, [_said(*each) for each in zip(examples, verdicts, strict=True)])
+    return calls, time.perf_counter() - began
+
+
+def _said(example: Example, verdict: Verdict) -> bool | None:
+    return _factual(example, verdict.label)
+
+
+def _factual(example: Example, label: str | None) -> bool | None:
+    meaning = example.claim.labels.meaning(label) if label else None
+    return {Meaning.SUPPORTED: True, Meaning.REFUTED: False}.get(meaning) if meaning else None

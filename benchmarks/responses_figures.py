@@ -1,0 +1,164 @@
+"""The figures of ``responses``: ours, the papers' rows beside them, and paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from redargue.errors import UsageError
+from redargue.evals.metrics.base import Figure
+from redargue.evals.metrics.classification import reconstruct
+from redargue.evals.metrics.responses import by_response, called, factuality
+from redargue.evals.papers.tables import find
+from redargue.evals.statistics.bootstrap import Difference, interval, macro_f1_difference, paired_difference
+from redargue.evals.statistics.multiple import holm
+from redargue.evals.statistics.paired import mcnemar
+from redargue.evals.statistics.power import sight
+
+LABELS = ("factual", "not factual")
+
+
+class Calls(NamedTuple):
+    """What one method called each claim, and what it is: True is factual, None no answer."""
+
+    gold: list[bool]
+    said: list[bool | None]
+
+    def at(self, places: Sequence[int]) -> Calls:
+        """Those of some claims."""
+        return Calls([self.gold[at] for at in places], [self.said[at] for at in places])
+
+    def of(self, items: Sequence[str]) -> Calls:
+        """Those of the responses that the claims belong to."""
+        said = [called(each) for each in by_response(items, self.said).values()]
+        return Calls([all(each) for each in by_response(items, self.gold).values()], said)
+
+    @property
+    def right(self) -> list[bool]:
+        """Which are right."""
+        return [truth is said for truth, said in zip(self.gold, self.said, strict=True)]
+
+    @property
+    def labels(self) -> list[str | None]:
+        """The calls as labels."""
+        return [None if each is None else LABELS[not each] for each in self.said]
+
+
+class Told(NamedTuple):
+    """A row of a publication, in per cent, and the items that it was measured on: factual ones and others."""
+
+    name: str
+    accuracy: float
+    recall: float
+    precision: float
+    f1: float
+    items: tuple[int, int]
+
+    @property
+    def possible(self) -> bool:
+        """Whether there are whole counts of these items that give the row as it is printed, within 0.01."""
+        try:
+            counts = reconstruct(
+                positives=self.items[0],
+                negatives=self.items[1],
+                precision=self.precision / 100,
+                recall=self.recall / 100,
+            )
+        except UsageError:
+            return False
+        return abs(100 * counts.accuracy - self.accuracy) <= 0.011
+
+
+FACTOOL, FACTOOL_RESPONSES, HALUEVAL = (177, 56), (23, 27), (75, 75)
+PUBLISHED = {
+    ("factool-qa", "claims"): (FACTOOL, {"Table 2": 0, "Table 5": 0, "Table 6": 0}),
+    ("factool-qa", "responses"): (FACTOOL_RESPONSES, {"Table 2": 4}),
+    ("halueval-qa", "claims"): (HALUEVAL, {"Table 3": 0}),
+}
+"""What the papers counted, and at which column of which tables a level's figures begin; positive is factual."""
+
+COMMON = (
+    "The papers' rows are of other models (ChatGPT; WeCheck is a trained one) on all items of the sets; ours of the"
+    " embedded models, which are asked without demonstrations (Self-Check (3) and HaluEval's prompt have some) and were"
+    " trained on pairs of other sets, on the items at hand.",
+    "Positive is factual, in both.",
+)
+NOTES = {
+    "factool-qa": (
+        "The papers searched Google for every claim; here the search is frozen, its queries were written by other"
+        " agents, and not every claim has one.",
+    ),
+    "halueval-qa": (
+        "Both answers of every question are items here, of which the papers drew 150, half of them factual; the"
+        " knowledge is the evidence, as there, but HaluEval's own row is without it.",
+    ),
+}
+
+
+def published(name: str, level: str) -> tuple[Told, ...]:
+    """The papers' rows of a set at a level, each once; empty where neither paper has any."""
+    items, tables = PUBLISHED.get((name, level), ((0, 0), {}))
+    found: dict[tuple[object, ...], Told] = {}
+    for label, first in tables.items():
+        _, table = find(f"dual-position-{label.lower().replace(' ', '-')}")
+        for line in table.rows:
+            if line.paper:
+                accuracy, recall, precision, f1 = map(float, line.paper[first : first + 4])
+                row = Told(f"{label}, {line.name}", accuracy, recall, precision, f1, items)
+                found.setdefault(row[1:], row)
+    return tuple(found.values())
+
+
+def notes(name: str) -> tuple[str, ...]:
+    """What cannot be compared."""
+    return (*COMMON, *NOTES[name]) if name in NOTES else ("Neither paper has this set.",)
+
+
+def show(calls: Mapping[str, Calls], items: Sequence[str], paper: Sequence[Told]) -> None:
+    """Prints every method's figures, what calling everything one thing comes to, and the papers' rows."""
+    first = next(iter(calls.values()))
+    whole = first.of(items)
+    print(f"{len(whole.gold)} items, {sum(whole.gold)} factual")
+    print(f"{'':42}{'accuracy':22}{'recall':9}{'precision':11}{'F1':8}coverage")
+    everything = {f"all called {label}": Calls(first.gold, [label == LABELS[0]] * len(first.gold)) for label in LABELS}
+    for method, each in {**calls, **everything}.items():
+        found = factuality(items, each.gold, each.said)
+        bounds = interval(each.of(items).right)
+        accuracy = f"{_share(found.accuracy)} ({bounds.low:.3f}-{bounds.high:.3f})"
+        print(
+            f"{method:42}{accuracy:22}{_share(found.recall):9}{_share(found.precision):11}{_share(found.f1):8}"
+            f"{_share(found.coverage)}"
+        )
+    for row in paper:
+        impossible = "" if row.possible else f"  no whole counts of {row.items[0]} and {row.items[1]} give this row"
+        print(
+            f"{row.name:42}{row.accuracy / 100:<22.4f}{row.recall / 100:<9.4f}{row.precision / 100:<11.4f}"
+            f"{row.f1 / 100:<8.4f}{impossible}"
+        )
+
+
+def paired(calls: Mapping[str, Calls], items: Sequence[str]) -> None:
+    """Prints the first method against each other one: on the same items, p values corrected over all of them."""
+    (name, first), *others = [(method, each.of(items)) for method, each in calls.items()]
+    found = [mcnemar(first.right, each.right) for _, each in others]
+    gold = [LABELS[not factual] for factual in first.gold]
+    print(
+        f"{name} against: right alone, the other alone; accuracy and F1, first minus second; McNemar's p, and Holm's"
+        " over these; the smallest difference in accuracy that so many disagreements show four times in five"
+    )
+    for (method, other), test, corrected in zip(others, found, holm([each.p_value for each in found]), strict=True):
+        accuracy = paired_difference(first.right, other.right)
+        f1 = macro_f1_difference(gold, first.labels, other.labels, labels=LABELS, over=LABELS[:1])
+        least = sight(test).smallest
+        print(
+            f"{method:42}{test.first_only:3}, {test.second_only:3}   {_difference(accuracy)}   F1 {_difference(f1)}   "
+            f"p {test.p_value:.2g}, Holm {corrected:.2g}; {'none' if least is None else f'{least:.3f}'}"
+        )
+
+
+def _share(figure: Figure) -> str:
+    return "-" if figure.value is None else f"{figure.value:.3f}"
+
+
+def _difference(found: Difference) -> str:
+    return "-" if found.value is None else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"

@@ -1,0 +1,57 @@
+"""Who stands where in a report's debate: teams side by side, referees below, a chain in the order of speaking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lxml import html  # type: ignore[import-untyped]
+
+from redargue.claims import Claim
+from redargue.evals.report.render import render
+from redargue.events import Answered, ClaimEnded, ClaimStarted, Event, Refereed, Spoke
+from redargue.verdicts import Verdict
+from support.reported import S, written
+
+
+def teams(tmp_path: Path, *events: Event, decided_by: Any = "referees") -> Any:
+    """The page of a claim of which this happened."""
+    claim = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+    verdict = Verdict(claim=claim, label=S, decided_by=decided_by)
+    begun = ClaimStarted(claim=claim, method="m", settings={}, backend="b", seed=0)
+    folder = written(tmp_path / "r", [claim], [begun, *events, ClaimEnded(verdict=verdict)])
+    return html.document_fromstring(render(folder))
+
+
+def test_a_team_has_a_column_and_referees_speak_below(tmp_path: Path) -> None:
+    page = teams(
+        tmp_path,
+        Refereed(agent="factual-referee", round=1, vote="tie"),
+        Spoke(agent="negative-summariser", round=1, text="no"),
+        Spoke(agent="affirmative-summariser", round=1, text="yes"),
+        Spoke(agent="negative-rebutter", round=1, text="not so"),
+        Spoke(agent="affirmative-rebutter", round=1, text="so it is"),
+    )
+    first, second = page.xpath("//div[@class='turns']")
+    columns = [[name.text_content() for name in each.xpath(".//b")] for each in first.xpath("./div")]
+    assert columns == [
+        ["affirmative-rebutter", "affirmative-summariser"],
+        ["negative-rebutter", "negative-summariser"],
+    ]
+    assert second.xpath(".//b")[0].text_content() == "factual-referee"
+
+
+def test_what_an_agent_says_again_is_not_printed_again(tmp_path: Path) -> None:
+    votes = [Refereed(agent="factual-referee", round=at, vote="tie", reason="who knows") for at in (1, 2, 3)]
+    changed = Refereed(agent="factual-referee", round=4, vote="negative", reason="it says so")
+    turns = [each.text_content() for each in teams(tmp_path, *votes, changed).xpath("//div[@class='turn']")]
+    assert "who knows" in turns[0]
+    assert turns[1:3] == ["factual-refereethe same as in round 1: tie"] * 2
+    assert "it says so" in turns[3]
+
+
+def test_who_answers_whom_in_a_chain_stands_in_that_order(tmp_path: Path) -> None:
+    said = [Answered(agent=agent, round=1, text="because", label=S) for agent in ("skeptic", "trust", "leader")]
+    for decided_by, order in (("leader", "skeptic trust leader"), ("judge", "leader skeptic trust")):
+        page = teams(tmp_path / decided_by, *said, decided_by=decided_by)
+        assert [each.text_content() for each in page.xpath("//div[@class='turn']/p[1]/b")] == order.split()
