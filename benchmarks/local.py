@@ -1,9 +1,9 @@
-"""Whole debates, or MERMAID's steps, with a real language model, however small: can its replies be read.
+"""Any method with a real language model, however small: can its replies be read.
 
 Any endpoint: ``REDARGUE_BASE_URL=… python -m benchmarks local --model NAME``. A model of 135 million parameters judges
 nothing well; what is measured is plumbing: replies that could be read at first, after the one repair, never; debates
 that end in a label. ``--method mermaid --form tools`` has it call functions. ``--keep FILE`` writes the raw replies
-down, one JSON object a line.
+down, one JSON object a line. ``--method all --claims 1`` runs every method, and sums over all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.events import CallFailed, CallFinished, Event
+from redargue.protocols.base import methods
 from redargue.verifier import Verifier
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="local")
     parser.add_argument("--model", default="")
     parser.add_argument("--claims", type=int, default=5)
-    parser.add_argument("--method", choices=sorted(SETTINGS), default="tool-mad")
+    parser.add_argument("--method", choices=["all", *methods], default="tool-mad")
     parser.add_argument("--rounds", type=int, default=2, help="of a debate")
     parser.add_argument("--form", default="auto")
     parser.add_argument("--profile", default="hardened")
@@ -44,9 +45,19 @@ def main(arguments: list[str]) -> None:
     rows = [json.loads(line) for line in CLAIMS.read_text(encoding="utf-8").splitlines()[: options.claims]]
     claims = [Claim(text=row["claim"]) for row in rows]
     events: list[Event] = []
-    settings = SETTINGS[options.method] | ({"rounds": options.rounds} if options.method == "tool-mad" else {})
+    for method in methods if options.method == "all" else [options.method]:
+        events += _run(method, claims, options)
+    if options.method == "all":
+        print(json.dumps(_sums(events)))
+    if options.keep:
+        options.keep.write_text("".join(json.dumps(each) + "\n" for each in _replies(events)), encoding="utf-8")
+
+
+def _run(method: str, claims: list[Claim], options: argparse.Namespace) -> list[Event]:
+    events: list[Event] = []
+    settings = SETTINGS.get(method, {}) | ({"rounds": options.rounds} if method == "tool-mad" else {})
     with Verifier(
-        method=options.method,
+        method=method,
         model=options.model,
         profile=options.profile,
         store="starter",
@@ -58,11 +69,16 @@ def main(arguments: list[str]) -> None:
             began = time.perf_counter()
             verdict = asyncio.run(verifier.verify(claim, item=item, listeners=[events.append]))
             outcome = verdict.error.what if verdict.error else f"{verdict.label} by {verdict.decided_by}"
-            row = {"claim": claim.text, "outcome": outcome, "rounds": verdict.rounds, "calls": verdict.usage.calls}
+            row = {
+                "method": method,
+                "claim": claim.text,
+                "outcome": outcome,
+                "rounds": verdict.rounds,
+                "calls": verdict.usage.calls,
+            }
             print(json.dumps(row | {"seconds": round(time.perf_counter() - began)}), flush=True)
-    print(json.dumps(_sums(events)))
-    if options.keep:
-        options.keep.write_text("".join(json.dumps(each) + "\n" for each in _replies(events)), encoding="utf-8")
+    print(json.dumps(_sums(events)), flush=True)
+    return events
 
 
 def _sums(events: list[Event]) -> dict[str, Any]:
