@@ -132,7 +132,7 @@ class Verifier:
         self.models, self.services = dict(models or {}), services(base_url)
         self.backend: Backend = self._backend(backend or ("chat" if model else "embedded"), model, prompts, chat or {})
         require(self.backend, method, self.method.tasks())
-        self.budget, self.clock = budget or Budget(), clock or SystemClock()
+        self.budget, self.clock, self._shared = budget or Budget(), clock or SystemClock(), calls
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(actions or {})
         self.memory: EvidenceMemory | None = memory
@@ -147,7 +147,6 @@ class Verifier:
         except RedargueError:
             self._close_stores()
             raise
-        self._calls: CallRecord | None = calls or self.record
         if self.record:  # what finished claims cost was spent from the same budget
             for verdict in self.record.finished():
                 self.budget.recall(cost_of(verdict.usage))
@@ -271,6 +270,7 @@ class Verifier:
                 )
             if known := self.record.verdict(item):
                 return known
+        calls = self._shared or self.record
         run = Run(
             own(self.backend, item),
             {name: own(tool, item) for name, tool in self.tools.items()},
@@ -278,7 +278,7 @@ class Verifier:
             seed=self.seed,
             budget=self.budget,
             clock=self.clock,
-            record=self._calls,
+            record=calls,
             listeners=listeners,
             models=self.models,
             priced=self.priced,
@@ -308,7 +308,7 @@ class Verifier:
                 "profile": self.profile,
                 "backend": self.backend.name,
                 "usage": run.usage,
-                "run": self._calls.id if self._calls else "",
+                "run": calls.id if calls else "",
             }
         )
         run.emit(ClaimEnded(verdict=verdict))

@@ -69,14 +69,14 @@ class Hand:
             self.membership(db)
             return [bool(each) for each in self.queue.serve(db, [ended(place, error=error) for place in places])]
 
-    def pay(self, place: int, key: str, attempt: int = 1) -> None:
+    def pay(self, place: int, key: str, lease: int = 1) -> None:
         paid = CallFinished(
             item=place, agent="judge", round=1, task="Judge", key=key, requests=3, prompt_tokens=5,
             completion_tokens=2, usd=0.25, outputs=(),
         )  # fmt: skip
         with self.database.transaction() as db:
             self.membership(db)
-            Entries(self.batch.number).serve(db, [Entry(place, attempt, 0, paid.model_dump_json())])
+            Entries(self.batch.number).serve(db, [Entry(place, lease, 0, paid.model_dump_json())])
 
     def leave(self, *, failed: bool = False) -> None:
         with self.database.transaction() as db:
@@ -195,7 +195,7 @@ def test_a_lease_that_ran_out_goes_back_and_its_late_owner_counts_for_nothing(op
     clock.now += LEASE / 2
     other.here()
     (first, *_) = other.lease(8)
-    assert (first.place, first.attempt, len(first.paid)) == (0, 2, 1)
+    assert (first.place, first.lease, first.attempts, len(first.paid)) == (0, 2, 2, 1)
     with pytest.raises(LeaseLost, match="gave no sign of life for 15 s"):
         late.finish(1)
     with pytest.raises(LeaseLost):
@@ -223,7 +223,9 @@ def test_what_is_handed_back_counts_as_no_attempt_and_what_fails_as_one(opened: 
     batch = batch_of(database)
     for failed, attempts in ((False, 1), (False, 1), (True, 1), (True, 2)):
         hand = Hand(database, batch)
-        assert {job.attempt for job in hand.lease(3)} == {attempts}
+        jobs = hand.lease(3)
+        assert {job.attempts for job in jobs} == {attempts}
+        hand.pay(0, "again and again", jobs[0].lease)
         hand.leave(failed=failed)
 
 
@@ -236,10 +238,10 @@ def test_a_claim_that_workers_die_of_is_tried_alone_and_becomes_an_error(opened:
         jobs = hand.lease(4)
         if not jobs:
             break
-        if jobs[0].attempt > SUSPECT:
+        if jobs[0].attempts > SUSPECT:
             assert len(jobs) == 1
         if 2 in places(jobs):  # what kills, before anything else of its lease is done
-            hand.pay(2, f"at {deaths}", jobs[0].attempt)
+            hand.pay(2, f"at {deaths}", jobs[0].lease)
             deaths += 1
             clock.now += LEASE + 1
             Hand(database, batch)  # somebody notices
@@ -268,7 +270,10 @@ def test_what_ended_in_an_error_is_tried_again_with_what_it_paid(opened: Opened)
     assert [retry(database, batch.number), retry(database, batch.number)] == [2, 0]
     assert [place for place, _ in results(database, batch.number)] == [2]
     jobs = hand.lease(2)
-    assert [(job.place, job.attempt, [old for _, old in job.paid]) for job in jobs] == [(0, 1, [True]), (1, 1, [True])]
+    assert [(job.place, job.lease, job.attempts, [old for _, old in job.paid]) for job in jobs] == [
+        (0, 2, 1, [True]),
+        (1, 2, 1, [True]),
+    ]
     hand.finish(0, 1)
     with database.transaction() as db:
         assert db.execute("SELECT count(*) FROM paid").fetchone() == (0,)

@@ -29,7 +29,7 @@ CREATE TABLE batches (
 );
 CREATE TABLE jobs (
     batch BIGINT NOT NULL, place BIGINT NOT NULL, claim TEXT NOT NULL, state INTEGER NOT NULL DEFAULT 0,
-    owner TEXT, attempts INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (batch, place)
+    owner TEXT, attempts INTEGER NOT NULL DEFAULT 0, leases INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (batch, place)
 ) {rowless};
 CREATE INDEX jobs_left ON jobs (batch, state, place) WHERE state < 2;
 CREATE INDEX jobs_owned ON jobs (owner) WHERE state = 1;
@@ -37,8 +37,8 @@ CREATE TABLE results (
     batch BIGINT NOT NULL, place BIGINT NOT NULL, events {bytes} NOT NULL, PRIMARY KEY (batch, place)
 );
 CREATE TABLE paid (
-    batch BIGINT NOT NULL, place BIGINT NOT NULL, attempt INTEGER NOT NULL, n INTEGER NOT NULL,
-    old INTEGER NOT NULL DEFAULT 0, event TEXT NOT NULL, PRIMARY KEY (batch, place, attempt, n)
+    batch BIGINT NOT NULL, place BIGINT NOT NULL, lease INTEGER NOT NULL, n INTEGER NOT NULL,
+    old INTEGER NOT NULL DEFAULT 0, event TEXT NOT NULL, PRIMARY KEY (batch, place, lease, n)
 ) {rowless};
 CREATE TABLE workers (
     owner TEXT PRIMARY KEY, batch BIGINT NOT NULL, until {real} NOT NULL, gone INTEGER NOT NULL DEFAULT 0,

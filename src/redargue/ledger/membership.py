@@ -121,7 +121,7 @@ def _lost(db: Rows, batch: int, place: int, claim: str, attempts: int) -> str:
     (words,) = db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()
     about: dict[str, Any] = json.loads(words)
     spent = Spent(bool(about.get("priced")))
-    paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY attempt, n"
+    paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():
         event = EVENT.validate_json(line)
         if isinstance(event, CallFinished | CallFailed):

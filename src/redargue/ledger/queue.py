@@ -188,14 +188,16 @@ class Job(NamedTuple):
     Attributes:
         place: in its batch, from 0.
         claim: as JSON.
-        attempt: the how manyth, from 1.
+        lease: the how manyth of this claim, from 1.
+        attempts: workers that have died over it, and this one.
         paid: what earlier attempts have paid for, as events in JSON; and whether each belongs to an attempt that ended
             in an error.
     """
 
     place: int
     claim: str
-    attempt: int
+    lease: int
+    attempts: int
     paid: tuple[tuple[str, bool], ...]
 
 
@@ -263,22 +265,20 @@ class Queue:
         if not rows:
             return Leased((), left(db, self.batch))
         paid: dict[int, list[tuple[str, bool]]] = {}
-        again = [row[0] for row in rows if row[3]]
+        again = [row[0] for row in rows if row[4]]
         for start in range(0, len(again), 500):
             some = again[start : start + 500]
             marks = ", ".join("?" * len(some))
-            query = f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({marks}) ORDER BY attempt, n"
+            query = f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({marks}) ORDER BY lease, n"
             for place, event, old in db.execute(query, (self.batch, *some)).fetchall():
                 paid.setdefault(place, []).append((event, bool(old)))
-        return Leased(
-            tuple(Job(place, claim, attempt, tuple(paid.get(place, ()))) for place, claim, attempt, _ in rows)
-        )
+        return Leased(tuple(Job(*row[:4], tuple(paid.get(row[0], ()))) for row in rows))
 
-    def _take(self, db: Rows, which: str, values: tuple[int, ...], most: int) -> list[tuple[int, str, int, bool]]:
+    def _take(self, db: Rows, which: str, values: tuple[int, ...], most: int) -> list[tuple[int, str, int, int, bool]]:
         waiting = f"SELECT place FROM jobs WHERE batch = ? AND state = ? {which} ORDER BY place LIMIT ?{db.skip}"
         taken = db.execute(
-            "UPDATE jobs SET state = ?, owner = ?, attempts = attempts + 1"
-            f" WHERE batch = ? AND place IN ({waiting}) RETURNING place, claim, attempts,"
+            "UPDATE jobs SET state = ?, owner = ?, attempts = attempts + 1, leases = leases + 1"
+            f" WHERE batch = ? AND place IN ({waiting}) RETURNING place, claim, leases, attempts,"
             " EXISTS (SELECT 1 FROM paid WHERE paid.batch = jobs.batch AND paid.place = jobs.place)",
             (LEASED, self.owner, self.batch, self.batch, WAITING, *values, most),
         ).fetchall()

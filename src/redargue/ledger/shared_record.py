@@ -24,13 +24,13 @@ class Entry(NamedTuple):
 
     Attributes:
         place: of its claim.
-        attempt: at the claim, from 1.
-        n: its number in the attempt.
+        lease: of the claim, from 1.
+        n: its number under that lease.
         event: as JSON.
     """
 
     place: int
-    attempt: int
+    lease: int
     n: int
     event: str
 
@@ -43,14 +43,14 @@ class Entries:
 
     def serve(self, db: Rows, asked: Sequence[Entry]) -> list[None]:
         """Writes down each."""
-        insert = "INSERT INTO paid (batch, place, attempt, n, event) VALUES (?, ?, ?, ?, ?)"
+        insert = "INSERT INTO paid (batch, place, lease, n, event) VALUES (?, ?, ?, ?, ?)"
         db.executemany(insert, [(self._batch, *each) for each in asked])
         return [None] * len(asked)
 
 
 @dataclass
 class _Claim:
-    attempt: int
+    lease: int
     known: dict[str, Paid | CallFailed]
     failed: tuple[CallFailed, ...]
     lines: list[str]
@@ -90,7 +90,7 @@ class SharedRecord:
         }  # the debate went on without them
         failed = tuple(each for each, old in failures if old or each.key not in unreadable)
         lines = [each.model_dump_json() for each in failed]
-        self._claims[job.place] = _Claim(job.attempt, paid | unreadable, failed, lines)
+        self._claims[job.place] = _Claim(job.lease, paid | unreadable, failed, lines)
 
     def end(self, item: int) -> list[str]:
         """The claim's events, as lines of JSON; the claim is no longer in hand."""
@@ -110,5 +110,5 @@ class SharedRecord:
         line = self._secrets.hide(event.model_dump_json())
         claim.lines.append(line)
         if isinstance(event, Paid | CallFailed) and event.key not in claim.known:
-            self._desk.post(self._entries, Entry(event.item, claim.attempt, claim.written, line))
+            self._desk.post(self._entries, Entry(event.item, claim.lease, claim.written, line))
             claim.written += 1
