@@ -368,6 +368,27 @@ def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_path: Path) -> None:
+    """A file that is closed loses all locks of its process; the last of the others would then take the log away."""
+    where = str(tmp_path / "ledger.db")
+    first = open_ledger(where)
+    batch = submit(first, CLAIMS, about=ABOUT, spec={})
+    open_ledger(where).close()
+    elsewhere = (
+        "import sys; from redargue.ledger.database import open_ledger; database = open_ledger(sys.argv[1])\n"
+        "with database.transaction() as db: db.execute('UPDATE jobs SET state = 2')\n"
+        "database.close()"
+    )
+    subprocess.run([sys.executable, "-c", elsewhere, where], check=True)
+    assert standing(first, batch.number) == Standing(len(CLAIMS), 0)
+    with first.transaction() as db:
+        db.execute("UPDATE jobs SET state = 3")
+    second = open_ledger(where)
+    assert standing(second, batch.number) == Standing(0, len(CLAIMS))
+    first.close()
+    second.close()
+
+
 def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(RecordError) as raised:

@@ -21,7 +21,7 @@ from redargue.cluster.folder import claim_folder, written
 from redargue.cluster.local import LocalWorkers
 from redargue.cluster.on_ray import RayWorkers, on_ray
 from redargue.cluster.worker import Worker, verify_leased
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
 from redargue.evals.batch import Tally, VerdictFiles
 from redargue.keys import Secrets
 from redargue.ledger.budget import Budget
@@ -165,6 +165,10 @@ def _watch(
             bar.moved(sums.update(now))
         while workers.tend(sums.count):  # nothing is left: they end by themselves
             time.sleep(LOOK / 10)
+        now, left = progress(ledger, batch.number)
+        bar.moved(sums.update(now))
+        if left:
+            raise RecordError("all workers have ended, and claims are left", hint="the same command goes on")
 
 
 class _Sums:

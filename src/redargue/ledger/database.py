@@ -167,18 +167,25 @@ class SqliteLedger:
         self._connection.close()
 
     def _look_at(self) -> None:
-        """Refuses what is not ours before SQLite touches it."""
+        """Refuses what is not ours before it could be written to.
+
+        SQLite reads the file, not we: whoever closes a file drops the locks that his whole process has on it, and
+        another connection of this process may have some.
+        """
         path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            header = b""
-            if path.exists():
-                with path.open("rb") as file:
-                    header = file.read(100)
-        except OSError as error:
+            if not path.exists() or not path.stat().st_size:
+                return
+            probe = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY)
+            try:
+                (found,) = probe.execute("PRAGMA application_id").fetchone()
+            finally:
+                probe.close()
+        except (OSError, sqlite3.Error) as error:
             hint = "name another place: --ledger PATH"
-            raise UsageError(f"{str(path)!r} cannot be opened: {error.strerror or error}", hint=hint) from error
-        if header and header[68:72] != APPLICATION.to_bytes(4, "big"):
+            raise UsageError(f"{str(path)!r} is no ledger that can be opened: {error}", hint=hint) from error
+        if found != APPLICATION:
             raise UsageError(f"{str(path)!r} is not a redargue ledger; it was left as it is", hint="--ledger PATH")
 
     @contextmanager
