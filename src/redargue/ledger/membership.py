@@ -13,7 +13,7 @@ from redargue.claims import Claim
 from redargue.errors import LeaseLost, WorkerLost
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.ledger.database import Rows
-from redargue.ledger.queue import FAILED, LEASED, WAITING, packed, store_result
+from redargue.ledger.queue import FAILED, LEASED, WAITING, packed, store_results
 from redargue.ledger.spent import Spent
 from redargue.verdicts import ErrorInfo, Verdict
 
@@ -104,7 +104,7 @@ def give_up(db: Rows, owner: str) -> None:
     (batch,) = row
     tried = "SELECT place, claim, attempts FROM jobs WHERE owner = ? AND state = ? AND attempts >= ?"
     for place, claim, attempts in db.execute(tried, (owner, LEASED, ATTEMPTS)).fetchall():
-        store_result(db, batch, place, packed([_lost(db, batch, place, claim, attempts)]))
+        store_results(db, batch, [(place, packed([_lost(db, batch, place, claim, attempts)]))])
         db.execute("UPDATE jobs SET state = ?, owner = NULL WHERE batch = ? AND place = ?", (FAILED, batch, place))
         db.execute("UPDATE workers SET errors = errors + 1 WHERE owner = ?", (owner,))
     db.execute("UPDATE jobs SET state = ?, owner = NULL WHERE owner = ? AND state = ?", (WAITING, owner, LEASED))

@@ -235,42 +235,50 @@ class Queue:
 
     def serve(self, db: Rows, asked: Sequence[Lease | Finish]) -> list[Leased | bool]:
         """A lease is answered with claims; a finish with whether it counted, which it does while the lease holds."""
-        answers: list[Leased | bool] = [isinstance(each, Finish) and self._finish(db, each) for each in asked]
-        mine = [each for each, counted in zip(asked, answers, strict=True) if isinstance(each, Finish) and counted]
-        if mine:
-            errors = sum(each.error for each in mine)
-            sums = len(mine) - errors, errors, self.owner
-            db.execute("UPDATE workers SET done = done + ?, errors = errors + ? WHERE owner = ?", sums)
-        for place, each in enumerate(asked):
+        counted = self._finish(db, {each.place: each for each in asked if isinstance(each, Finish)})
+        answers: list[Leased | bool] = []
+        for each in asked:
             if isinstance(each, Lease):
-                answers[place] = self._lease(db, each.most)
+                answers.append(self._lease(db, each.most))
+            else:
+                answers.append(each.place in counted)
+                counted.discard(each.place)
         return answers
 
-    def _finish(self, db: Rows, ended: Finish) -> bool:
-        state = FAILED if ended.error else DONE
-        mine = "batch = ? AND place = ? AND owner = ? AND state = ?"
-        held = db.execute(
-            f"UPDATE jobs SET state = ?, owner = NULL WHERE {mine}",
-            (state, self.batch, ended.place, self.owner, LEASED),
-        )
-        if held.rowcount != 1:
-            return False
-        store_result(db, self.batch, ended.place, ended.events)
-        if not ended.error:
-            db.execute("DELETE FROM paid WHERE batch = ? AND place = ?", (self.batch, ended.place))
-        return True
+    def _finish(self, db: Rows, ended: Mapping[int, Finish]) -> set[int]:
+        """Closes the jobs that are still this worker's, with their results; which."""
+        counted: set[int] = set()
+        for state, error in ((DONE, False), (FAILED, True)):
+            places = [place for place, each in ended.items() if each.error is error]
+            if not places:
+                continue
+            held = db.execute(
+                "UPDATE jobs SET state = ?, owner = NULL"
+                f" WHERE batch = ? AND place IN ({_marks(places)}) AND owner = ? AND state = ? RETURNING place",
+                (state, self.batch, *places, self.owner, LEASED),
+            )
+            mine = [place for (place,) in held.fetchall()]
+            store_results(db, self.batch, [(place, ended[place].events) for place in mine])
+            if mine and not error:
+                paid = f"DELETE FROM paid WHERE batch = ? AND place IN ({_marks(mine)})"
+                db.execute(paid, (self.batch, *mine))
+            if mine:
+                column = "errors" if error else "done"
+                count = f"UPDATE workers SET {column} = {column} + ? WHERE owner = ?"
+                db.execute(count, (len(mine), self.owner))
+            counted |= set(mine)
+        return counted
 
     def _lease(self, db: Rows, most: int) -> Leased:
         rows = self._take(db, "AND attempts < ?", (SUSPECT,), most) or self._take(db, "", (), 1)
         if not rows:
             return Leased((), left(db, self.batch))
         paid: dict[int, list[tuple[str, bool]]] = {}
-        again = [row[0] for row in rows if row[4]]
-        for start in range(0, len(again), 500):
-            some = again[start : start + 500]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({marks}) ORDER BY lease, n"
-            for place, event, old in db.execute(query, (self.batch, *some)).fetchall():
+        if again := [row[0] for row in rows if row[4]]:
+            query = (
+                f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({_marks(again)}) ORDER BY lease, n"
+            )
+            for place, event, old in db.execute(query, (self.batch, *again)).fetchall():
                 paid.setdefault(place, []).append((event, bool(old)))
         return Leased(tuple(Job(*row[:4], tuple(paid.get(row[0], ()))) for row in rows))
 
@@ -285,9 +293,13 @@ class Queue:
         return sorted(taken)
 
 
-def store_result(db: Rows, batch: int, place: int, events: bytes) -> None:
-    """Keeps what came of a claim, in the place of what came of it before."""
-    db.execute(
+def store_results(db: Rows, batch: int, found: Sequence[tuple[int, bytes]]) -> None:
+    """Keeps what came of claims, packed, by place; in the place of what came of them before."""
+    db.executemany(
         "INSERT INTO results VALUES (?, ?, ?) ON CONFLICT (batch, place) DO UPDATE SET events = excluded.events",
-        (batch, place, events),
+        [(batch, *each) for each in found],
     )
+
+
+def _marks(values: Sequence[int]) -> str:
+    return ", ".join("?" * len(values))
