@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -196,9 +196,9 @@ def _namespaces(server: LoopbackProcess) -> Iterator[Way]:
         _ip("addr", "add", f"{HOST}/24", "dev", BRIDGE)
         _ip("link", "set", BRIDGE, "up")
         for number in range(1, NODES + 1):
-            stack.callback(_ip, "netns", "del", f"rd{number}")
-            stack.callback(_kill, f"rd{number}")
             _ip("netns", "add", f"rd{number}")
+            stack.callback(_ip, "netns", "del", f"rd{number}")
+            stack.callback(_ip, "link", "del", f"rdv{number}")
             _ip("link", "add", f"rdv{number}", "type", "veth", "peer", "name", "eth0", "netns", f"rd{number}")
             _ip("link", "set", f"rdv{number}", "master", BRIDGE, "up")
             inside = ("-n", f"rd{number}")
@@ -211,6 +211,8 @@ def _namespaces(server: LoopbackProcess) -> Iterator[Way]:
         before = dict(os.environ)
         stack.callback(lambda: os.environ.update(before))
         _at(f"http://{HOST}:{port}")
+        for number in range(1, NODES + 1):
+            stack.callback(_kill, f"rd{number}")
         ray = str(Path(sys.executable).parent / "ray")
         for number in range(1, NODES + 1):
             head = ["--head", "--port=6379", "--include-dashboard=false"]
@@ -218,18 +220,25 @@ def _namespaces(server: LoopbackProcess) -> Iterator[Way]:
             start = [ray, "start", *role, f"--node-ip-address={NETWORK}.{number}", f"--num-cpus={SLOTS}"]
             _ip("netns", "exec", f"rd{number}", *start)
         where = f"postgresql://redargue@{HOST}/cluster"
-        yield ["ip", "netns", "exec", "rd1"], {"RAY_ADDRESS": f"{NETWORK}.1:6379"}, where, lambda: _kill("rd2")
+        yield ["ip", "netns", "exec", "rd1"], {"RAY_ADDRESS": f"{NETWORK}.1:6379"}, where, _switch_off
 
 
 def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, stdout=subprocess.DEVNULL)
 
 
+def _switch_off() -> None:
+    """Cuts the second node off, so that nobody is told of its end, and ends it."""
+    _ip("link", "set", "rdv2", "down")
+    _kill("rd2")
+
+
 def _kill(namespace: str) -> None:
-    """Every process of a node at once, as when its machine is switched off."""
-    listed = subprocess.run(["ip", "netns", "pids", namespace], check=True, capture_output=True, text=True)
-    for pid in listed.stdout.split():
-        os.kill(int(pid), signal.SIGKILL)
+    while pids := subprocess.run(["ip", "netns", "pids", namespace], check=True, capture_output=True).stdout.split():
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.05)
 
 
 @contextmanager

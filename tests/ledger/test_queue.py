@@ -292,6 +292,29 @@ def test_a_batch_is_left_as_long_as_somebody_may_die_of_it(opened: Opened) -> No
         assert not left(db, batch.number)
 
 
+def test_a_worker_whose_machine_is_lost_in_a_transaction_holds_nobody_up(
+    where: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not where.startswith("postgresql"):
+        pytest.skip("on one host a lost process is noticed at once")
+    monkeypatch.setattr("redargue.ledger.database.IDLE", 1)
+    lost = opened()
+    batch = batch_of(lost)
+    monkeypatch.undo()
+
+    def silent() -> None:
+        with lost.transaction() as db:
+            db.execute("UPDATE jobs SET owner = 'lost' WHERE place = 0")
+            with opened().transaction() as other:  # waits for the row, and gets it
+                other.execute("UPDATE jobs SET owner = 'found' WHERE place = 0")
+
+    with pytest.raises(RecordError):
+        silent()
+    with opened().transaction() as db:
+        owner = "SELECT owner FROM jobs WHERE batch = ? AND place = 0"
+        assert db.execute(owner, (batch.number,)).fetchone() == ("found",)
+
+
 # processes
 
 WORKER = """

@@ -20,6 +20,7 @@ SCHEMA = 1
 APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
 NAMED = "redargue_ledger"  # the schema on a server
 CONNECT, BUSY = 10, 30  # seconds for a server to answer at all, and to wait for other writers
+IDLE = 10  # seconds after which a server ends the transaction of a worker that says nothing: its machine may be lost
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -226,7 +227,9 @@ class PostgresLedger:
                 keepalives_idle=10,
                 tcp_user_timeout=BUSY * 1000,  # a server whose machine is lost is noticed
                 application_name="redargue",
-                options=f"-c search_path={NAMED} -c lock_timeout={BUSY}s -c client_encoding=UTF8",
+                options=f"-c search_path={NAMED} -c lock_timeout={BUSY}s -c client_encoding=UTF8"
+                f" -c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
+                f" -c tcp_keepalives_interval={IDLE} -c tcp_keepalives_count=2",
             )
         try:
             self._prepare()
