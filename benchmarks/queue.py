@@ -29,6 +29,7 @@ from redargue.ledger.database import SharedDatabase, open_ledger
 from redargue.ledger.limiter import Rate
 from redargue.ledger.membership import Membership, give_up
 from redargue.ledger.queue import Batch, Finish, Job, Lease, Queue, find, progress, results, submit
+from redargue.ledger.shared_record import Entries, Entry
 from redargue.verdicts import Verdict
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -38,6 +39,7 @@ from support import postgres
 AT_ONCE = 100
 RATE = 6000  # turns a minute
 LIMITED = 8  # workers before the limiter
+PARTS = ("paid", "through", "limiter")
 
 
 def main(arguments: list[str]) -> None:
@@ -46,6 +48,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--claims", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=75, help="of the limiter")
+    parser.add_argument("--part", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--worker", nargs=2, metavar=("LEDGER", "NAME"), help=argparse.SUPPRESS)
     parser.add_argument("--asker", nargs=2, metavar=("LEDGER", "NAME"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
@@ -57,8 +60,12 @@ def main(arguments: list[str]) -> None:
         return
     for name, ledger in (("SQLite", _sqlite), ("PostgreSQL", _postgres)):
         with ledger() as where:
-            print(json.dumps({"ledger": name} | _through(where, given.claims, given.kills)), flush=True)
-            print(json.dumps({"ledger": name} | _limited(where, given.seconds)), flush=True)
+            if "paid" in given.part:
+                print(json.dumps({"ledger": name} | _paid(where)), flush=True)
+            if "through" in given.part:
+                print(json.dumps({"ledger": name} | _through(where, given.claims, given.kills)), flush=True)
+            if "limiter" in given.part:
+                print(json.dumps({"ledger": name} | _limited(where, given.seconds)), flush=True)
 
 
 @contextmanager
@@ -147,6 +154,22 @@ def _counted_once(ledger: SharedDatabase, batch: Batch) -> None:
         told = dict(db.execute("SELECT owner, done FROM workers WHERE batch = ?", (batch.number,)).fetchall())
     assert by.total() == batch.total, "a claim was lost"
     assert {name: number for name, number in told.items() if number} == dict(by), "a claim was counted twice"
+
+
+def _paid(where: str) -> dict[str, Any]:
+    """Paid calls of a kilobyte written down, a hundred or ten a transaction, by one process."""
+    ledger = open_ledger(where)
+    batch = submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "paid"}, spec={})
+    membership, entries, found = Membership(batch.number), Entries(batch.number), dict[str, Any]()
+    for together, count in ((100, 20_000), (10, 5_000)):
+        began = time.perf_counter()
+        for start in range(0, count, together):
+            with ledger.transaction() as db:
+                membership(db)
+                entries.serve(db, [Entry(0, together, start + number, "x" * 1000) for number in range(together)])
+        found[f"paid calls a second, {together} together"] = round(count / (time.perf_counter() - began))
+    ledger.close()
+    return found
 
 
 async def _work(where: str, name: str) -> None:

@@ -40,9 +40,15 @@ def claim_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
         )
     folder.mkdir(parents=True, exist_ok=True)
     if not known:
+        head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
+        fresh = folder / "run.json.new"
+        with fresh.open("w", encoding="utf-8") as file:  # claim by claim: there may be a million
+            file.write(head + ',\n "claims": [')
+            for place, claim in enumerate(claims):
+                file.write(("," if place else "") + "\n  " + claim.model_dump_json())
+            file.write("\n ]\n}\n")
+        os.replace(fresh, folder / "run.json")
         _write(mark, json.dumps({"batch": batch.id, "log": []}))
-    about = {"run": folder.name, **batch.about, "claims": [each.model_dump(mode="json") for each in claims]}
-    _write(folder / "run.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
 
 def written(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tuple[int, Verdict]]:
