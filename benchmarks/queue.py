@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> None:
         asyncio.run(_work(*given.worker))
         return
     if given.asker:
-        asyncio.run(_ask(*given.asker, given.seconds))
+        asyncio.run(_ask(given.asker[0], given.asker[1], given.seconds))
         return
     for name, ledger in (("SQLite", _sqlite), ("PostgreSQL", _postgres)):
         with ledger() as where:

@@ -153,7 +153,7 @@ def _watch(
         bar.moved(sums.count)
         workers: LocalWorkers | RayWorkers
         if engine == "ray":
-            workers = stack.enter_context(on_ray(run_worker, where, batch.id, count=count))
+            workers = stack.enter_context(on_ray(run_on_node, where, batch.id, count=count))
         else:
             command = [sys.executable, "-m", "redargue.cli.app", "worker", "--batch", batch.id]
             environment = {**environment, "REDARGUE_LEDGER": where}
@@ -241,6 +241,21 @@ def run_worker(where: str, batch_id: str, owner: str = "") -> None:
         asyncio.run(_work(where, batch, options, owner))
     except asyncio.CancelledError:
         return  # it was asked to end, and has handed back what it had
+
+
+def run_on_node(where: str, batch_id: str) -> None:
+    """Does a worker's work as a task of an engine, which has it done again where it fails over a claim.
+
+    Raises:
+        UsageError: as :func:`run_worker`.
+        RecordError: whatever else went wrong.
+    """
+    try:
+        run_worker(where, batch_id)
+    except (UsageError, RecordError):
+        raise
+    except Exception as error:
+        raise RecordError(f"a worker failed: {error!r}") from error
 
 
 async def _work(where: str, batch: Batch, options: dict[str, Any], owner: str) -> None:

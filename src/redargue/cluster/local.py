@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
-import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -41,10 +41,10 @@ class LocalWorkers:
         return [each.pid for each in self._running.values()]
 
     def _start(self) -> None:
-        name = f"{os.uname().nodename}:{uuid.uuid4().hex[:12]}"
+        name = f"{socket.gethostname()}:{uuid.uuid4().hex[:12]}"
         environment = {**os.environ, **self._environment, "REDARGUE_WORKER": name}
         self._running[name] = subprocess.Popen(
-            self._command, env=environment, stdin=subprocess.PIPE, stdout=sys.stderr.fileno(), start_new_session=True
+            self._command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
         )  # in a session of its own: Ctrl-C is for the one that watches; when that one is gone, the pipe says so
 
     def tend(self, finished: int) -> bool:
