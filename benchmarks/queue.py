@@ -48,6 +48,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--claims", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=75, help="of the limiter")
+    parser.add_argument("--ledger", nargs="*", choices=("sqlite", "postgresql"), default=["sqlite", "postgresql"])
     parser.add_argument("--part", nargs="*", choices=PARTS, default=list(PARTS))
     parser.add_argument("--worker", nargs=2, metavar=("LEDGER", "NAME"), help=argparse.SUPPRESS)
     parser.add_argument("--asker", nargs=2, metavar=("LEDGER", "NAME"), help=argparse.SUPPRESS)
@@ -58,7 +59,9 @@ def main(arguments: list[str]) -> None:
     if given.asker:
         asyncio.run(_ask(given.asker[0], given.asker[1], given.seconds))
         return
-    for name, ledger in (("SQLite", _sqlite), ("PostgreSQL", _postgres)):
+    for name, ledger in {"SQLite": _sqlite, "PostgreSQL": _postgres}.items():
+        if name.lower() not in given.ledger:
+            continue
         with ledger() as where:
             if "paid" in given.part:
                 print(json.dumps({"ledger": name} | _paid(where)), flush=True)

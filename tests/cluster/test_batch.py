@@ -19,6 +19,7 @@ from redargue.cli.app import run
 from redargue.events import canonical
 from redargue.evidence import timeless
 from redargue.ledger.record import read_events
+from support.postgres import Server
 
 OPTIONS = ["--store", "starter", "--rounds", "1", "-q"]
 DEADLINE = 180.0
@@ -100,6 +101,19 @@ def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], 
     assert run([*command, str(many), "--engine", "local"]) == 0  # nothing is left to do
     assert (many / "verdicts.csv").read_bytes() == before
     assert run(["replay", str(many)]) == 0
+
+
+def test_two_workers_share_a_server_and_a_second_batch_stands_beside_the_first(
+    one: Path, command: list[str], tmp_path: Path, ledger_server: Server
+) -> None:
+    where = ledger_server.create("of_two_batches")
+    many, other = tmp_path / "many" / "run", tmp_path / "other" / "run"
+    assert run([*command, str(many), "--workers", "2", "--ledger", where]) == 0
+    assert same(many, one)
+    assert run([*command, str(other), "--workers", "1", "--ledger", where, "--seed", "1"]) == 0
+    assert run([*command, str(many), "--workers", "1", "--ledger", where]) == 0
+    assert same(many, one)
+    assert not (many / "ledger.db").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -190,6 +204,7 @@ def test_no_key_stands_in_the_ledger(
 ) -> None:
     key, password = "sk-proj-Zq81LmNa72QwErTy55UiOp", "url-pass-83hf7a0q"
     monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("REDARGUE_MODEL_REQUESTS_PER_MINUTE", "6000")
     address = f"http://user:{password}@127.0.0.1:9/v1"
     many = tmp_path / "run"
     options = ["--model", "m", "--base-url", address, "--engine", "local", "--workers", "1"]
@@ -197,3 +212,6 @@ def test_no_key_stands_in_the_ledger(
     held = b"".join(each.read_bytes() for each in many.iterdir())
     assert key.encode() not in held
     assert password.encode() not in held
+    with sqlite3.connect(many / "ledger.db") as db:
+        assert db.execute("SELECT requests_due > 0 FROM lanes WHERE service = 'model'").fetchone() == (1,)
+    db.close()

@@ -283,14 +283,21 @@ class Queue:
         return Leased(tuple(Job(*row[:4], tuple(paid.get(row[0], ()))) for row in rows))
 
     def _take(self, db: Rows, which: str, values: tuple[int, ...], most: int) -> list[tuple[int, str, int, int, bool]]:
-        waiting = f"SELECT place FROM jobs WHERE batch = ? AND state = ? {which} ORDER BY place LIMIT ?{db.skip}"
-        taken = db.execute(
-            "UPDATE jobs SET state = ?, owner = ?, attempts = attempts + 1, leases = leases + 1"
-            f" WHERE batch = ? AND place IN ({waiting}) RETURNING place, claim, leases, attempts,"
-            " EXISTS (SELECT 1 FROM paid WHERE paid.batch = jobs.batch AND paid.place = jobs.place)",
-            (LEASED, self.owner, self.batch, self.batch, WAITING, *values, most),
+        """Two statements: as one, a server may plan to look for waiting claims once for each job there is."""
+        rows = db.execute(
+            "SELECT place, claim, leases + 1, attempts + 1,"
+            " EXISTS (SELECT 1 FROM paid WHERE paid.batch = jobs.batch AND paid.place = jobs.place)"
+            f" FROM jobs WHERE batch = ? AND state = ? {which} ORDER BY place LIMIT ?{db.skip}",
+            (self.batch, WAITING, *values, most),
         ).fetchall()
-        return sorted(taken)
+        if rows:
+            places = [row[0] for row in rows]
+            db.execute(
+                "UPDATE jobs SET state = ?, owner = ?, attempts = attempts + 1, leases = leases + 1"
+                f" WHERE batch = ? AND place IN ({_marks(places)})",
+                (LEASED, self.owner, self.batch, *places),
+            )
+        return list(rows)
 
 
 def store_results(db: Rows, batch: int, found: Sequence[tuple[int, bytes]]) -> None:
