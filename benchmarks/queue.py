@@ -22,13 +22,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.speed import served, verifier
 from redargue.claims import Claim
 from redargue.cluster.worker import Worker
-from redargue.events import ClaimEnded
+from redargue.events import EVENT, CallFailed, ClaimEnded
 from redargue.ledger.database import SharedDatabase, open_ledger
 from redargue.ledger.limiter import Rate
 from redargue.ledger.membership import Membership, give_up
-from redargue.ledger.queue import Batch, Finish, Job, Lease, Queue, find, progress, results, submit
+from redargue.ledger.queue import Batch, Finish, Job, Lease, Queue, find, packed, progress, results, submit
+from redargue.ledger.record import Paid
 from redargue.ledger.shared_record import Entries, Entry
 from redargue.verdicts import Verdict
 
@@ -39,7 +41,7 @@ from support import postgres
 AT_ONCE = 100
 RATE = 6000  # turns a minute
 LIMITED = 8  # workers before the limiter
-PARTS = ("paid", "through", "limiter")
+PARTS = ("size", "paid", "through", "limiter")
 
 
 def main(arguments: list[str]) -> None:
@@ -59,6 +61,8 @@ def main(arguments: list[str]) -> None:
     if given.asker:
         asyncio.run(_ask(given.asker[0], given.asker[1], given.seconds))
         return
+    if "size" in given.part:
+        print(json.dumps(_size()), flush=True)
     for name, ledger in {"SQLite": _sqlite, "PostgreSQL": _postgres}.items():
         if name.lower() not in given.ledger:
             continue
@@ -173,6 +177,24 @@ def _paid(where: str) -> dict[str, Any]:
         found[f"paid calls a second, {together} together"] = round(count / (time.perf_counter() - began))
     ledger.close()
     return found
+
+
+def _size() -> dict[str, Any]:
+    """What a debate of 31 calls weighs in the ledger: its job, its paid calls while it lasts, its packed events."""
+    with served("disagreeing") as server, TemporaryDirectory() as folder:
+        claim = Claim(text="The bridge at Orvell was opened in 1889.")
+        with verifier(server.url, folder=Path(folder) / "run", claims=[claim]) as one:
+            verdict = asyncio.run(one.verify(claim))
+        lines = (Path(folder) / "run" / "events.jsonl").read_text().splitlines()
+    paid = [line for line in lines if isinstance(EVENT.validate_json(line), Paid | CallFailed)]
+    return {
+        "calls": verdict.usage.calls,
+        "job, bytes": len(claim.model_dump_json()),
+        "paid rows": len(paid),
+        "paid rows, bytes": sum(map(len, paid)),
+        "events, bytes": sum(map(len, lines)),
+        "packed, bytes": len(packed(lines)),
+    }
 
 
 async def _work(where: str, name: str) -> None:
