@@ -34,6 +34,8 @@ EVERY = (
     "mermaid",
     "methods",
     "leaderboard",
+    "queue",
+    "cluster",
 )
 
 

@@ -24,6 +24,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("protocols",),
     ("settings", "services", "verifier", "estimate", "responses", "api"),
     ("evals",),
+    ("cluster",),
     ("service", "cli"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -59,7 +60,7 @@ def test_every_module_has_a_layer() -> None:
 def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> None:
     slow = {"onnxruntime", "tokenizers", "trafilatura", "pypdf", "syntok", "redargue", "pymilvus", "milvus_lite"}
     slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg"}
-    slow |= {"torch", "transformers"}
+    slow |= {"torch", "transformers", "ray"}
     hidden = []
     for path in modules():
         if part(path) == "cli":

@@ -14,9 +14,11 @@
     │   └── DiskFull             no room; what was stored before is intact               2
     ├── UnreadableFile           one file of many could not be read; the rest goes on    3
     ├── RecordError              a run folder that cannot be resumed or replayed         2
-    │   └── ReplayMiss           a replay asked for a call that was never recorded       2
+    │   ├── ReplayMiss           a replay asked for a call that was never recorded       2
+    │   └── LeaseLost            a worker that was taken for dead; others have its work  2
     ├── ScriptError              a scripted backend met what its script does not hold    2
     ├── BadReply                 a model's reply that cannot be read, after one repair   3
+    ├── WorkerLost               a claim whose workers died, time after time             3
     ├── BudgetReached            the next call would pass the budget                     4
     └── ProviderError            a model, tool or network that does not answer           5
         └── ToolFailed           an evidence tool failed; the debate goes on without it  5
@@ -93,6 +95,10 @@ class ReplayMiss(RecordError):
     """A replay asked for a call that the record does not hold."""
 
 
+class LeaseLost(RecordError):
+    """The worker did not say in time that it is alive: others have its claims, and nothing of it counts any more."""
+
+
 class ScriptError(RedargueError):
     """A scripted backend was asked something else than its script, or not asked all of it."""
 
@@ -109,6 +115,12 @@ class BadReply(RedargueError):
     def __init__(self, what: str, *, raw: str, where: str = "", hint: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
         self.raw = raw[:2000]
+
+
+class WorkerLost(RedargueError):
+    """Every worker that had the claim died or failed over it; it is not tried again by itself."""
+
+    exit_code = 3
 
 
 class BudgetReached(RedargueError):

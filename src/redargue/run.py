@@ -30,7 +30,7 @@ from redargue.events import (
 from redargue.evidence import Passage, first_in_time, timing
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
-from redargue.ledger.record import Record
+from redargue.ledger.record import CallRecord
 from redargue.ledger.spent import Spent, cost_of
 from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.registry import did_you_mean
@@ -51,7 +51,7 @@ class Run:
         seed: of the run; each call's own seed is derived from it.
         budget: shared by all claims of a run folder.
         clock: where times come from.
-        record: the run folder; None records nothing.
+        record: the run folder, or the ledger that workers share; None records nothing.
         listeners: called with every event, in order, on the run's own thread.
         models: the model wanted for an agent or a task, by its name; a task's own goes first.
         priced: whether what calls and searches cost is known in dollars.
@@ -68,7 +68,7 @@ class Run:
         seed: int = 0,
         budget: Budget | None = None,
         clock: Clock | None = None,
-        record: Record | None = None,
+        record: CallRecord | None = None,
         listeners: Sequence[Callable[[Event], None]] = (),
         models: Mapping[str, str] | None = None,
         priced: bool = False,

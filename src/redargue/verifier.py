@@ -28,7 +28,7 @@ from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
-from redargue.ledger.record import Record
+from redargue.ledger.record import CallRecord, Record
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory, open_memory
 from redargue.protocols import catalogue  # noqa: F401  (every method)
@@ -89,6 +89,7 @@ class Verifier:
         claims: of the run, where it is recorded: a run folder belongs to these claims.
         text: what they were taken from (``redargue.responses``), for the record.
         settings: of the method, by field name.
+        calls: records in the place of a folder: the ledger that many workers share.
 
     Raises:
         UsageError: an unknown name or setting, or a backend that cannot play the method.
@@ -121,6 +122,7 @@ class Verifier:
         claims: Sequence[Claim] = (),
         text: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
+        calls: CallRecord | None = None,
     ) -> None:
         self.method: Method = configure(method, profile, settings or {})
         self.profile, self.seed = profile, seed
@@ -130,7 +132,7 @@ class Verifier:
         self.models, self.services = dict(models or {}), services(base_url)
         self.backend: Backend = self._backend(backend or ("chat" if model else "embedded"), model, prompts, chat or {})
         require(self.backend, method, self.method.tasks())
-        self.budget, self.clock = budget or Budget(), clock or SystemClock()
+        self.budget, self.clock, self._shared = budget or Budget(), clock or SystemClock(), calls
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(actions or {})
         self.memory: EvidenceMemory | None = memory
@@ -141,7 +143,7 @@ class Verifier:
             wanted = getattr(self.method.settings, "remembering", None)
             if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
                 self.memory = self._own_memory = open_memory(settings=wanted)
-            self.record = Record(folder, self._about(claims, text), secrets=self.transport.secrets) if folder else None
+            self.record = Record(folder, self.about(claims, text), secrets=self.transport.secrets) if folder else None
         except RedargueError:
             self._close_stores()
             raise
@@ -214,8 +216,8 @@ class Verifier:
             return False
         return True
 
-    def _about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What a run folder was made for; a run with other values is another run."""
+    def about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What a run folder is made for; a run with other values is another run."""
         return {
             "redargue": version("redargue"),
             "method": self.method.name,
@@ -268,6 +270,7 @@ class Verifier:
                 )
             if known := self.record.verdict(item):
                 return known
+        calls = self._shared or self.record
         run = Run(
             own(self.backend, item),
             {name: own(tool, item) for name, tool in self.tools.items()},
@@ -275,7 +278,7 @@ class Verifier:
             seed=self.seed,
             budget=self.budget,
             clock=self.clock,
-            record=self.record,
+            record=calls,
             listeners=listeners,
             models=self.models,
             priced=self.priced,
@@ -305,7 +308,7 @@ class Verifier:
                 "profile": self.profile,
                 "backend": self.backend.name,
                 "usage": run.usage,
-                "run": self.record.id if self.record else "",
+                "run": calls.id if calls else "",
             }
         )
         run.emit(ClaimEnded(verdict=verdict))

@@ -23,7 +23,7 @@ class Server(NamedTuple):
     """A running server.
 
     Attributes:
-        folder: of its socket.
+        folder: of its socket, and of its data.
     """
 
     folder: Path
@@ -55,8 +55,13 @@ def missing() -> str:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """A server that goes when the block is left; under another user where this one is root, as PostgreSQL demands."""
+def running(*, durable: bool = False, listen: str = "") -> Iterator[Server]:
+    """A server that goes when the block is left; under another user where this one is root, as PostgreSQL demands.
+
+    Args:
+        durable: waits for the disk, as a server that is used does.
+        listen: addresses that others may reach it at, without a password, on port 5432; none by default.
+    """
     folder = Path(tempfile.mkdtemp(prefix="redargue-pg-"))  # a socket's path is short, and pytest's folders are not
     user: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "check": True}
     if os.geteuid() == 0:
@@ -69,7 +74,10 @@ def running() -> Iterator[Server]:
     try:
         init = [program("initdb"), "-D", data, "-A", "trust", "-U", "redargue", "-E", "UTF8", "--locale=C", "-N"]
         subprocess.run(init, **user)
-        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        options = f"-k {folder} -c listen_addresses='{listen}' -c fsync={'on' if durable else 'off'}"
+        if listen:
+            with (folder / "data" / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all 10.0.0.0/8 trust\n")
         subprocess.run([*control, "-l", str(folder / "log"), "-o", options, "start"], **user)
         try:
             yield Server(folder)

@@ -30,6 +30,7 @@ from redargue.cli import (
     replay,
     report,
     why,
+    worker,
 )
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
@@ -45,6 +46,7 @@ app = typer.Typer(
 app.command("check")(check.check)
 app.command("ground")(ground.ground)
 app.command("batch")(batch.batch)
+app.command("worker")(worker.worker)
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
 bench.app.command("table")(bench_table.table)

@@ -30,6 +30,13 @@ def batch(
         list[str] | None,
         typer.Option("--map", metavar="ROLE=COLUMN,…", help="claim=…,context=…,options=…,labels=…,as_of=…"),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="local|ray", help="Several workers: processes here, or a Ray cluster's tasks.")
+    ] = "",
+    workers: Annotated[int | None, typer.Option(min=1, help="How many: 2 processes; on Ray one a CPU.")] = None,
+    ledger: Annotated[
+        str, typer.Option(envvar="REDARGUE_LEDGER", help="What workers share: postgresql://…, or a file for one host.")
+    ] = "",
     **given: Any,
 ) -> None:
     """Verifies every claim of a file into a folder: verdicts.jsonl, verdicts.csv and the record they come from."""
@@ -47,6 +54,15 @@ def batch(
     claims = in_time(claims) if given["only_in_time"] else claims
     options = verifier_options({**given, "run": out})
     tally = Tally()
+    if engine or workers:
+        from redargue.cli.many import verify_many
+
+        interrupted = verify_many(
+            {**given, "run": out}, options, claims, tally, engine=engine or "local", workers=workers, where=ledger
+        )
+        if not given["jsonl"]:
+            _summary(tally, out)
+        raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.kinds, gate))
     try:
         with (
             Verifier(**options, folder=out, claims=claims) as verifier,

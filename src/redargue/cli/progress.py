@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from redargue.evals.batch import Tally
     from redargue.ledger.clock import Clock
 
 EVERY = 10.0  # seconds between two lines off a terminal
+
+
+class Counted(Protocol):
+    """What claims have come to so far: as many ``kinds`` as verdicts; errors, calls, dollars where prices are known."""
+
+    @property
+    def kinds(self) -> Sequence[object]: ...  # noqa: D102
+    @property
+    def errors(self) -> int: ...  # noqa: D102
+    @property
+    def calls(self) -> int: ...  # noqa: D102
+    @property
+    def usd(self) -> float | None: ...  # noqa: D102
 
 
 class Progress:
@@ -25,7 +38,7 @@ class Progress:
     """
 
     def __init__(
-        self, tally: Tally, total: int, *, clock: Clock, name: str = "", known: int = 0, quiet: bool = False
+        self, tally: Counted, total: int, *, clock: Clock, name: str = "", known: int = 0, quiet: bool = False
     ) -> None:
         import sys
 
@@ -51,14 +64,15 @@ class Progress:
         )
         self._task = self._bar.add_task(name or "claims", total=total, cost="")
 
-    def moved(self, *, again: bool = False) -> None:
-        """One more verdict.
+    def moved(self, by: int = 1, *, again: bool = False) -> None:
+        """One more verdict, or several.
 
         Args:
+            by: how many.
             again: it was reached before, and was not among those known at the beginning.
         """
         self._known += again
-        self._bar.update(self._task, advance=1, cost=self._cost())
+        self._bar.update(self._task, advance=by, cost=self._cost())
         now = self._clock.elapsed()
         if not self._animated and now - self._told >= EVERY:
             self._told = now

@@ -48,7 +48,7 @@ class Budget:
             if limit is not None and limit <= 0:
                 raise UsageError(f"a budget of {limit} {name} allows nothing", hint="give more than 0")
         self.spent = Cost()
-        self._held = Cost()
+        self.held = Cost()
         self._waiting: list[asyncio.Future[None]] = []
 
     @classmethod
@@ -80,25 +80,32 @@ class Budget:
         Raises:
             BudgetReached: what is left would not do even if all under way cost nothing; nothing is held.
         """
-        while True:
-            if limit := self._passed(self.spent.plus(bound)):
-                raise BudgetReached(
-                    f"the budget of {limit} is spent: {self._told()}, and the next call may cost"
-                    f" {bound.tokens:,} tokens"
-                    if "calls" not in limit
-                    else f"the budget of {limit} is spent",
-                    hint="raise --budget; with --run the finished calls are not repeated",
-                )
-            if not self._passed(self.spent.plus(self._held).plus(bound)):
-                break
+        while not self.hold(bound):
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
-        self._held = self._held.plus(bound)
+
+    def hold(self, bound: Cost) -> bool:
+        """Holds the most that a request can cost; False where requests under way hold what it needs.
+
+        Raises:
+            BudgetReached: as :meth:`reserve`.
+        """
+        if limit := self._passed(self.spent.plus(bound)):
+            raise BudgetReached(
+                f"the budget of {limit} is spent: {self._told()}, and the next call may cost {bound.tokens:,} tokens"
+                if "calls" not in limit
+                else f"the budget of {limit} is spent",
+                hint="raise --budget; with --run the finished calls are not repeated",
+            )
+        if self._passed(self.spent.plus(self.held).plus(bound)):
+            return False
+        self.held = self.held.plus(bound)
+        return True
 
     def settle(self, bound: Cost, actual: Cost) -> None:
         """Gives back what a request held, and counts what it cost."""
-        self._held = self._held.plus(bound, -1)
+        self.held = self.held.plus(bound, -1)
         self.spent = self.spent.plus(actual)
         waiting, self._waiting = self._waiting, []
         for turn in waiting:

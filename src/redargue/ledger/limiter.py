@@ -32,24 +32,27 @@ class Rate(Frozen):
     burst: float = Field(default=BURST, ge=0)
 
 
-class _Pace:
+class Pace:
     """Spaces things out so that no minute holds more than its share (the generic cell rate algorithm).
 
     What may go out together after a quiet time, and the first of all, are part of the minute's share: things are spaced
     a little wider for it.
+
+    Attributes:
+        due: when the next thing may go out.
     """
 
     def __init__(self, per_minute: float | None, *, burst: float = BURST, one_by_one: bool = False) -> None:
         whole = per_minute - 1 if per_minute and one_by_one and per_minute > 1 else per_minute
         self._burst = burst
         self._each = (60 + burst) / whole if whole else 0.0
-        self._due = 0.0
+        self.due = 0.0
 
     def book(self, amount: float, now: float) -> float:
         """Books ``amount`` and returns how many seconds to wait for it."""
-        self._due = max(self._due, now - self._burst)
-        wait = self._due - now
-        self._due += amount * self._each
+        self.due = max(self.due, now - self._burst)
+        wait = self.due - now
+        self.due += amount * self._each
         return wait
 
 
@@ -64,8 +67,8 @@ class Lane:
         self.rate = rate
         self.in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._requests = _Pace(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
-        self._tokens = _Pace(rate.tokens_per_minute, burst=rate.burst)
+        self._requests = Pace(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
+        self._tokens = Pace(rate.tokens_per_minute, burst=rate.burst)
         self._paused_until = 0.0
 
     def pause(self, seconds: float) -> None:
@@ -81,14 +84,17 @@ class Lane:
         """
         await self._take()
         try:
-            now = time.monotonic()
-            wait = max(self._requests.book(1, now), self._tokens.book(tokens, now))
-            while wait > 0 or (wait := self._paused_until - time.monotonic()) > 0:
-                await asyncio.sleep(wait)
-                wait = 0.0
+            await self._pace(tokens)
             yield
         finally:
             self._give()
+
+    async def _pace(self, tokens: int) -> None:
+        now = time.monotonic()
+        wait = max(self._requests.book(1, now), self._tokens.book(tokens, now))
+        while wait > 0 or (wait := self._paused_until - time.monotonic()) > 0:
+            await asyncio.sleep(wait)
+            wait = 0.0
 
     async def _take(self) -> None:
         if self.in_flight < self.rate.in_flight:
@@ -120,11 +126,14 @@ class Limiter:
     """
 
     def __init__(self, rates: Mapping[str, Rate] | None = None) -> None:
-        self._rates = dict(rates or {})
+        self.rates = dict(rates or {})
         self._lanes: dict[str, Lane] = {}
 
     def lane(self, service: str) -> Lane:
         """The lane of a service."""
         if service not in self._lanes:
-            self._lanes[service] = Lane(self._rates.get(service, Rate()))
+            self._lanes[service] = self._open(service, self.rates.get(service, Rate()))
         return self._lanes[service]
+
+    def _open(self, service: str, rate: Rate) -> Lane:
+        return Lane(rate)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -83,6 +83,35 @@ def _apart(old: Any, new: Any) -> tuple[str, str]:
         return f"{name} {told[0]}", told[1]
     first, second = (json.dumps(each, ensure_ascii=False)[:80] for each in (old, new))
     return first, second
+
+
+class CallRecord(Protocol):
+    """Where a run finds what was paid for already, and writes down what happens.
+
+    Attributes:
+        mode: ``record`` or ``replay``.
+        folder: whose record it is.
+    """
+
+    mode: Mode
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """The run's name."""
+        ...
+
+    def recall(self, item: int, key: str) -> Paid | CallFailed | None:
+        """The paid answer to that question of that claim, or None."""
+        ...
+
+    def failed(self, item: int) -> tuple[CallFailed, ...]:
+        """What earlier attempts at a claim sent and got nothing for."""
+        ...
+
+    def write(self, event: Event) -> None:
+        """Keeps an event; what was recalled is not paid for twice."""
+        ...
 
 
 class Record:

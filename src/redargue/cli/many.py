@@ -1,0 +1,283 @@
+"""A batch on many workers: what they are told, how they are started, and what they have come to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+from redargue.claims import Claim
+from redargue.cli.options import verifier_options
+from redargue.cli.progress import Progress
+from redargue.cluster.folder import claim_folder, written
+from redargue.cluster.local import LocalWorkers
+from redargue.cluster.on_ray import RayWorkers, on_ray
+from redargue.cluster.worker import Worker, verify_leased
+from redargue.errors import RecordError, UsageError
+from redargue.evals.batch import Tally, VerdictFiles
+from redargue.keys import Secrets
+from redargue.ledger.budget import Budget
+from redargue.ledger.clock import SystemClock
+from redargue.ledger.database import SharedDatabase, open_ledger
+from redargue.ledger.limiter import Rate
+from redargue.ledger.queue import Batch, Standing, find, progress, retry, standing, submit
+from redargue.registry import did_you_mean
+from redargue.services import limiter
+from redargue.transport import Transport
+from redargue.verifier import Verifier
+
+ENGINES = ("local", "ray")
+AT_ONCE, WORKERS = 16, 2
+LOOK = 0.5  # seconds between two looks at how far the workers are
+TOLD = (
+    *("method", "profile", "backend", "base_url", "prompts", "store", "seed", "offline", "model", "embedding_model"),
+    *("form", "max_tokens", "stream", "mcp", "memory", "workspace", "prices", "budget"),
+)
+ADDRESSES = ("base_url", "store", "memory", "mcp")  # that may hold a key: then each machine's environment has to
+
+
+def verify_many(
+    given: Mapping[str, Any],
+    options: dict[str, Any],
+    claims: Sequence[Claim],
+    tally: Tally,
+    *,
+    engine: str,
+    workers: int | None,
+    where: str,
+) -> bool:
+    """Verifies claims on many workers and makes the batch folder from what they have come to.
+
+    Args:
+        given: the command's options by name; ``run`` is the folder.
+        options: the verifier's, from them.
+        claims: in their order.
+        tally: gets every verdict, in the claims' order.
+        engine: one of ``ENGINES``.
+        workers: how many; None for the engine's own number.
+        where: the ledger; by default a file in the folder.
+
+    Returns:
+        Whether it was interrupted: the same command goes on.
+    """
+    out: Path = given["run"]
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine {engine!r}", where="--engine", hint=did_you_mean(engine, list(ENGINES)))
+    if engine == "ray" and not where:
+        raise UsageError(
+            "the engine ray needs a ledger that every node reaches", where="--ledger", hint="postgresql://host/database"
+        )
+    with options.get("memory") or nullcontext(), Verifier(**options) as verifier:
+        about = {"run": out.name, **verifier.about(())}
+        del about["claims"]
+        spec, environment = told(given, verifier)
+    where = where or str((out / "ledger.db").absolute())
+    ledger, interrupted = open_ledger(where), False
+    try:
+        batch = submit(ledger, claims, about=about, spec=spec)
+        claim_folder(out, batch, claims)
+        retry(ledger, batch.number)
+        try:
+            _watch(engine, workers, where, batch, ledger, environment, quiet=given["quiet"])
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            with VerdictFiles(out) as files:
+                for item, verdict in written(out, batch, ledger):
+                    text = files.write(item, verdict)
+                    tally.add(verdict)
+                    if given["jsonl"]:
+                        print(text, flush=True)  # noqa: T201
+    finally:
+        ledger.close()
+    return interrupted
+
+
+def told(given: Mapping[str, Any], verifier: Verifier) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a worker needs to know, as JSON without a key in it; and what only its environment may tell it.
+
+    Raises:
+        UsageError: an option holds a key.
+    """
+    settings = verifier.method.settings.model_dump(mode="json")
+    plain = {name: str(value) if isinstance(value := given[name], Path) else value for name in TOLD}
+    for name in ("prompts", "prices"):
+        plain[name] = str(Path(plain[name]).absolute()) if plain[name] else None
+    secrets = Secrets.of()
+    withheld: dict[str, str] = {}
+    for name in ADDRESSES:
+        value = " ".join(plain[name]) if isinstance(plain[name], list) else plain[name] or ""
+        own = Secrets()
+        for part in value.split():
+            own.add_url(part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part)
+        if secrets.hide(value) != value or own.hide(value) != value:
+            withheld[f"REDARGUE_{name.upper()}"] = value
+            plain[name] = [] if name == "mcp" else ""
+    spec = {
+        "given": {**plain, "setting": [f"{name}={json.dumps(value)}" for name, value in settings.items()]},
+        "withheld": sorted(withheld),
+        "rates": {name: rate.model_dump() for name, rate in limiter().rates.items()},
+        "at_once": given["at_once"] or AT_ONCE,
+    }
+    words = json.dumps(spec)
+    if secrets.hide(words) != words:
+        raise UsageError(
+            "an option holds a key, and workers find their options in the ledger", hint="set it as a variable"
+        )
+    return spec, withheld
+
+
+def _watch(
+    engine: str,
+    count: int | None,
+    where: str,
+    batch: Batch,
+    ledger: SharedDatabase,
+    environment: Mapping[str, str],
+    *,
+    quiet: bool,
+) -> None:
+    """Runs workers until nothing of the batch is left."""
+    before, (so_far, _) = standing(ledger, batch.number), progress(ledger, batch.number)
+    sums = _Sums(before, so_far, priced=bool(batch.about.get("priced")))
+    with ExitStack() as stack:
+        bar = stack.enter_context(Progress(sums, batch.total, clock=SystemClock(), known=sums.count, quiet=quiet))
+        bar.moved(sums.count)
+        workers: LocalWorkers | RayWorkers
+        if engine == "ray":
+            workers = stack.enter_context(on_ray(run_on_node, where, batch.id, count=count))
+        else:
+            command = [sys.executable, "-m", "redargue.cli.app", "worker", "--batch", batch.id]
+            environment = {**environment, "REDARGUE_LEDGER": where}
+            workers = stack.enter_context(LocalWorkers(count or WORKERS, command, environment, ledger))
+        left = True
+        while workers.tend(sums.count) and left:
+            time.sleep(LOOK)
+            now, left = progress(ledger, batch.number)
+            bar.moved(sums.update(now))
+        while workers.tend(sums.count):  # nothing is left: they end by themselves
+            time.sleep(LOOK / 10)
+        now, left = progress(ledger, batch.number)
+        bar.moved(sums.update(now))
+        if left:
+            raise RecordError("all workers have ended, and claims are left", hint="the same command goes on")
+
+
+class _Sums:
+    """How far a batch is: what was finished before, and what its workers have added since."""
+
+    def __init__(self, before: Standing, so_far: Standing, *, priced: bool) -> None:
+        self._before, self._so_far, self._now, self._priced = before, so_far, so_far, priced
+
+    @property
+    def count(self) -> int:
+        """Claims that are finished."""
+        return self._before.done + self._before.errors + sum(self._added()[:2])
+
+    @property
+    def kinds(self) -> range:
+        """As long as there are verdicts."""
+        return range(self.count)
+
+    @property
+    def errors(self) -> int:
+        """Claims that ended in an error."""
+        return self._before.errors + self._added().errors
+
+    @property
+    def calls(self) -> int:
+        """That the batch has cost."""
+        return self._now.calls
+
+    @property
+    def usd(self) -> float | None:
+        """Likewise; None where no price is known."""
+        return self._now.usd if self._priced else None
+
+    def _added(self) -> Standing:
+        return Standing(self._now.done - self._so_far.done, self._now.errors - self._so_far.errors)
+
+    def update(self, now: Standing) -> int:
+        """Takes a new count; returns by how many claims it is larger."""
+        known, self._now = self.count, now
+        return self.count - known
+
+
+def run_worker(where: str, batch_id: str, owner: str = "") -> None:
+    """Does a worker's work in this process, until nothing of the batch is left.
+
+    Args:
+        where: the ledger.
+        batch_id: of the batch, or how it begins; the newest where it is empty.
+        owner: the name that a watching process gives it; that process is gone when standard input ends.
+
+    Raises:
+        UsageError: this machine would ask something else than the batch.
+        RecordError: the ledger failed, or this worker was given up.
+    """
+    ledger = open_ledger(where)
+    try:
+        batch = find(ledger, batch_id)
+    finally:
+        ledger.close()
+    given = {**batch.spec["given"], "run": None, "rounds": None, "top_k": None, "tool": None}
+    for name in ("prompts", "prices"):
+        given[name] = Path(given[name]) if given[name] else None
+    for variable in batch.spec["withheld"]:
+        if not (value := os.environ.get(variable)):
+            raise UsageError(f"the batch needs {variable}, which holds a key", hint="set it on every machine")
+        name = variable.removeprefix("REDARGUE_").lower()
+        given[name] = value.split() if name == "mcp" else value
+    options = verifier_options(given)
+    try:
+        asyncio.run(_work(where, batch, options, owner))
+    except asyncio.CancelledError:
+        return  # it was asked to end, and has handed back what it had
+
+
+def run_on_node(where: str, batch_id: str) -> None:
+    """Does a worker's work as a task of an engine, which has it done again where it fails over a claim.
+
+    Raises:
+        UsageError: as :func:`run_worker`.
+        RecordError: whatever else went wrong.
+    """
+    try:
+        run_worker(where, batch_id)
+    except (UsageError, RecordError):
+        raise
+    except Exception as error:
+        raise RecordError(f"a worker failed: {error!r}") from error
+
+
+async def _work(where: str, batch: Batch, options: dict[str, Any], owner: str) -> None:
+    budget: Budget = options.pop("budget") or Budget()
+    transport = options.pop("transport", None) or Transport(offline=options["offline"])
+    rates = {name: Rate.model_validate(rate) for name, rate in batch.spec["rates"].items()}
+    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    assert me
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGTERM"):
+        loop.add_signal_handler(signal.SIGTERM, me.cancel)
+    if owner:
+        threading.Thread(target=_until_alone, args=(lambda: loop.call_soon_threadsafe(me.cancel),), daemon=True).start()
+    async with Worker(where, batch, budget=budget, rates=rates, owner=owner, secrets=transport.secrets) as worker:
+        transport.limiter = worker.limiter
+        with (
+            options.get("memory") or nullcontext(),
+            Verifier(**options, transport=transport, budget=worker.budget, calls=worker.record) as verifier,
+        ):
+            await verify_leased(worker, verifier, batch, at_once=batch.spec["at_once"])
+
+
+def _until_alone(then: Any) -> None:
+    while os.read(0, 1024):  # not sys.stdin: its lock would be held when the interpreter ends
+        pass
+    then()

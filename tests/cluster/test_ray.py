@@ -1,0 +1,85 @@
+"""A batch as tasks of a Ray cluster, one of whose two nodes dies."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.cli.app import run
+from redargue.errors import MissingExtra
+from redargue.ledger.database import open_ledger
+from redargue.ledger.queue import find, progress
+from redargue.ledger.record import read_events
+
+OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--at-once", "2"]
+DEADLINE = 240.0
+
+
+def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from redargue.cluster.on_ray import on_ray
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[ray\]'"), on_ray(print, "", ""):
+        pytest.fail("there is no ray")
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Two nodes of two CPUs each, on this host."""
+    if not importlib.util.find_spec("ray"):  # and no import yet: ray reads what follows when it is imported
+        pytest.skip("needs pip install 'redargue[ray]'")
+    for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "token"), ("RAY_AUTH_TOKEN", "a" * 64)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(each for each in sys.path if each))
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    monkeypatch.setenv("RAY_ADDRESS", made.address)
+    made.second = made.add_node(num_cpus=2)
+    yield made
+    made.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")  # ray's own
+def test_a_node_lost_in_the_middle_loses_and_repeats_nothing(cluster: Any, tmp_path: Path) -> None:
+    texts = ["The Ritz in London opened in 1926.", "Fred Perry was left-handed.", "Bees are birds."]
+    file, where, out = tmp_path / "claims.jsonl", str(tmp_path / "ledger.db"), tmp_path / "run"
+    file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(texts * 6)))
+
+    def lose_a_node() -> None:
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
+            time.sleep(0.05)
+            if not Path(where).exists():
+                continue
+            ledger = open_ledger(where)
+            try:
+                done, _ = progress(ledger, find(ledger).number)
+            except Exception:
+                continue
+            finally:
+                ledger.close()
+            if done.done >= 3:
+                cluster.remove_node(cluster.second, allow_graceful=False)
+                return
+
+    killer = threading.Thread(target=lose_a_node)
+    killer.start()
+    command = ["batch", str(file), *OPTIONS, "-o", str(out), "--engine", "ray", "--ledger", where]
+    assert run(command) == 0
+    killer.join()
+    assert len(cluster.list_all_nodes()) == 1
+    found = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    assert [each["item"] for each in found] == list(range(18))
+    calls = Counter((each.item, each.key) for each in read_events(out) if each.kind == "call_finished")
+    assert set(calls.values()) == {1}
