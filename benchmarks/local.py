@@ -23,6 +23,8 @@ from redargue.verifier import Verifier
 SETTINGS: dict[str, dict[str, Any]] = {
     "tool-mad": {"top_k": 2, "relevance_threshold": 0.99},  # so that no round is the last
     "mermaid": {"top_k": 2, "memory": "off"},
+    "self-consistency": {"n": 3},
+    "best-of-n": {"n": 3},
 }
 CLAIMS = Path(__file__).parent.parent / "examples" / "claims.jsonl"
 
