@@ -22,6 +22,7 @@ from redargue.claims import (
     label_sets,
 )
 from redargue.errors import UnknownName, UsageError
+from redargue.evals.datasets.labels import BINGCHECK, HOVER
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,10 @@ from redargue.errors import UnknownName, UsageError
         (FEVER, "CONTRADICT", "REFUTES"),
         (FEVER, "NOT SUPPORTS", None),
         (TWO, "**NOT ENOUGH INFO**", None),
+        (HOVER, "One might say SUPPORTED.\nMy answer is NOT SUPPORTED.", "NOT_SUPPORTED"),
+        (HOVER, "It is not SUPPORTED.", None),
+        (BINGCHECK, "Is it supported? No, it is not supported at all.", "not supported"),
+        (BINGCHECK, "So it is not supported by any of them.", "not supported"),
         (AVERITEC, "Conflicting Evidence/Cherrypicking", "Conflicting Evidence/Cherrypicking"),
         (AVERITEC, "**Cherrypicking**", "Conflicting Evidence/Cherrypicking"),
         (AVERITEC, "Answer: Not Enough Evidence", "Not Enough Evidence"),
@@ -66,6 +71,11 @@ def test_any_text_gives_a_label_of_the_set_or_none(text: str) -> None:
         labels = label_sets[name]
         label = labels.parse(text)
         assert label is None or labels.free_text or label in labels.names
+
+
+def test_an_article_is_not_the_first_option_that_is_named() -> None:
+    assert OPTIONS.first_said("It is a case of B, not of C.") == "B"
+    assert YES_NO_MAYBE.first_said("No, I think.") == "no"
 
 
 def test_labels_have_meanings_and_meanings_labels() -> None:

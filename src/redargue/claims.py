@@ -115,7 +115,7 @@ class LabelSet(Frozen):
         return next((label.name for label in self.labels if label.name in text), None)
 
     def first_said(self, text: str) -> str | None:
-        """The label whose name comes first in a text, in any case; None where no name stands there.
+        """The label whose name comes first in a text, in any case but for single letters; None where none stands there.
 
         So Kojima et al. (2022) read short replies: of several candidates the first, without a look at what is said of
         it.
@@ -123,7 +123,9 @@ class LabelSet(Frozen):
         if self.free_text:
             return text.strip() or None
         names = sorted((label.name for label in self.labels), key=len, reverse=True)
-        found = re.search("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), text, re.IGNORECASE)
+        # "a" is no option A
+        cased = (re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in names)
+        found = re.search(rf"(?<!\w)(?:{'|'.join(cased)})(?!\w)", text)
         return self._by_alias[_bare(found.group())] if found else None
 
     def single(self, text: str) -> str | None:
@@ -144,8 +146,9 @@ class LabelSet(Frozen):
         names = sorted(
             (alias for label in self.labels for alias in (label.name, *label.aliases)), key=len, reverse=True
         )
-        pattern = r"(?<![\w])(?i:(not)\s+)?(" + "|".join(map(re.escape, names)) + r")(?![\w])"
-        return [self._by_alias[_bare(name)] for negated, name in re.findall(pattern, text) if not negated]
+        some = "|".join(map(re.escape, names))
+        said = re.findall(rf"(?<!\w)(?:({some})|(?i:not)\s+(?:{some}))(?!\w)", text)  # a label may begin with "not"
+        return [self._by_alias[_bare(name)] for name in said if name]
 
 
 def _bare(text: str) -> str:
