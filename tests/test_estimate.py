@@ -108,6 +108,17 @@ def test_a_role_with_a_dearer_model_makes_it_dearer() -> None:
     assert judged > 5 * plain
 
 
+def test_a_method_with_one_agent_is_paid_for_with_the_agents_model() -> None:
+    prices = Prices(
+        models={"cheap": Price(input=1, output=1), "dear": Price(input=100, output=100)},
+        searches=dict.fromkeys(TOOLS, 0.0),
+    )
+    plain = told("cheap", prices=prices, method="react").likely.usd
+    dear = told("cheap", prices=prices, method="react", models={"agent": "dear"}).likely.usd
+    assert plain is not None
+    assert dear == pytest.approx(100 * plain, rel=1e-3)
+
+
 async def debate(server: Loopback, **options: Any) -> Any:
     """A debate over HTTP, between two debaters with a model each."""
     backend = ChatBackend(

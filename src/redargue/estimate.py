@@ -165,7 +165,9 @@ def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: Plan) -> lis
     """The models that perform a task, one for each agent that asks it."""
     if own := verifier.models.get(task):
         return [own]
-    return [verifier.models.get(agent, chat.model) for agent in plan.asked_by.get(task, ("",))]
+    agents = verifier.method.agents()
+    asking = plan.asked_by.get(task, agents if len(agents) == 1 else ("",))
+    return [verifier.models.get(agent, chat.model) for agent in asking]
 
 
 def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:
