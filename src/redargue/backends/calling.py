@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from redargue.backends.completion import Called, Choice
 from redargue.backends.parsing import first_of, one, quoted
-from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall, answers_of, label_alone
+from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall, label_alone
 from redargue.tasks.base import at_most, lines, several
 
 ANSWER = "give_final_answer"
@@ -84,7 +84,7 @@ def _function(name: str, about: str, parameters: dict[str, Any]) -> dict[str, An
 
 
 def _answer_function(task: NextStep) -> dict[str, Any]:
-    offered = answers_of(task.claim.labels)
+    offered = task.answers()
     quotes = "what it rests on, copied word for word from the history"
     properties: dict[str, Any] = {
         "thought": {"type": "string", "description": "your reasoning"} | at_most(1_000),

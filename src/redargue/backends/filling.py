@@ -15,7 +15,7 @@ from typing import Any
 from redargue.backends.causal import Draft
 from redargue.backends.render import isinstance_of, schema_of
 from redargue.errors import CannotPlay
-from redargue.tasks.acting import NextStep, answers_of
+from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
 from redargue.tasks.extracting import ExtractClaims, MarkOpinions
@@ -60,7 +60,7 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
 
 def _step(form: _Form, task: NextStep) -> None:
     """A step in MERMAID's own form: a call of a tool or an answer."""
-    names, answers = [each.name for each in task.tools], list(answers_of(task.claim.labels))
+    names, answers = [each.name for each in task.tools], list(task.answers())
     form.draft.add('{"thought": ')
     form.value(TEXT, ", ")
     ways = ['"action": ', '"answer": '] if names else ['"answer": ']

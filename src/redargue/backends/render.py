@@ -19,7 +19,7 @@ from redargue.backends.endpoint import Function, Message
 from redargue.backends.parsing import ITEM, one, one_of, quoted
 from redargue.backends.prompts import Prompts
 from redargue.claims import Frozen
-from redargue.tasks.acting import NextStep, Step, ToolCall, answers_of
+from redargue.tasks.acting import NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, at_most, json_schema, lines, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
@@ -253,8 +253,8 @@ def schema_of(task: AnyTask) -> dict[str, Any]:
         schema["properties"][name]["enum"] = list(texts)
     if isinstance(task, NextStep):
         schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
-        if not task.claim.labels.free_text:
-            schema["properties"]["answer"]["enum"] = [*answers_of(task.claim.labels), ""]
+        if offered := task.answers():
+            schema["properties"]["answer"]["enum"] = [*offered, ""]
     return schema
 
 

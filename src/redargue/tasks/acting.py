@@ -160,9 +160,13 @@ class NextStep(Task[Step]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
+    def answers(self) -> tuple[str, ...]:
+        """What may be answered; empty where any text may."""
+        return tuple(answers_of(self.claim.labels))
+
     def form(self) -> str:
         """One JSON object, as in the paper."""
-        words = " | ".join(f'"{word}"' for word in answers_of(self.claim.labels))
+        words = " | ".join(f'"{word}"' for word in self.answers())
         return lines(
             "Reply with one JSON object and nothing else: no explanation, no markdown, no text around it.",
             'To call a tool: {"thought": "your reasoning", "action": {"name": "tool_name", "reason": "why", "input":'
@@ -196,8 +200,7 @@ class NextStep(Task[Step]):
             return answer.model_copy(update={"quotes": (), "confidence": None})
         label = label_said(self.claim.labels, answer.answer)
         if label is None:
-            words = ", ".join(answers_of(self.claim.labels))
-            raise ValueError(f"{answer.answer[:60]!r} is none of the answers {words}")
+            raise ValueError(f"{answer.answer[:60]!r} is none of the answers {', '.join(self.answers())}")
         return answer.model_copy(update={"answer": label, "confidence": None})  # a model's own number is not calibrated
 
     def _background(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall, label_said
+from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.answering import claim_lines, documents
 from redargue.tasks.base import UNTRUSTED, Profile, lines
 
@@ -43,6 +43,10 @@ class ThinkAndAct(NextStep):
     demonstrations: str = ""
 
     def role(self) -> str:
+        """The rules, which say what the tools are."""
+        return self.rules()
+
+    def rules(self) -> str:
         """What is wanted, the actions, the demonstrations."""
         labels = ", ".join(self.claim.labels.names)
         return lines(
@@ -56,6 +60,10 @@ class ThinkAndAct(NextStep):
             UNTRUSTED if self.profile == "hardened" else None,
             f"Examples:\n{self.demonstrations}\n" if self.demonstrations else None,
         )
+
+    def answers(self) -> tuple[str, ...]:
+        """The labels by their own names, as in the rules and the demonstrations."""
+        return self.claim.labels.names
 
     def form(self) -> str:
         """Thought and action, each on its line."""
@@ -79,13 +87,13 @@ class ThinkAndAct(NextStep):
         }
 
     def plain(self, text: str) -> Step | None:
-        """Thought and action; without an action the first line is the thought."""
+        """Thought and action; without an action, or with several, the first line is the thought."""
         if text.lstrip().startswith("{"):
             return None
         said = _CUT.split(text)[0]
-        thought, *actions = _ACTION.split(said, maxsplit=1)
+        thought, *actions = _ACTION.split(said)
         thought = _THOUGHT.sub("", thought).strip()
-        if not actions:
+        if len(actions) != 1:  # which of several is meant would be a guess
             return Step(thought=thought.partition("\n")[0].strip())
         return self._step(thought, actions[0])
 
@@ -93,7 +101,7 @@ class ThinkAndAct(NextStep):
         """What an action comes to; one that cannot be read is a call of a tool that is not there."""
         line = action.strip().partition("\n")[0].strip()
         call = _CALL.fullmatch(line)
-        name = call.group(1)[0].lower() + call.group(1)[1:] if call else ""
+        name = _named(call.group(1)) if call else ""
         if call is None or name not in (SEARCH.name, LOOKUP.name, FINISH):
             return Step(thought=thought, action=ToolCall(name=line[:60] or "(none)"))
         if name == FINISH:
@@ -104,8 +112,11 @@ class ThinkAndAct(NextStep):
         """The step, if it is a thought, an action or a label."""
         if answer.action is None and answer.answer is None and answer.thought.strip():
             return answer.model_copy(update={"quotes": (), "confidence": None})
-        if answer.answer is not None and label_said(self.claim.labels, answer.answer) is None:
-            raise ValueError(f"{answer.answer[:60]!r} is none of the labels {', '.join(self.claim.labels.names)}")
+        if call := answer.action:
+            call = call.model_copy(update={"name": _named(call.name)})
+            answer = answer.model_copy(update={"action": call})
+            if call.name == FINISH and not (call.input and answer.answer):
+                answer = answer.model_copy(update={"action": None, "answer": answer.answer or call.input})
         return super().accepted(answer)
 
     def _history(self) -> str:
@@ -150,6 +161,11 @@ class ChooseAction(ThinkAndAct):
         if answer.action is None and answer.answer is None:
             raise ValueError("there is no action")
         return super().accepted(answer.model_copy(update={"thought": self.thought}))
+
+
+def _named(action: str) -> str:
+    """An action's name, as the authors' program takes it: its first letter in lower case."""
+    return action[:1].lower() + action[1:]
 
 
 def trajectory(steps: tuple[PastStep, ...], profile: Profile) -> str:

@@ -16,6 +16,7 @@ from redargue.tasks.answering import claim_lines, documents
 from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, lines, several
 from redargue.tasks.querying import LONGEST_QUERY
 
+FACT_CHECKER = "You are a fact-checking agent."
 NOTHING_KNOWN = "N/A"
 NOTHING_FOUND = "Nothing was found for this query."
 
@@ -133,10 +134,14 @@ class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
 
     slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
+    def system(self) -> str:
+        """The agent's part."""
+        return FACT_CHECKER
+
     def role(self) -> str:
         """Reason, summarise, decide: there is no other way out."""
         return lines(
-            "You are a fact-checking agent. You get a STATEMENT and the KNOWLEDGE that was found for it.",
+            "You get a STATEMENT and the KNOWLEDGE that was found for it.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
             "Then you have to decide: answer with True or with False.",
             _hardened(self.profile),
@@ -161,17 +166,21 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
     Attributes:
         claim: the statement.
         results: what was found so far, query by query.
-        diverse: whether it is told that its queries were too much alike.
+        diverse: whether it is told that its next query has to differ from those before it.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge", "diverse")
 
     diverse: bool = False
+
+    def system(self) -> str:
+        """The agent's part."""
+        return FACT_CHECKER
 
     def role(self) -> str:
         """Reason, summarise, then answer or ask."""
         return lines(
-            "You are a fact-checking agent. You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
+            "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
             "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
             " tell you most: it has to aim at information that the knowledge does not hold yet.",
@@ -192,8 +201,9 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         return lines(known, _DIVERSE if self.diverse else None)
 
     def slots(self) -> dict[str, str]:
-        """Statement and knowledge."""
-        return statement_slots(self.claim, self.results, self.profile)
+        """Statement and knowledge, and that queries have to differ."""
+        known = statement_slots(self.claim, self.results, self.profile)
+        return {**known, "diverse": _DIVERSE if self.diverse else ""}
 
     def accepted(self, answer: Move) -> Move:
         """The answer, as the authors' program reads it also where a query stands beside it, or the query."""
@@ -203,7 +213,10 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         return answer.model_copy(update={"search_query": query})
 
 
-_DIVERSE = "The queries so far were much alike. Write one that differs clearly: other words, another aspect."
+_DIVERSE = (
+    "If you write a query, make it differ clearly from those before it, in its words and in what it aims at, so that it"
+    " finds something else."
+)
 
 
 def _hardened(profile: Profile) -> str | None:

@@ -218,8 +218,8 @@ class RateSupport(LabelledTask):
         return statement_slots(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
-        """The label in square brackets, if it is one; without one that of the last line."""
+        """The label in square brackets, if it is one; without one what the last line alone names."""
         rated = bracketed(text, SUPPORTED, NOT_SUPPORTED)
         if rated:
             return rated[0] if len(rated) == 1 else None
-        return super().label_of(text)
+        return self.chosen(text.strip().rpartition("\n")[2])

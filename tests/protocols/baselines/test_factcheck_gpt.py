@@ -71,6 +71,8 @@ async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> Non
     plan = FactcheckGpt(FactcheckGptSettings(questions=2)).plan()[2]
     assert plan.calls == {"AskQuestions": 2, "RateTexts": 4, "CheckFactuality": 1, "CompareTexts": 3}
     assert (plan.call_depth, plan.searches) == (2, {"corpus": 4})
+    asking = {(task.name(), call.agent) for task, call in backend.calls}
+    assert asking == {(task, *plan.asked_by[task]) for task in plan.calls}
 
 
 async def test_fcg_3_questions_may_be_compared_by_a_cross_encoder() -> None:  # FCG-3
@@ -115,6 +117,8 @@ async def test_fcg_2_stances_take_the_place_of_a_verdict_that_cannot_be_read(
     assert verdict.label == label
     verdict, *_ = await check(tool=tool, parts={CheckFactuality: UNREADABLE})
     assert (verdict.label, verdict.reason) == (None, "Hm.")
+    verdict, *_ = await check(tool=ShelfTool("corpus", failing=True), unparsed="stance", parts=parts)
+    assert verdict.label is None
     assert configure("factcheck-gpt", "authors", {}).settings.unparsed == "stance"
 
 

@@ -54,7 +54,11 @@ async def test_each_kind_has_its_own_examples_and_names(kind: Any) -> None:
         assert f"#{name}#: " in task.material()
     found = task.demonstrations.count("Judgement#: Yes"), task.demonstrations.count("Judgement#: No")
     assert found == {"qa": (3, 4), "dialogue": (3, 3), "summarization": (2, 1)}[kind]
-    assert (await judged(Answer(text="No", label="no"), shots=False))[1].demonstrations == ""
+    assert "kinds of hallucination that follow" in task.instruction()
+    none = (await judged(Answer(text="No", label="no"), shots=False, profile="paper"))[1]
+    assert none.demonstrations == ""
+    assert "that follow" not in none.instruction()
+    assert Renderer().prompt(none).system.startswith("You detect hallucinations")
 
 
 def read(text: str, reading: Any = "words", claim: Claim = CLAIM) -> str | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
+from redargue.backends import calling
+from redargue.backends.calling import functions
+from redargue.backends.render import Renderer, schema_of
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply
@@ -150,11 +153,46 @@ def test_demonstrations_end_in_the_labels_of_the_claim() -> None:
         ("I look.\nAnd more.", Step(thought="I look.")),
         ("Thought 1: I look.\nAction 1: Finish[Supports]", Step(thought="I look.", answer="SUPPORTS")),
         ("I look.\nAction 1: finish[True]", Step(thought="I look.", answer="SUPPORTS")),
+        ('{"action": {"name": "Finish", "input": "REFUTES"}}', Step(answer="REFUTES")),
+        ('{"action": {"name": "finish", "input": "SUPPORTS"}, "answer": "REFUTES"}', None),
+        ('{"action": {"name": "Lookup", "input": "x"}}', Step(action=ToolCall(name="lookup", input="x"))),
+        # a page that says how to finish, and an agent that quotes it
+        ("I read:\nAction 1: finish[SUPPORTS]\nNo.\nAction 1: search[x]", Step(thought="I read:")),
     ],
 )
-def test_how_a_step_in_the_papers_form_is_read(reply: str, expected: Step) -> None:
+def test_how_a_step_in_the_papers_form_is_read(reply: str, expected: Step | None) -> None:
     task = ThinkAndAct(claim=CLAIM, profile="paper")
+    if expected is None:
+        with pytest.raises(ValueError, match="either an action or an answer"):
+            Renderer().read(task, reply, plain=True)
+        return
     assert Renderer().read(task, reply, plain=True) == expected
+
+
+def test_finish_may_be_named_as_a_tool_in_json() -> None:
+    given = {"thought": "It says so.", "reason": "", "quotes": []}
+    for tool, text, label in (("finish", "REFUTES", ""), ("Finish", "", "REFUTES"), ("", "", "REFUTES")):
+        reply = json.dumps({**given, "tool": tool, "input": text, "answer": label})
+        read = Renderer().read(ThinkAndAct(claim=CLAIM), reply, plain=False)
+        assert read == Step(thought="It says so.", answer="REFUTES")
+
+
+def test_labels_and_words_are_the_same_in_every_form() -> None:
+    task = ThinkAndAct(claim=CLAIM, demonstrations=shots(CLAIM.labels))
+    assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
+    *_, answer = functions(task)
+    assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)
+    for words in (calling.words(task), task.instruction()):
+        assert task.demonstrations in words
+        assert "You think, act and observe in turns" in words
+
+
+async def test_react_4_three_documents_are_shown_or_one_as_in_the_paper() -> None:  # REACT-4
+    tool = ShelfTool("corpus", *(Passage(text=f"Page {number}.") for number in range(4)))
+    _, seen, _ = await episode(act("search", "x"), finish("SUPPORTS"), tool=tool)
+    assert observed(seen[1]) == ["Page 0. Page 1. Page 2."]
+    _, seen, _ = await episode(act("search", "x"), finish("SUPPORTS"), tool=tool, top_k=1)
+    assert observed(seen[1]) == ["Page 0."]
 
 
 @pytest.mark.parametrize("reply", ["", "Thought 1:", "I look.\nAction 1: finish[perhaps]", "\nObservation 1: x"])

@@ -86,6 +86,10 @@ async def test_what_is_irrelevant_is_not_searched_for_and_has_no_label() -> None
     verdict, asked, _, tool = await rate(claim=SAID, relevance=True, relevant=Relevance(relevant=False))
     assert (verdict.label, verdict.reason, tool.queries) == (None, IRRELEVANT, [])
     assert len(asked) == 2
+    least, usual, most = Safe(SafeSettings(relevance=True)).plan()
+    assert (least.calls, least.searches) == ({task.name(): 1 for task in asked}, {"corpus": 0})
+    assert [sum(plan.calls.values()) for plan in (usual, most)] == [6, 8]
+    assert Safe(SafeSettings()).plan()[0] == Safe(SafeSettings()).plan()[1]
 
 
 async def test_safe_3_what_cannot_be_read_before_the_search_changes_nothing() -> None:  # SAFE-3
@@ -131,6 +135,10 @@ async def test_labels_without_sides_are_refused() -> None:
         ("It is [unsupported]", None),
         ("**Not Supported**", "Not Supported"),
         ("It says so in [1].\n**Supported**", "Supported"),
+        ("Some would say Supported.\nMy rating: Not Supported", "Not Supported"),
+        ("Is it Supported? Not Supported.", None),
+        ("It is Supported by the first.\nI cannot rate it.", None),
+        ("The page says [Supported].\nI say [Not Supported].", None),
     ],
 )
 def test_a_rating_stands_in_square_brackets(reply: str, expected: str | None) -> None:

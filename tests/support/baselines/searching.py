@@ -143,7 +143,7 @@ def _acting(ask: Any, true: str) -> dict[str, Any] | str:
     if ask.schema:
         empty = {"thought": STATEMENT, "tool": "", "reason": "", "input": "", "answer": "", "quotes": []}
         offered = ask.schema["properties"]["answer"]["enum"]
-        answer = true if true in offered else offered[0]
+        answer = offered[true == "False"]
         return empty | ({"answer": answer} if seen else {"tool": "search", "input": "bridge Orvell"})
     return f"Thought: {STATEMENT}\nAction: " + (f"finish[{true}]" if seen else "search[bridge Orvell]")
 

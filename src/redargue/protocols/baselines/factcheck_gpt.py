@@ -26,6 +26,7 @@ from redargue.protocols.demonstrating import demonstrations
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.factuality import AskQuestions, CheckFactuality, FactualityCheck, JudgeWorthiness, StateStance
+from redargue.tasks.querying import LONGEST_QUERY
 from redargue.tasks.scoring import CompareTexts, RateTexts
 from redargue.verdicts import Verdict
 
@@ -105,7 +106,8 @@ class FactcheckGpt:
             id="FCG-2",
             original="where three tries give no verdict, it is true if any single snippet supports it, else false",
             effect="labels where no verdict was given, most of them false",
-            here="a verdict that cannot be read is sent back once and then is none; the profile 'authors' falls back",
+            here="a verdict that cannot be read is sent back once and then is none; the profile 'authors' falls back,"
+            " and gives no label where nothing was found or no stance can be read",
             setting="unparsed=stance",
         ),
         Behaviour(
@@ -149,7 +151,8 @@ class FactcheckGpt:
         worth = self.settings.check_worthiness
         least = self._plan(1, 1)
         if worth:
-            least = Plan(calls={"JudgeWorthiness": 1}, searches={}, call_depth=1, search_depth=0)
+            asked_by = {"JudgeWorthiness": (ASKER,)}
+            least = Plan(calls={"JudgeWorthiness": 1}, searches={}, asked_by=asked_by, call_depth=1, search_depth=0)
         usual = self._plan(min(4, most), min(3, most))
         fallback = self.settings.evidence if self.settings.unparsed == "stance" else 0
         return least, usual, self._plan(most, most, stances=fallback)
@@ -163,6 +166,8 @@ class FactcheckGpt:
         return Plan(
             calls=calls,
             searches=dict.fromkeys(self.tools(), kept),
+            asked_by=dict.fromkeys(calls, (ASKER,))
+            | {"RateTexts": (SEARCHER,), "CheckFactuality": (VERIFIER,), "StateStance": (VERIFIER,)},
             call_depth=2 + int(self.settings.check_worthiness) + int(stances > 0),
             search_depth=1,
         )
@@ -212,7 +217,7 @@ class _Check:
     async def _questions(self) -> tuple[str, ...]:
         """Of all rounds, each once; the claim itself where none can be read."""
         rounds = await together(self._round(number) for number in range(self.settings.rounds))
-        return tuple(dict.fromkeys(each for asked in rounds for each in asked)) or (self.claim.text[:300],)
+        return tuple(dict.fromkeys(each for asked in rounds for each in asked)) or (self.claim.text[:LONGEST_QUERY],)
 
     async def _round(self, number: int) -> tuple[str, ...]:
         task = AskQuestions(

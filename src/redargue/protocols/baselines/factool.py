@@ -30,6 +30,7 @@ from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.factuality import CheckFactuality, FactualityCheck, WriteScepticalQueries
+from redargue.tasks.querying import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 SEARCHER, VERIFIER = "searcher", "verifier"
@@ -149,7 +150,7 @@ class FacTool:
             written = await Agent(SEARCHER, run).perform(task, round_=1, temperature=self.settings.temperature)
             queries = written.queries
         except BadReply:
-            queries = (claim.text[:300],)
+            queries = (claim.text[:LONGEST_QUERY],)
         for query in queries:
             run.emit(QueryWritten(agent=SEARCHER, round=1, query=query))
         found = await together(

@@ -39,7 +39,7 @@ class FireSettings(Frozen):
         max_steps: searches at most.
         tolerance: how many queries, or results, of which all but the newest are like the newest, end the search.
         similarity: the cosine above which two texts are alike.
-        diverse_prompt: whether the agent is told so before its queries end the search.
+        diverse_prompt: whether the agent is told, after two searches, that its next query has to differ.
         temperature: of every reply.
     """
 

@@ -14,11 +14,11 @@ from pydantic import Field
 
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import search_all
 from redargue.protocols.demonstrating import demonstrations
 from redargue.protocols.quoting import gaps
 from redargue.run import Run
@@ -63,13 +63,21 @@ class DetectHallucination(LabelledTask):
     knowledge: tuple[Passage, ...] | None = None
     reading: Reading = "words"
 
+    def system(self) -> str:
+        """The detector's part."""
+        judged = NAMES[self.kind].judged.lower()
+        return (
+            f"You detect hallucinations: you say whether the {judged} that you are given holds information that is made"
+            ' up or wrong, "Yes" or "No".'
+        )
+
     def role(self) -> str:
         """What to judge, and the examples."""
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
-            f"You judge a text of this kind: {judged}. Given the {before} and the {judged}, find out whether the"
-            f" {judged} holds information that is made up or wrong. Go by the kinds of hallucination that follow, and"
-            " by what you know of the world.",
+            f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
+            " wrong, by what you know of the world.",
+            "Go by the kinds of hallucination that follow." if self.demonstrations else None,
             UNTRUSTED if self.profile == "hardened" else None,
             f"\n{self.demonstrations}\n" if self.demonstrations else None,
         )
@@ -235,7 +243,7 @@ class HaluEvalFewShot:
             claim=claim,
             kind=settings.kind,
             demonstrations=demonstrations(f"{self.name}-{settings.kind}") if settings.shots else "",
-            knowledge=await self._search(claim, run) if settings.knowledge else None,
+            knowledge=await self._knowledge(claim, run) if settings.knowledge else None,
             reading=settings.reading,
             profile=settings.profile,
         )
@@ -253,10 +261,6 @@ class HaluEvalFewShot:
             gaps=gaps(run.events),
         )
 
-    async def _search(self, claim: Claim, run: Run) -> tuple[Passage, ...]:
-        """Every tool at once, with the claim."""
-        searchers = [Agent(DETECTOR, run, tool=tool) for tool in self.tools()]
-        found = await together(
-            each.search(claim.text, self.settings.top_k, round_=1, claim=claim) for each in searchers
-        )
-        return tuple({passage.sha256: passage for each in found for passage in each}.values())
+    async def _knowledge(self, claim: Claim, run: Run) -> tuple[Passage, ...]:
+        top_k = self.settings.top_k
+        return await search_all(run, self.tools(), claim.text, top_k, agent=DETECTOR, round_=1, claim=claim)

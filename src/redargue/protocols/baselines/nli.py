@@ -15,10 +15,10 @@ from pydantic import Field
 
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.concurrency import together
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import search_all
 from redargue.protocols.quoting import gaps
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -114,12 +114,9 @@ class Nli:
             UsageError: the label set does not say what is factual and what is not.
         """
         require_sides(claim.labels, "entailment")
-        searchers = [Agent(READER, run, tool=tool) for tool in self.tools()]
-        found = await together(
-            each.search(claim.text, self.settings.top_k, round_=1, claim=claim) for each in searchers
-        )
-        passages = tuple({passage.sha256: passage for each in found for passage in each}.values())
-        best = await self._infer(claim, passages, searchers[0])
+        top_k = self.settings.top_k
+        passages = await search_all(run, self.tools(), claim.text, top_k, agent=READER, round_=1, claim=claim)
+        best = await self._infer(claim, passages, Agent(READER, run))
         label = claim.labels.named(Meaning.NOT_ENOUGH) if best is None else self._label(claim, best)
         text = "no evidence was found" if best is None else _told(best)
         run.emit(Answered(agent=READER, round=1, text=text, label=label))

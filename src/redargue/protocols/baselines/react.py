@@ -89,6 +89,13 @@ class React:
             effect="the agent can correct a name that it had wrong",
             here="the tools give passages and no titles alike: it is told that nothing was found",
         ),
+        Behaviour(
+            id="REACT-4",
+            original="a search shows the beginning of one page of Wikipedia",
+            effect="an ambiguous name shows the wrong page, and costs a step more",
+            here="the beginnings of three documents: what a corpus finds is shorter than a page",
+            setting="top_k=1",
+        ),
     )
 
     def __init__(self, settings: ReactSettings) -> None:

@@ -124,23 +124,20 @@ class Safe:
         return (*before, WriteNextQuery, RateSupport)
 
     def plan(self) -> tuple[Plan, Plan, Plan]:
-        """Without a context; the same; with one."""
-        usual = self._plan(0, 0)
-        return usual, usual, self._plan(int(self.settings.revise), int(self.settings.relevance))
+        """Without a context, or with one to which it is irrelevant; without one; with one to which it is relevant."""
+        before = [task.name() for task in self.tasks()[:-2]]
+        usual = self._plan([], self.settings.max_steps)
+        least = self._plan(before, 0) if self.settings.relevance else usual
+        return least, usual, self._plan(before, self.settings.max_steps)
 
-    def _plan(self, revised: int, asked: int) -> Plan:
-        steps = self.settings.max_steps
-        before = {"MakeSelfContained": revised} if revised else {}
-        before |= {"CheckRelevance": asked} if asked else {}
+    def _plan(self, before: list[str], searches: int) -> Plan:
+        rated = {"WriteNextQuery": searches, "RateSupport": 1} if searches else {}
+        calls = dict.fromkeys(before, 1) | rated
         return Plan(
-            calls={
-                **{name: count for name, count in before.items() if count},
-                "WriteNextQuery": steps,
-                "RateSupport": 1,
-            },
-            searches=dict.fromkeys(self.tools(), steps),
-            call_depth=revised + asked + steps + 1,
-            search_depth=steps,
+            calls=calls,
+            searches=dict.fromkeys(self.tools(), searches),
+            call_depth=sum(calls.values()),
+            search_depth=searches,
         )
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:

@@ -18,9 +18,10 @@ from redargue.claims import Claim, Frozen
 from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered
-from redargue.evidence import Passage, Quote, find_quote
+from redargue.evidence import Passage, Quote
 from redargue.protocols.base import Behaviour, Plan, methods, usual_calls
-from redargue.protocols.quoting import distinct, gaps, side_of
+from redargue.protocols.baselines.finding import find_quotes, search_all
+from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask, Profile
@@ -145,11 +146,8 @@ class SelfConsistency:
 
     async def search(self, claim: Claim, run: Run) -> tuple[Passage, ...]:
         """What every tool finds for the claim, each text once."""
-        searchers = [Agent(SEARCHER, run, tool=tool) for tool in self.tools()]
-        found = await together(
-            each.search(claim.text, self.settings.top_k, round_=1, claim=claim) for each in searchers
-        )
-        return tuple({passage.sha256: passage for each in found for passage in each}.values())
+        top_k = self.settings.top_k
+        return await search_all(run, self.tools(), claim.text, top_k, agent=SEARCHER, round_=1, claim=claim)
 
     async def sample(self, claim: Claim, run: Run, passages: tuple[Passage, ...]) -> tuple[Answer, ...]:
         """One answer a reader, at once; one that cannot be read has no label."""
@@ -169,8 +167,7 @@ class SelfConsistency:
 
     def quoted(self, claim: Claim, answer: Answer, passages: tuple[Passage, ...], reader: str) -> tuple[Quote, ...]:
         """What an answer quotes, as it stands in the passages."""
-        side = side_of(claim.labels, answer.label)
-        return tuple(find_quote(text, passages, side=side, agent=reader) for text in answer.quotes)
+        return find_quotes(answer.quotes, passages, labels=claim.labels, label=answer.label, agent=reader)
 
 
 def majority(labels: Sequence[str | None]) -> str | None:
