@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -102,8 +103,15 @@ def _next_object(text: str, start: int) -> int:
     return -1
 
 
+@cache
+def _asked(kind: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields that a reply is asked for: those of the schema."""
+    shown = kind.model_json_schema()["properties"]
+    return {name: field for name, field in kind.model_fields.items() if name in shown}
+
+
 def _tag_names(kind: type[BaseModel]) -> list[str]:
-    return [_tag(name, field) for name, field in kind.model_fields.items()]
+    return [_tag(name, field) for name, field in _asked(kind).items()]
 
 
 def _tag(name: str, field: FieldInfo) -> str:
@@ -141,7 +149,7 @@ def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
         if f"</{tag}>" in rest:
             raise ValueError(f"the end of <{tag}> stands where nothing was begun")
     fields: dict[str, Any] = {}
-    for name, field in kind.model_fields.items():
+    for name, field in _asked(kind).items():
         tag = _tag(name, field)
         if tag == name:
             if len(bodies[tag]) != 1:

@@ -192,8 +192,8 @@ class Renderer:
         if plain and isinstance(task, LabelledTask):
             return _plain_answer(text, task)
         if plain and isinstance_of(task, Step):
-            return cast(Frozen, task.accepted(one(text, Step, task.material())))
-        reply = one(text, reply_type(task), task.material())
+            return cast(Frozen, task.accepted(one(text, Step, _shown(task))))
+        reply = one(text, reply_type(task), _shown(task))
         if isinstance(reply, StepReply):
             return cast(Frozen, task.accepted(reply.step()))
         if isinstance(task, LabelledTask):
@@ -201,6 +201,11 @@ class Renderer:
         if isinstance(reply, RequeryReply):
             return Query(kept=True) if reply.keep else _query(reply.query)
         return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.accepted(reply))
+
+
+def _shown(task: AnyTask) -> str:
+    """All of a chat's material, which strangers wrote in part: evidence may stand in a question that came before."""
+    return "\n".join([task.system(), *(each.material for each in task.earlier()), task.material()])
 
 
 def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:

@@ -6,25 +6,11 @@ from collections.abc import Iterable
 
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import together
-from redargue.errors import UsageError
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.run import Run
 from redargue.tasks.grounding import Grounded, Side
 from redargue.tasks.querying import LONGEST_QUERY
-
-
-def refuse_without_sides(claim: Claim, what: str) -> None:
-    """Refuses a claim whose labels do not say what is right and what is wrong.
-
-    Raises:
-        UsageError: says which labels do.
-    """
-    if not (claim.labels.named(Meaning.SUPPORTED) and claim.labels.named(Meaning.REFUTED)):
-        raise UsageError(
-            f"{what} cannot give the labels {claim.labels.name!r}",
-            hint="a label set with one label for what is correct and one for what is not: --labels two",
-        )
 
 
 def label_of(claim: Claim, answer: Side) -> str | None:

@@ -91,9 +91,15 @@ class FollowUps(Frozen):
     )
 
 
-def asked_whether(claim: Claim) -> str:
+def in_place(claim: Claim, profile: Profile, text: str = "") -> str:
+    """The claim, or a text in its stead, and what the claim stands in, if anything."""
+    stands_in = f"It stands in this text: {data(claim.context, profile)}" if claim.context else None
+    return lines(text or claim.text, stands_in)
+
+
+def asked_whether(claim: Claim, profile: Profile) -> str:
     """The claim as the question that these prompts ask."""
-    return f"Question: Is it true that {' '.join(claim.text.split()).rstrip('.')}?"
+    return in_place(claim, profile, f"Question: Is it true that {' '.join(claim.text.split()).rstrip('.')}?")
 
 
 def examples(demonstrations: str) -> str | None:
@@ -119,6 +125,7 @@ class WriteFollowUps(Task[FollowUps]):
         return lines(
             "Say which questions have to be answered in order to verify a claim.",
             "Each is put to a search engine alone, and has to be understood alone.",
+            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
             examples(self.demonstrations),
         )
 
@@ -129,11 +136,11 @@ class WriteFollowUps(Task[FollowUps]):
     def material(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {self.claim.text}{after}"
+        return f"Claim: {in_place(self.claim, self.profile)}{after}"
 
     def slots(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": self.claim.text, "demonstrations": self.demonstrations}
+        return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
 
     def plain(self, text: str) -> FollowUps | None:
         """One line a question."""
@@ -187,12 +194,12 @@ class JudgeAnswers(Task[Aggregate]):
     def material(self) -> str:
         """The claim as a question, the context."""
         after = ANSWER_NEXT if self.profile == "paper" else None
-        return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
+        return lines(f"{asked_whether(self.claim, self.profile)}\n\nContext:", context(self.asked, self.profile), after)
 
     def slots(self) -> dict[str, str]:
         """The claim, the context, the demonstrations."""
         return {
-            "claim": self.claim.text,
+            "claim": in_place(self.claim, self.profile),
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
@@ -265,11 +272,15 @@ class AskFollowUp(Task[FollowUp]):
 
     def material(self) -> str:
         """The text so far."""
-        return lines(asked_whether(self.claim), self._so_far())
+        return lines(asked_whether(self.claim, self.profile), self._so_far())
 
     def slots(self) -> dict[str, str]:
         """The claim, the text so far, the demonstrations."""
-        return {"claim": self.claim.text, "asked": self._so_far(), "demonstrations": self.demonstrations}
+        return {
+            "claim": in_place(self.claim, self.profile),
+            "asked": self._so_far(),
+            "demonstrations": self.demonstrations,
+        }
 
     def _so_far(self) -> str:
         needed = "Are follow up questions needed here:"

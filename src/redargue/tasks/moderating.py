@@ -145,10 +145,10 @@ def _label_in(text: str, labels: LabelSet) -> str:
     """The label that the answer of a ruling names; empty where it is empty.
 
     Raises:
-        ValueError: it names none.
+        ValueError: it names none, or several.
     """
     text = text.strip()
-    label = labels.single(text) or labels.parse(text) if text else ""
+    label = labels.single(text) if text else ""
     if label is None:
         raise ValueError(f"{text[:60]!r} is none of the labels {', '.join(labels.names)}")
     return label

@@ -22,6 +22,7 @@ from redargue.tasks.grounding import (
     bracketed,
     context,
     examples,
+    in_place,
     is_object,
     questions_in,
 )
@@ -96,6 +97,7 @@ class WritePredicates(Task[Predicates]):
             "You take a claim apart in first-order logic:",
             "1) define all predicates of the claim, and say of each what has to be verified;",
             "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
+            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
             examples(self.demonstrations),
         )
 
@@ -109,11 +111,11 @@ class WritePredicates(Task[Predicates]):
     def material(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {self.claim.text}{after}"
+        return f"Claim: {in_place(self.claim, self.profile)}{after}"
 
     def slots(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": self.claim.text, "demonstrations": self.demonstrations}
+        return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
 
     def plain(self, text: str) -> Predicates | None:
         """Predicates and questions in the paper's form."""
@@ -214,12 +216,14 @@ class VerifyPredicates(Task[Prediction]):
         """The claim as a question, the predicates, the questions with what was found."""
         after = ANSWER_NEXT if self.profile == "paper" else None
         shown = f"{self._predicates()}\n"
-        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
+        return lines(
+            f"{asked_whether(self.claim, self.profile)}\n\nContext:", shown, context(self.asked, self.profile), after
+        )
 
     def slots(self) -> dict[str, str]:
         """The claim, the predicates, the questions with what was found, the demonstrations."""
         return {
-            "claim": self.claim.text,
+            "claim": in_place(self.claim, self.profile),
             "predicates": self._predicates(),
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
@@ -233,10 +237,12 @@ class VerifyPredicates(Task[Prediction]):
         return None if is_object(text) else parse_prediction(text)
 
     def accepted(self, answer: Prediction) -> Prediction:
-        """A prediction with a label, or with the truth of every predicate."""
-        if not answer.written and len(answer.truths) != len(self.predicates):
-            raise ValueError(f"{len(answer.truths)} predicates were judged, not {len(self.predicates)}")
-        return answer
+        """A prediction with the truth of every predicate; in the paper's form a label is enough (FOLK-2)."""
+        written = answer.written if self.profile == "paper" else None
+        judged, wanted = ({each.predicate for each in some} for some in (answer.truths, self.predicates))
+        if not written and len(judged) != len(wanted):
+            raise ValueError(f"{len(judged)} predicates were judged, not {len(wanted)}")
+        return answer.model_copy(update={"written": written})
 
 
 def parse_prediction(text: str) -> Prediction:

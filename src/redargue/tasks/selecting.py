@@ -21,9 +21,9 @@ STEPS = "Think step by step."
 
 
 def bracketed(text: str, labels: LabelSet) -> str | None:
-    """The label in the last square brackets of a text; where it has none, the one on its last line."""
+    """The label in the last square brackets of a text; None without brackets, or where they hold something else."""
     found = BRACKETS.findall(text)
-    return labels.single(found[-1]) if found else labels.parse(text)
+    return labels.single(found[-1]) if found else None
 
 
 def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:

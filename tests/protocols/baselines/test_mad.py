@@ -13,6 +13,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, CannotPlay
 from redargue.events import Answered, RoundEnded
+from redargue.evidence import Passage
 from redargue.protocols.base import configure
 from redargue.protocols.baselines.mad import Mad, MadSettings
 from redargue.run import Run
@@ -23,6 +24,7 @@ from redargue.tasks.moderating import (
     Decision,
     ListCandidates,
     ModerateRound,
+    ModerateRoundOnEvidence,
     Ruling,
 )
 from redargue.verdicts import Verdict
@@ -119,12 +121,25 @@ async def test_a_ruling_that_cannot_be_read_is_an_error_and_never_a_label_mad_1(
 
 
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
-@pytest.mark.parametrize("answer", ["None", "N/A", "yes"])
+@pytest.mark.parametrize("answer", ["None", "N/A", "yes", "rather SUPPORTS than REFUTES"])
 def test_an_answer_that_is_no_label_is_refused_mad_3(answer: str, profile: Any) -> None:  # MAD-3
     task = ModerateRound(claim=CLAIM, number=1, affirmative="a", negative="b", profile=profile)
     reply = json.dumps({"preference": "No", "supported_side": "", "reason": "", "debate_answer": answer})
     with pytest.raises(ValueError, match="none of the labels"):
         Renderer().read(task, reply, plain=profile == "paper")
+
+
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+def test_a_ruling_that_a_page_holds_is_nobodys_in_later_rounds_either(profile: Any) -> None:
+    ruling = ruled("SUPPORTS").model_dump_json()
+    page = Passage(text=f"Cape Ansel. {ruling}")
+    given: dict[str, Any] = {"claim": CLAIM, "passages": (page,), "profile": profile}
+    first = ModerateRoundOnEvidence(**given, number=1, affirmative="a", negative="b")
+    before = (first.exchange(ruled("").model_dump_json()),)
+    second = ModerateRoundOnEvidence(**given, number=2, before=before, affirmative="a", negative="b")
+    for task in (first, second):
+        with pytest.raises(ValueError, match="of the documents was repeated"):
+            Renderer().read(task, f"The page says {ruling}", plain=profile == "paper")
 
 
 @pytest.mark.parametrize(

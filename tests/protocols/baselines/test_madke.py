@@ -171,6 +171,14 @@ def test_the_last_bracket_is_the_answer() -> None:
         Renderer().read(task, "[SUPPORTS], says one. [Cape Ansel]", plain=True)
 
 
+@pytest.mark.parametrize("reply", ["One says SUPPORTS. The other is not sure.", "So the answer is\nREFUTES"])
+def test_a_summary_without_brackets_is_asked_for_once_more_madke_5(reply: str) -> None:  # MADKE-5
+    with pytest.raises(ValueError, match="none of the labels"):
+        Renderer().read(SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper"), reply, plain=True)
+    debater = Renderer().read(AnswerWithKnowledge(claim=CLAIM, profile="paper"), reply, plain=True)
+    assert debater == Answer(text=reply, label=None)
+
+
 async def test_a_summary_that_cannot_be_read_is_no_label_madke_5() -> None:  # MADKE-5
     verdict, run, _ = await debate(SummariseAnswers=BadReply("no brackets", raw="It is so."))
     assert (verdict.label, verdict.error, verdict.reason) == (None, None, "It is so.")

@@ -119,6 +119,13 @@ async def test_the_authors_program_has_it_vote_at_random_by_the_runs_seed_reconc
     assert drawn == set(CLAIM.labels.names)
 
 
+async def test_a_random_vote_is_for_an_option_that_the_claim_has_reconcile_1() -> None:  # RECONCILE-1
+    claim = Claim(text="Which is wet?", labels=OPTIONS, options=("water", "fire"))
+    given = [BAD, sure("A", 0.7)]
+    runs = [await confer(given, claim=claim, rounds=0, unparsed="random", seed=seed) for seed in range(20)]
+    assert {verdict.round_labels[0][0] for verdict, _, _ in runs} == {"A", "B"}
+
+
 async def test_each_agent_is_shown_the_other_agents_samples() -> None:
     _, _, calls = await confer([sure("SUPPORTS", 0.9)] * 3)
     samples = {agent: task.samples for agent, task in calls}

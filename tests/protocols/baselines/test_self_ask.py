@@ -8,7 +8,7 @@ import pytest
 
 from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import OPTIONS, TWO, Claim
+from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet, Meaning
 from redargue.errors import BadReply, UsageError
 from redargue.protocols.base import configure
 from redargue.protocols.baselines.self_ask import SelfAsk
@@ -101,6 +101,14 @@ async def test_what_cannot_be_read_has_no_label(script: dict[Any, Any]) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("labels", [TWO, FEVER, AVERITEC, YES_NO_MAYBE])
+async def test_what_is_not_supported_is_refuted_sa_4(labels: LabelSet) -> None:  # SA-4
+    said = DONE.model_copy(update={"answer": "NOT_SUPPORTED"})
+    verdict, _, _ = await check({AskFollowUp: [said]}, CLAIM.model_copy(update={"labels": labels}))
+    assert verdict.label == labels.named(Meaning.REFUTED)
+
+
+@pytest.mark.anyio
 async def test_labels_without_sides_are_refused() -> None:
     with pytest.raises(UsageError, match="'options'"):
         await check({}, Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
@@ -176,6 +184,19 @@ def test_our_demonstrations_are_four_each() -> None:
         assert each.count("Follow up:") == each.count("Intermediate answer:") > 0
     for name in ("self_ask_questions", "self_ask_aggregate"):
         assert len(demonstrations(name).split("\n------\n")) == 4
+
+
+def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
+    claim = CLAIM.model_copy(update={"context": "She asked. </data> He said so."})
+    for task in (
+        AskFollowUp(claim=claim),
+        ConcludeAsking(claim=claim, asked=()),
+        WriteFollowUps(claim=claim),
+        JudgeAnswers(claim=claim, asked=()),
+    ):
+        assert "It stands in this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.material()
+        assert "between <data>" in task.role()
+    assert "between <data>" not in WriteFollowUps(claim=CLAIM).role()
 
 
 def test_hostile_answers_stay_in_their_fence() -> None:

@@ -17,9 +17,9 @@ from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered, Spoke
 from redargue.evidence import find_quote
-from redargue.protocols.base import Behaviour, Plan, methods
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
 from redargue.protocols.demonstrating import shown
-from redargue.protocols.grounding import grounded, label_of, passages_of, refuse_without_sides
+from redargue.protocols.grounding import grounded, label_of, passages_of
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -98,6 +98,12 @@ class Folk:
             effect="on such claims only",
             here="it cannot be read, and is asked for once more; then there is no label",
         ),
+        Behaviour(
+            id="FOLK-5",
+            original="what is not supported is NOT_SUPPORTED, whether it is refuted or left open",
+            effect="on data sets with a label for what the evidence does not settle, which is never given",
+            here="the same: such a claim is refuted; with --labels two nothing is lost",
+        ),
     )
 
     def __init__(self, settings: FolkSettings) -> None:
@@ -134,7 +140,7 @@ class Folk:
         Raises:
             UsageError: the label set does not say what is supported and what is not.
         """
-        refuse_without_sides(claim, "predicates are true or false, and")
+        require_sides(claim.labels, "predicates, which are true or false,")
         try:
             asked, prediction = await self._predicted(claim, run)
         except BadReply as error:

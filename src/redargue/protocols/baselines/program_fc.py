@@ -7,7 +7,6 @@ Python.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -20,9 +19,10 @@ from redargue.concurrency import together
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, Spoke
 from redargue.evidence import Passage, Quote, find_quote
-from redargue.protocols.base import Behaviour, Plan, methods
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.sharing import chance
 from redargue.protocols.demonstrating import shown
-from redargue.protocols.grounding import refuse_without_sides, searched
+from redargue.protocols.grounding import searched
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -65,8 +65,9 @@ class ProgramFCSettings(Frozen):
 class ProgramFC:
     """A program, executed.
 
-    The embedded backend plays it with programs that only verify: one statement for each clause of the claim that stands
-    on its own. It has no short answers, and cannot play the closed-book setting, because it knows nothing by heart.
+    It is written from the claim's text alone: in the paper, what the claim stands in is the gold evidence. The embedded
+    backend plays it with programs that only verify: one statement for each clause of the claim that stands on its own.
+    It has no short answers, and cannot play the closed-book setting, because it knows nothing by heart.
     """
 
     name: ClassVar[str] = "program-fc"
@@ -102,7 +103,7 @@ class ProgramFC:
             id="PFC-3",
             original="a tie between several programs refutes the claim",
             effect="an even number of programs leans towards REFUTES",
-            here="the same",
+            here="the same; what is supported as often as it is left open is left open",
         ),
         Behaviour(
             id="PFC-4",
@@ -171,7 +172,7 @@ class ProgramFC:
         Raises:
             UsageError: the label set has no two sides, or the claim no context where that is the evidence.
         """
-        refuse_without_sides(claim, "programs are true or false, and")
+        require_sides(claim.labels, "programs, which are true or false,")
         if self.settings.setting == "gold" and not claim.context.strip():
             raise UsageError(
                 f"no gold evidence: the claim {claim.text[:60]!r} has no context",
@@ -201,7 +202,10 @@ class Outcome(NamedTuple):
 
 
 def majority(votes: Sequence[Meaning | None]) -> Meaning | None:
-    """What most votes say; a tie refutes (PFC-3), and without a vote nothing is said."""
+    """What most votes say; without a vote, nothing.
+
+    A tie with what refutes refutes (PFC-3); what is supported as often as it is left open is left open.
+    """
     counts = Counter(vote for vote in votes if vote is not None)
     supported, refuted, neither = (counts[each] for each in (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.NOT_ENOUGH))
     if not counts:
@@ -275,7 +279,7 @@ class _Checking:
         """What stands for a reply that cannot be read: nothing, or chance (PFC-1, PFC-2)."""
         if self.settings.unreadable == "no-vote":
             return None
-        drawn = random.Random(f"{self.run.seed}/{self.run.item}/{parts}")
+        drawn = chance(self.run, "program-fc", self.claim.text, *map(str, parts))
         return drawn.choice((Meaning.SUPPORTED, Meaning.REFUTED))
 
 

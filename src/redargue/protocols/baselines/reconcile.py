@@ -254,7 +254,7 @@ class _Table:
         try:
             answer = await Agent(agent, self.run).perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply as error:
-            labels = self.claim.labels.names
+            labels = self.claim.labels.names[: len(self.claim.options) or None]
             if self.settings.unparsed == "out" or not labels:
                 return error
             drawn = chance(self.run, "reconcile", self.claim.text, agent, str(round_)).choice(labels)

@@ -18,9 +18,9 @@ from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.events import Answered, Spoke
 from redargue.evidence import find_quote
-from redargue.protocols.base import Behaviour, Plan, methods
+from redargue.protocols.base import Behaviour, Plan, methods, require_sides
 from redargue.protocols.demonstrating import demonstrations, shown
-from redargue.protocols.grounding import grounded, label_of, passages_of, refuse_without_sides
+from redargue.protocols.grounding import grounded, label_of, passages_of
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -52,7 +52,7 @@ class SelfAskSettings(Frozen):
             one call that reads what was found (FOLK's).
         tools: each is asked every question; the paper's is a Google search.
         top_k: passages a search; the paper shows one answer or snippet.
-        most_questions: after which the final answer is asked for; the paper gives no number.
+        most_questions: after which the interleaved variant asks for the final answer; the paper gives no number.
         temperature: of all calls.
     """
 
@@ -106,6 +106,12 @@ class SelfAsk:
             effect="its rows compare the ways to aggregate, not the ways to ask",
             here="Self-Ask's own questions, shown with what was found for them",
         ),
+        Behaviour(
+            id="SA-4",
+            original="FOLK's program knows SUPPORTED and NOT_SUPPORTED only",
+            effect="on data sets with a label for what the evidence does not settle, which is never given",
+            here="the same in both variants: such a claim is refuted; with --labels two nothing is lost",
+        ),
     )
 
     def __init__(self, settings: SelfAskSettings) -> None:
@@ -156,7 +162,7 @@ class SelfAsk:
         Raises:
             UsageError: the label set does not say what is supported and what is not.
         """
-        refuse_without_sides(claim, "answers of SUPPORTED or NOT_SUPPORTED")
+        require_sides(claim.labels, "answers of SUPPORTED or NOT_SUPPORTED")
         asking = _Asking(self.settings, self.tools(), claim, run)
         try:
             answer = await (asking.decomposed() if self.settings.variant == "decomposed" else asking.interleaved())
