@@ -174,11 +174,10 @@ class JudgeConsistency(Task[Consistency]):
         return lines(claim_lines(self.claim, self.profile), f"Replies: {answers(self.answers, self.profile)}")
 
     def plain(self, text: str) -> Consistency | None:
-        """Yes where the reply says so in brackets anywhere."""
-        found = {each.strip().lower() for each in BRACKETS.findall(text)}
-        if "yes" in found:
-            return Consistency(reason=text.strip(), consistent="yes")
-        return Consistency(reason=text.strip(), consistent="no") if "no" in found else None
+        """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
+        said = [each.strip().lower() for each in BRACKETS.findall(text)]
+        last = next((each for each in reversed(said) if each in ("yes", "no")), None)
+        return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
     def slots(self) -> dict[str, str]:
         """Claim and answers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -128,6 +129,15 @@ async def test_without_choosing_everybody_sees_the_whole_pool() -> None:
     assert shown == [4, 4]
 
 
+async def test_of_an_empty_pool_nobody_chooses() -> None:
+    backend = ScriptedBackend(script(AnswerClaim=named))
+    run = Run(backend, {name: ShelfTool(name, failing=True) for name in ("corpus", "keywords")}, clock=CLOCK)
+    verdict = await Madke(MadkeSettings()).verify(CLAIM, run)
+    least = Madke(MadkeSettings()).plan()[0]
+    assert Counter(task.name() for task, _ in backend.calls) == least.calls
+    assert len(verdict.gaps) == 2
+
+
 async def test_an_agent_that_chooses_nothing_readable_has_no_evidence() -> None:
     _, _, calls = await debate(SelectEvidence=BadReply("well", raw=""))
     assert not any(task.passages for _, task in calls if isinstance(task, AnswerWithKnowledge))
@@ -161,6 +171,19 @@ def test_a_judges_reply_is_read_from_its_brackets(reply: str, consistent: str) -
     assert Renderer().read(task, reply, plain=True).model_dump()["consistent"] == consistent
     with pytest.raises(ValueError):
         Renderer().read(task, "Yes, they do.", plain=True)
+
+
+@pytest.mark.parametrize(
+    ("reply", "consistent"),
+    [
+        ("The first says [yes], the second [no]. They differ: [No]", "no"),
+        ("Both say [no]. That is consistent: [Yes].", "yes"),
+        ("[Yes], as both answer [Cape Ansel].", "yes"),
+    ],
+)
+def test_answers_that_a_judge_repeats_are_not_its_own_madke_6(reply: str, consistent: str) -> None:  # MADKE-6
+    task = JudgeConsistency(claim=Claim(text="Was it?", labels=YES_NO_MAYBE), answers=OTHERS, profile="paper")
+    assert Renderer().read(task, reply, plain=True).model_dump()["consistent"] == consistent
 
 
 def test_the_last_bracket_is_the_answer() -> None:
@@ -225,8 +248,9 @@ async def test_quotes_are_sought_in_what_the_agent_chose() -> None:
 
 
 def test_the_plan_counts_what_is_asked() -> None:
-    least, _, most = configure("madke", "paper", {}).plan()
-    assert (sum(least.calls.values()), least.call_depth) == (6, 5)
+    least, usual, most = configure("madke", "paper", {}).plan()
+    assert (sum(least.calls.values()), least.call_depth) == (4, 4)  # nothing was found, and nobody chooses
+    assert (sum(usual.calls.values()), usual.call_depth) == (6, 5)
     assert (sum(most.calls.values()), most.call_depth) == (16, 13)
     at_once = configure("madke", "paper", {"sequential": False}).plan()[2]
     assert at_once.call_depth == 10

@@ -102,6 +102,9 @@ async def test_the_authors_program_shows_two_of_three_answers_reconcile_2() -> N
 async def test_an_agent_that_cannot_be_read_has_no_vote_reconcile_1() -> None:  # RECONCILE-1
     verdict, run, _ = await confer([BAD, sure("SUPPORTS", 0.7), sure("SUPPORTS", 0.7)])
     assert (verdict.label, verdict.round_labels) == ("SUPPORTS", ((None, "SUPPORTS", "SUPPORTS"),))
+    assert verdict.decided_by == "vote"  # not of all
+    verdict, _, _ = await confer([sure("", 0.0)] * 3)
+    assert (verdict.label, verdict.decided_by) == (None, "vote")  # nobody found anything to answer from
     assert [each.agent for each in run.events if isinstance(each, Answered)] == ["agent-2", "agent-3"]
     with pytest.raises(BadReply):
         await confer([BAD] * 3)

@@ -201,6 +201,12 @@ class Madke:
             effect="counted as wrong",
             here="it is asked for once more; then the verdict has no label",
         ),
+        Behaviour(
+            id="MADKE-6",
+            original="a judge's reply with [Yes] anywhere in it means that the answers agree",
+            effect="an agent's answer 'yes' that the judge repeats in brackets ends the debate",
+            here="the last of [Yes] and [No] in it is the judge's",
+        ),
     )
 
     def __init__(self, settings: MadkeSettings) -> None:
@@ -224,15 +230,15 @@ class Madke:
         return (*choosing, AnswerWithKnowledge, JudgeConsistency, SummariseAnswers)
 
     def plan(self) -> tuple[Plan, Plan, Plan]:
-        """One round; the same; all of them."""
-        least = self._plan(1)
-        return least, least, self._plan(self.settings.max_rounds)
+        """One round over an empty pool, of which nobody chooses; one round; all of them."""
+        selecting = self.settings.selecting
+        return self._plan(1, False), self._plan(1, selecting), self._plan(self.settings.max_rounds, selecting)
 
-    def _plan(self, rounds: int) -> Plan:
+    def _plan(self, rounds: int, selecting: bool) -> Plan:
         chosen = self.settings
         turns = chosen.agents * rounds
-        choosing = {"SelectEvidence": turns} if chosen.selecting else {}
-        waits = chosen.selecting + (chosen.agents if chosen.sequential else 1) + 1
+        choosing = {"SelectEvidence": turns} if selecting else {}
+        waits = selecting + (chosen.agents if chosen.sequential else 1) + 1
         return Plan(
             calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
             searches=dict.fromkeys(self.tools(), 1),

@@ -213,7 +213,7 @@ class _Table:
         return Verdict(
             claim=self.claim,
             label=label,
-            decided_by="consensus" if len(weights) == 1 else "vote",
+            decided_by="consensus" if label is not None and {*self.labels[-1]} == {label} else "vote",
             rounds=rounds,
             round_labels=tuple(self.labels),
             reason=best.reasoning if best else "",
