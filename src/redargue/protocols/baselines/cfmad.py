@@ -188,9 +188,10 @@ class _Debate:
         task = AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
         answer = await Agent(FIRST, self.run).perform(task, temperature=self.settings.temperature)
         self.quotes += tell(self.claim, self.run, FIRST, 0, answer.text, answer.label, answer.quotes, self.passages)
-        if answer.label is None:
+        options = labels.names[: len(self.claim.options)]
+        if answer.label not in options:
             return ()
-        others = [name for name in labels.names[: len(self.claim.options)] if name != answer.label]
+        others = [name for name in options if name != answer.label]
         return answer.label, chance(self.run, "cfmad", self.claim.text).choice(others)
 
     async def _thread(self, side: str, stance: str) -> Thread:
