@@ -81,7 +81,8 @@ class Membership:
     def serve(self, db: Rows, asked: Sequence[Leave]) -> list[None]:
         """Hands back what the worker has leased."""
         if not all(each.failed for each in asked):
-            given = f"UPDATE jobs {db.by.format('jobs_leased')} SET state = ?, owner = NULL, attempts = attempts - 1 {_HELD}"
+            given = f"UPDATE jobs {db.by.format('jobs_leased')} SET state = ?, owner = NULL, attempts = attempts - 1"
+            given += f" {_HELD}"
             db.execute(given, (WAITING, self.batch, self.owner))
         give_up(db, self.owner)
         return [None] * len(asked)
