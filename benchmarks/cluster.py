@@ -47,6 +47,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--claims", type=int, default=2000)
     parser.add_argument("--alone", type=int, default=400, help="claims of one process")
     parser.add_argument("--namespaces", action="store_true", help="only the nodes in namespaces; needs root")
+    parser.add_argument("--only-lost", action="store_true", help="not the undisturbed run")
     given = parser.parse_args(arguments)
     shutil.rmtree(BUILD / "cluster", ignore_errors=True)
     (BUILD / "cluster").mkdir(parents=True)
@@ -69,7 +70,7 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(alone), flush=True)
         ways = (_namespaces,) if given.namespaces else (_cluster,)
         for way in ways:
-            for lose in (False, True):
+            for lose in (True,) if given.only_lost else (False, True):
                 with way(server) as (command, environment, where, kill):
                     found = _on_ray(server, given.claims, command, environment, where, kill if lose else None)
                     found["against one process"] = f"{found['claims a second'] / alone['claims a second']:.2f}x"

@@ -37,6 +37,7 @@ from redargue.verifier import Verifier
 ENGINES = ("local", "ray")
 AT_ONCE, WORKERS = 16, 2
 LOOK = 0.5  # seconds between two looks at how far the workers are
+ENDING = 10.0  # seconds for workers to end when nothing is left
 TOLD = (
     *("method", "profile", "backend", "base_url", "prompts", "store", "seed", "offline", "model", "embedding_model"),
     *("form", "max_tokens", "stream", "mcp", "memory", "workspace", "prices", "budget"),
@@ -163,7 +164,8 @@ def _watch(
             time.sleep(LOOK)
             now, left = progress(ledger, batch.number)
             bar.moved(sums.update(now))
-        while workers.tend(sums.count):  # nothing is left: they end by themselves
+        until = time.monotonic() + ENDING  # nothing is left: they end by themselves, but for those that are lost
+        while workers.tend(sums.count) and time.monotonic() < until:
             time.sleep(LOOK / 10)
         now, left = progress(ledger, batch.number)
         bar.moved(sums.update(now))

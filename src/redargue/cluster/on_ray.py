@@ -50,7 +50,7 @@ class RayWorkers:
         for each in self._running:
             self._ray.cancel(each)
         if self._running:
-            self._ray.wait(self._running, num_returns=len(self._running), timeout=20)
+            self._ray.wait(self._running, num_returns=len(self._running), timeout=10)
 
 
 @contextmanager

@@ -32,8 +32,8 @@ CREATE TABLE jobs (
     batch BIGINT NOT NULL, place BIGINT NOT NULL, claim TEXT NOT NULL, state INTEGER NOT NULL DEFAULT 0,
     owner TEXT, attempts INTEGER NOT NULL DEFAULT 0, leases INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (batch, place)
 ) {rowless};
-CREATE INDEX jobs_left ON jobs (batch, state, place) WHERE state < 2;
-CREATE INDEX jobs_owned ON jobs (owner) WHERE state = 1;
+CREATE INDEX jobs_waiting ON jobs (batch, place) WHERE state = 0;
+CREATE INDEX jobs_leased ON jobs (batch, owner) WHERE state = 1;
 CREATE TABLE results (
     batch BIGINT NOT NULL, place BIGINT NOT NULL, events {bytes} NOT NULL, PRIMARY KEY (batch, place)
 );
@@ -71,10 +71,12 @@ class Rows(Protocol):
     Attributes:
         lock: ends a SELECT whose rows nobody else may change until the transaction ends.
         skip: likewise; rows that another transaction has locked are left out.
+        by: stands behind a table's name, with an index' name in it, where a database has to be told of it.
     """
 
     lock: str
     skip: str
+    by: str
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement; what comes back has ``fetchone``, ``fetchall`` and ``rowcount``."""
@@ -206,6 +208,7 @@ class SqliteLedger:
 
 class _SqliteRows:
     lock = skip = ""  # nobody else writes meanwhile
+    by = "INDEXED BY {}"
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self.execute, self.executemany, self.now = connection.execute, connection.executemany, clock
@@ -285,7 +288,7 @@ class PostgresLedger:
 
 
 class _PostgresRows:
-    lock, skip = " FOR UPDATE", " FOR UPDATE SKIP LOCKED"
+    lock, skip, by = " FOR UPDATE", " FOR UPDATE SKIP LOCKED", ""
 
     def __init__(self, connection: Any, clock: Callable[[], float] | None) -> None:
         self._connection, self._clock = connection, clock

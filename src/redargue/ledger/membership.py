@@ -20,6 +20,8 @@ from redargue.verdicts import ErrorInfo, Verdict
 LEASE = 15.0  # seconds without a sign of life after which a worker is given up
 ATTEMPTS = 5  # workers that may die over a claim
 
+_HELD = f"WHERE batch = ? AND owner = ? AND state = {LEASED}"
+
 
 class Leave(NamedTuple):
     """Says that the worker ends.
@@ -79,8 +81,9 @@ class Membership:
     def serve(self, db: Rows, asked: Sequence[Leave]) -> list[None]:
         """Hands back what the worker has leased."""
         if not all(each.failed for each in asked):
-            given = "UPDATE jobs SET state = ?, owner = NULL, attempts = attempts - 1 WHERE owner = ? AND state = ?"
-            db.execute(given, (WAITING, self.owner, LEASED))
+            given = f"UPDATE jobs {db.by.format('jobs_leased')} SET state = ?, owner = NULL, attempts = attempts - 1"
+            given += f" {_HELD}"
+            db.execute(given, (WAITING, self.batch, self.owner))
         give_up(db, self.owner)
         return [None] * len(asked)
 
@@ -102,12 +105,13 @@ def give_up(db: Rows, owner: str) -> None:
     if row is None:
         return
     (batch,) = row
-    tried = "SELECT place, claim, attempts FROM jobs WHERE owner = ? AND state = ? AND attempts >= ?"
-    for place, claim, attempts in db.execute(tried, (owner, LEASED, ATTEMPTS)).fetchall():
+    tried = f"SELECT place, claim, attempts FROM jobs {db.by.format('jobs_leased')} {_HELD} AND attempts >= ?"
+    for place, claim, attempts in db.execute(tried, (batch, owner, ATTEMPTS)).fetchall():
         store_results(db, batch, [(place, packed([_lost(db, batch, place, claim, attempts)]))])
         db.execute("UPDATE jobs SET state = ?, owner = NULL WHERE batch = ? AND place = ?", (FAILED, batch, place))
         db.execute("UPDATE workers SET errors = errors + 1 WHERE owner = ?", (owner,))
-    db.execute("UPDATE jobs SET state = ?, owner = NULL WHERE owner = ? AND state = ?", (WAITING, owner, LEASED))
+    given = f"UPDATE jobs {db.by.format('jobs_leased')} SET state = ?, owner = NULL {_HELD}"
+    db.execute(given, (WAITING, batch, owner))
     db.execute("DELETE FROM places WHERE owner = ?", (owner,))
     db.execute(
         "UPDATE workers SET gone = 1, calls = calls + held_calls, tokens = tokens + held_tokens, usd = usd + held_usd,"

@@ -137,10 +137,9 @@ def progress(database: SharedDatabase, batch: int) -> tuple[Standing, bool]:
 def left(db: Rows, batch: int) -> bool:
     """Whether a claim of the batch is waiting, leased, or yet to be added."""
     more = "SELECT 1 FROM batches WHERE number = ? AND filled < total"
-    some = "SELECT 1 FROM jobs WHERE batch = ? AND state = ? LIMIT 1"
-    return any(
-        db.execute(*each).fetchone() for each in ((some, (batch, WAITING)), (some, (batch, LEASED)), (more, (batch,)))
-    )
+    waiting = f"SELECT 1 FROM jobs {db.by.format('jobs_waiting')} WHERE batch = ? AND state = {WAITING} LIMIT 1"
+    leased = f"SELECT 1 FROM jobs {db.by.format('jobs_leased')} WHERE batch = ? AND state = {LEASED} LIMIT 1"
+    return any(db.execute(each, (batch,)).fetchone() for each in (waiting, leased, more))
 
 
 def results(database: SharedDatabase, batch: int, *, page: int = 200) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -254,8 +253,8 @@ class Queue:
                 continue
             held = db.execute(
                 "UPDATE jobs SET state = ?, owner = NULL"
-                f" WHERE batch = ? AND place IN ({_marks(places)}) AND owner = ? AND state = ? RETURNING place",
-                (state, self.batch, *places, self.owner, LEASED),
+                f" WHERE batch = ? AND place IN ({_marks(places)}) AND owner = ? AND state = {LEASED} RETURNING place",
+                (state, self.batch, *places, self.owner),
             )
             mine = [place for (place,) in held.fetchall()]
             store_results(db, self.batch, [(place, ended[place].events) for place in mine])
@@ -274,21 +273,23 @@ class Queue:
         if not rows:
             return Leased((), left(db, self.batch))
         paid: dict[int, list[tuple[str, bool]]] = {}
-        if again := [row[0] for row in rows if row[4]]:
+        if again := [place for place, _, lease, _ in rows if lease > 1]:
             query = (
                 f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({_marks(again)}) ORDER BY lease, n"
             )
             for place, event, old in db.execute(query, (self.batch, *again)).fetchall():
                 paid.setdefault(place, []).append((event, bool(old)))
-        return Leased(tuple(Job(*row[:4], tuple(paid.get(row[0], ()))) for row in rows))
+        return Leased(tuple(Job(*row, tuple(paid.get(row[0], ()))) for row in rows))
 
-    def _take(self, db: Rows, which: str, values: tuple[int, ...], most: int) -> list[tuple[int, str, int, int, bool]]:
-        """Two statements: as one, a server may plan to look for waiting claims once for each job there is."""
+    def _take(self, db: Rows, which: str, values: tuple[int, ...], most: int) -> list[tuple[int, str, int, int]]:
+        """Two statements: as one, a server may plan to look for waiting claims once for each job there is.
+
+        The state stands in the statement: an index of some rows alone is of no use to one that could be about others.
+        """
         rows = db.execute(
-            "SELECT place, claim, leases + 1, attempts + 1,"
-            " EXISTS (SELECT 1 FROM paid WHERE paid.batch = jobs.batch AND paid.place = jobs.place)"
-            f" FROM jobs WHERE batch = ? AND state = ? {which} ORDER BY place LIMIT ?{db.skip}",
-            (self.batch, WAITING, *values, most),
+            f"SELECT place, claim, leases + 1, attempts + 1 FROM jobs {db.by.format('jobs_waiting')}"
+            f" WHERE batch = ? AND state = {WAITING} {which} ORDER BY place LIMIT ?{db.skip}",
+            (self.batch, *values, most),
         ).fetchall()
         if rows:
             places = [row[0] for row in rows]
