@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -222,3 +224,22 @@ def test_the_nearest_vectors_are_those_of_a_full_search(opened: SqliteOpener, en
     assert numbers == list(range(1, 101))
     assert np.array_equal(matrix, vectors)
     assert corpus.search("fox owl fox")[0].text == "fox owl fox"
+
+
+def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_path: Path, opened: SqliteOpener) -> None:
+    """A file that is closed loses all locks of its process; the last of the others would then take the log away."""
+    path = tmp_path / "corpus.db"
+    first = opened(path)
+    first.add([TOWER])
+    opened(path, write=False).close()
+    elsewhere = (
+        "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "db.execute(\"UPDATE meta SET value = 'seen' WHERE name = 'content'\")\n"
+        "db.close()"
+    )
+    subprocess.run([sys.executable, "-c", elsewhere, str(path)], check=True)
+    with first._db.write() as db:
+        assert db.execute("SELECT value FROM meta WHERE name = 'content'").fetchone() == ("seen",)
+        db.execute("UPDATE meta SET value = 'mine' WHERE name = 'content'")
+    with opened(path, write=False)._db.read() as db:
+        assert db.execute("SELECT value FROM meta WHERE name = 'content'").fetchone() == ("mine",)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
 SCHEMA = 1
 
 _MAGIC = b"SQLite format 3\0"
+_OPEN: Counter[tuple[int, int]] = Counter()  # files that this process has open, by device and inode
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -78,11 +80,13 @@ class Database:
         self._look_at()
         with self._errors():
             self._connection = self._connect()
+        self._file = _identity(path)
+        _OPEN.update([self._file] if self._file else [])
         try:
             with self._errors():
                 self._prepare(embedder)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _prepare(self, embedder: str) -> None:
@@ -160,6 +164,9 @@ class Database:
         """Closes the file; twice does no harm."""
         with self._lock:
             self._connection.close()
+            if self._file:
+                _OPEN[self._file] -= 1
+            self._file = None
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -190,7 +197,8 @@ class Database:
     def _look_at(self) -> None:
         """Refuses what is not ours before SQLite touches it.
 
-        An empty file is what remains of a store that was interrupted as it was made.
+        An empty file is what remains of a store that was interrupted as it was made. A file that this process has open
+        was looked at before, and is left alone: whoever closes a file drops all locks that his process has on it.
         """
         path, write = self.path, self.writable
         try:
@@ -200,6 +208,8 @@ class Database:
                 if write:
                     return
                 raise self._nothing()
+            if _OPEN[_identity(path) or (0, 0)] > 0:
+                return
             with path.open("rb") as file:
                 header = file.read(100)
         except OSError as error:
@@ -237,3 +247,12 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
         )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """The file behind a path, whatever its names; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
