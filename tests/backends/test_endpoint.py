@@ -17,11 +17,14 @@ from redargue.backends.abilities import Abilities, Form
 from redargue.backends.base import Sampling
 from redargue.backends.completion import read_completion
 from redargue.backends.endpoint import Endpoint, Message
+from redargue.backends.render import schema_of
+from redargue.claims import Claim
 from redargue.concurrency import together
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.home import home
 from redargue.keys import Secrets
 from redargue.ledger.budget import Account, Budget, Cost
+from redargue.tasks.acting import ActionTool, NextStep
 from redargue.transport import Service, Transport
 from support.loopback import Behaviour, Loopback, Raw
 
@@ -142,6 +145,20 @@ async def test_a_schema_is_sent_without_the_bounds_that_strict_endpoints_refuse_
     assert strict["json_schema"]["strict"] is True
     assert "maxLength" not in json.dumps(strict)
     assert loose == {"type": "json_object", "schema": SCHEMA}
+
+
+async def test_of_fields_that_exclude_each_other_a_grammar_lets_one_hold_something(server: Loopback) -> None:
+    step = NextStep(claim=Claim(text="Bees are insects."), tools=(ActionTool(name="look", about="", parameters={}),))
+    async with opened(server) as endpoint:
+        for form in ("schema", "json"):
+            await ask(endpoint, schema=("NextStep", schema_of(step)), form=form)
+    strict, loose = (each["response_format"] for each in bodies(server))
+    assert "x-either" not in json.dumps([strict, loose])
+    assert strict["json_schema"]["schema"]["properties"]["tool"]["enum"] == ["look", ""]
+    calling, answering = (each["properties"] for each in loose["schema"]["anyOf"])
+    assert (calling["tool"]["enum"], calling["answer"]["enum"]) == (["look"], [""])
+    assert (answering["tool"]["enum"], answering["answer"]["enum"]) == ([""], ["True", "False", "NOT ENOUGH INFO"])
+    assert list(calling) == list(answering) == list(strict["json_schema"]["schema"]["properties"])
 
 
 @pytest.mark.parametrize("form", ["schema", "json"])

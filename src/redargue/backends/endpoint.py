@@ -31,6 +31,7 @@ from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.home import home
 from redargue.ledger.budget import Account
 from redargue.ledger.prices import Prices
+from redargue.tasks.base import EITHER
 from redargue.transport import Answer, Service, Transport
 
 MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
@@ -286,16 +287,37 @@ def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str,
             }
         }
     # llama.cpp and vLLM hold the reply to a schema given here; others ignore the extra field
-    return {"response_format": {"type": "json_object", "schema": schema}} if form == "json" else {}
+    return {"response_format": {"type": "json_object", "schema": _alternatives(schema)}} if form == "json" else {}
+
+
+def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as one of several, where one field of some is to hold something and the others nothing."""
+    plain = {name: each for name, each in schema.items() if name != EITHER}
+    fields = schema.get(EITHER, ())
+    if not fields:
+        return plain
+    empty = {name: {"enum": [""]} for name in fields}
+    return {
+        "anyOf": [
+            plain | {"properties": {**plain["properties"], **empty, name: _filled(plain, name)}} for name in fields
+        ]
+    }
+
+
+def _filled(schema: dict[str, Any], name: str) -> dict[str, Any]:
+    field = dict(schema["properties"][name])
+    if "enum" in field:
+        return field | {"enum": [each for each in field["enum"] if each]}
+    return field | {"minLength": 1}
 
 
 def _unbounded(schema: Any) -> Any:
-    """The schema without bounds on lengths, which strict endpoints refuse."""
+    """The schema without what strict endpoints refuse: bounds on lengths, and words of our own."""
     if isinstance(schema, list):
         return [_unbounded(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems")}
+    return {name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems", EITHER)}
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ from redargue.backends.prompts import Prompts
 from redargue.claims import Frozen
 from redargue.tasks.acting import NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, LabelledTask, Piece
-from redargue.tasks.base import AnyTask, at_most, json_schema, lines, several
+from redargue.tasks.base import AnyTask, at_most, either, json_schema, lines, several
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
 
@@ -79,6 +79,8 @@ ANSWERS: dict[tuple[Piece, ...], type[Frozen]] = {
 
 class StepReply(Frozen):
     """A step: a tool with its input, or an answer; what is not wanted is empty."""
+
+    model_config = either("tool", "answer")
 
     thought: str = Field(description="your reasoning", json_schema_extra=at_most(1_000))
     tool: str = Field(description="the tool to call; empty with an answer")

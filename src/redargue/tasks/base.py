@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from redargue.claims import Frozen
@@ -173,6 +173,17 @@ def at_most(characters: int) -> JsonDict:
 def several(items: int, characters: int) -> JsonDict:
     """Bounds a list of texts likewise."""
     return {"maxItems": items, "items": {"type": "string", "maxLength": characters}}
+
+
+def either(*fields: str) -> ConfigDict:
+    """Says in a model's JSON schema that one of its text fields holds something and the others are empty.
+
+    Where the schema is a grammar the reply is held to it; strict endpoints are not told, and code checks it anyway.
+    """
+    return ConfigDict(json_schema_extra={EITHER: list(fields)})
+
+
+EITHER = "x-either"
 
 
 @cache

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, lines, several
+from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, either, lines, several
 from redargue.tasks.querying import LONGEST_QUERY
 
 FACT_CHECKER = "You are a fact-checking agent."
@@ -97,6 +97,8 @@ class Move(Frozen):
         final_answer: empty with a query.
         search_query: empty with an answer.
     """
+
+    model_config = either("final_answer", "search_query")
 
     reasoning: str = Field(
         default="", description="your reasoning, from the knowledge first", json_schema_extra=at_most(1_000)
