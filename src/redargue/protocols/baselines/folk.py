@@ -18,8 +18,8 @@ from redargue.errors import BadReply
 from redargue.events import Answered, Spoke
 from redargue.evidence import find_quote
 from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import grounded, passages_of, side_label
 from redargue.protocols.demonstrating import shown
-from redargue.protocols.grounding import grounded, label_of, passages_of
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -146,7 +146,7 @@ class Folk:
         except BadReply as error:
             unread = {"label": None, "decided_by": "reader", "rounds": 1, "reason": error.what}
             return Verdict(claim=claim, **unread, gaps=gaps(run.events))
-        label = label_of(claim, prediction.answer)
+        label = side_label(claim.labels, prediction.answer == "SUPPORTED")
         side, passages = side_of(claim.labels, label), passages_of(asked)
         quotes = tuple(find_quote(text, passages, side=side, agent=REASONER) for text in prediction.quotes)
         reason = in_words(prediction)

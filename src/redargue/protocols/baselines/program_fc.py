@@ -20,9 +20,9 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, Spoke
 from redargue.evidence import Passage, Quote, find_quote
 from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import searched
 from redargue.protocols.baselines.sharing import chance
 from redargue.protocols.demonstrating import shown
-from redargue.protocols.grounding import searched
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile

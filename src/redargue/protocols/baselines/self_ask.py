@@ -19,8 +19,8 @@ from redargue.errors import BadReply
 from redargue.events import Answered, Spoke
 from redargue.evidence import find_quote
 from redargue.protocols.base import Behaviour, Plan, methods, require_sides
+from redargue.protocols.baselines.finding import grounded, passages_of, side_label
 from redargue.protocols.demonstrating import demonstrations, shown
-from redargue.protocols.grounding import grounded, label_of, passages_of
 from redargue.protocols.quoting import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -212,7 +212,7 @@ class _Asking:
 
     def verdict(self, answer: Aggregate | None, reason: str) -> Verdict:
         """The verdict for an answer; without one it has no label."""
-        label = label_of(self.claim, answer.answer) if answer else None
+        label = side_label(self.claim.labels, answer.answer == "SUPPORTED") if answer else None
         side, passages = side_of(self.claim.labels, label), passages_of(self.asked)
         quotes = [find_quote(text, passages, side=side, agent=ASKER) for text in (answer.quotes if answer else ())]
         if answer:
