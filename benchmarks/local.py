@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="local")
     parser.add_argument("--model", default="")
     parser.add_argument("--claims", type=int, default=5)
-    parser.add_argument("--method", choices=["all", *methods], default="tool-mad")
+    parser.add_argument("--method", action="append", choices=["all", *methods], help="tool-mad; repeat it")
     parser.add_argument("--rounds", type=int, default=2, help="of a debate")
     parser.add_argument("--form", default="auto")
     parser.add_argument("--profile", default="hardened")
@@ -47,9 +47,11 @@ def main(arguments: list[str]) -> None:
     rows = [json.loads(line) for line in CLAIMS.read_text(encoding="utf-8").splitlines()[: options.claims]]
     claims = [Claim(text=row["claim"]) for row in rows]
     events: list[Event] = []
-    for method in methods if options.method == "all" else [options.method]:
+    chosen = options.method or ["tool-mad"]
+    chosen = list(methods) if "all" in chosen else chosen
+    for method in chosen:
         events += _run(method, claims, options)
-    if options.method == "all":
+    if len(chosen) > 1:
         print(json.dumps(_sums(events)))
     if options.keep:
         options.keep.write_text("".join(json.dumps(each) + "\n" for each in _replies(events)), encoding="utf-8")
@@ -91,7 +93,7 @@ def _sums(events: list[Event]) -> dict[str, Any]:
     asked = first + repaired + len(failed)
     return {
         "answers wanted": asked,
-        "read at first": f"{first} ({first / asked:.1%})",
+        "read at first": f"{first} ({first / asked:.1%})" if asked else "0",
         "read after one repair": repaired,
         "never": len(failed),
     }
