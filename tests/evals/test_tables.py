@@ -96,6 +96,14 @@ def test_every_contender_of_every_table_can_be_meant_and_names_known_tools() -> 
         assert roles - {"frozen", "frozen-words"} <= set(tools)
 
 
+def test_papers_that_mean_different_data_by_one_name_have_folders_of_their_own() -> None:
+    places: dict[tuple[str, str], set[str]] = {}
+    for paper in papers():
+        for name, each in paper.sets.items():
+            places.setdefault((name, each.dataset), set()).add(f"{each.path} {each.files} {each.options}")
+    assert [name for name, found in places.items() if len(found) > 1] == []
+
+
 def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
     head = 'claims = "c"\nmodel = "m"\n[corpora]\n[sets.a]\ntitle = "A"\ndataset = "fever"\npath = "a"\n'
     table = head + '[[tables]]\nname = "t"\nlabel = "T"\ntitle = "t"\nsets = ["a"]\nrows = [{name = "r", %s}]\n'

@@ -176,7 +176,9 @@ class Runner:
             seed=choice.seed,
             options=options,
         )
-        place = f"{name}-{choice.half}-{choice.limit}-{choice.take}-{choice.seed}"
+        # Two papers may mean different files by one name.
+        known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
+        place = f"{known}-{choice.half}-{choice.limit}-{choice.take}-{choice.seed}"
         folder = choice.out / choice.who / place
         given = {**choice.options, "seed": choice.seed, "store": self._store(name, contenders)}
         bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=given)
