@@ -99,7 +99,8 @@ async def test_a_method_reaches_a_verdict_and_replays(
         verdicts = await verifier.verify_all(claims)
     for claim, verdict in zip(claims, verdicts, strict=True):
         assert verdict.error is None
-        undecided = {None} if claim.labels is TWO else set()  # two labels cannot say that nothing was found
+        # Two labels cannot say that nothing was found; and random weights may say what no paper's form can read.
+        undecided = {None} if claim.labels is TWO or backend == "transformers" else set()
         assert verdict.label in {*claim.labels.names, *undecided}
         assert all(quote.start >= 0 for quote in verdict.quotes if quote.found)
     seen: list[Any] = []
