@@ -25,7 +25,6 @@ from redargue.tasks.scoring import CheckStatements
 
 MOST_ITEMS = 20  # of a list without a bound
 STEPS = 10  # of a number between two bounds
-LABEL = "\n**"
 TEXT = {"type": "string", "maxLength": 1_000}
 
 
@@ -46,11 +45,12 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
         draft.add(draft.write(min(longest, LONGEST_QUERY), _first("]\n")) + "]")
     elif plain and isinstance(task, LabelledTask):
         choice = task.choice() if "label" in task.wanted else {}
+        before, after = task.marks
         if not choice or "reasoning" in task.wanted:
-            draft.add(draft.write(longest, lambda text: text.find(LABEL)).rstrip())
+            draft.add(draft.write(longest, lambda text: text.find(f"\n{before}")).rstrip())
         if choice:
-            draft.add(LABEL)
-            draft.choose([f"{word}**" for word in choice])
+            draft.add(f"\n{before}")
+            draft.choose([f"{word}{after}" for word in choice])
     elif plain and isinstance(task, NextStep):
         _step(_Form(draft, task, longest), task)
     else:

@@ -82,6 +82,7 @@ class LabelledTask(Task[Answer]):
 
     slot_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
     wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
 
     claim: Claim
     label_reading: LabelReading = "last_line"

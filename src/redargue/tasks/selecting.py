@@ -198,6 +198,7 @@ class SummariseAnswers(LabelledTask):
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
     wanted: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
+    marks: ClassVar[tuple[str, str]] = ("[", "]")
 
     answers: tuple[OtherAnswer, ...]
     swapped: bool = False
