@@ -94,6 +94,7 @@ def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> N
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host.strip("[]"), int(port)))
+            listener.listen()  # before anybody is told: who comes early waits
         except OSError as error:
             raise UsageError(f"{where!r} cannot be listened on: {error.strerror}", where="--http") from error
         app = server.streamable_http_app(streamable_http_path=PATH, host=host)
