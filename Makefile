@@ -19,8 +19,8 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-tables: $(STAMP)  # docs/benchmarks.md; hours; the same command again goes on
-	$(BIN)/redargue bench table all --offline --half odd -q -o build/bench/published > benchmarks/published.txt
+tables: $(STAMP)  # docs/benchmarks.md; hours; the same command again goes on; 3: claims that ended in errors are counted
+	$(BIN)/redargue bench table all --offline --half odd -q -o build/bench/published > benchmarks/published.txt || test $$? -eq 3
 	$(BIN)/python -m benchmarks leaderboard
 
 $(STAMP): pyproject.toml constraints.txt

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks import pool
-from benchmarks.tables import SETS, corpus_of
+from benchmarks.sets import SETS, corpus_of
 from redargue.backends.embedded import EmbeddedBackend, play, say, words
 from redargue.corpus.base import Corpus
 from redargue.corpus.index import open_corpus

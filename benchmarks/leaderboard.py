@@ -1,12 +1,14 @@
-"""All methods that the embedded backend plays on all data sets at hand: one leaderboard, and paired tests.
+"""All methods on all data sets at hand: one leaderboard, and paired tests.
 
 First with the evidence that each method's own searches find, the same two tools for all. Then at equal evidence: what a
 debate (or MERMAID) has read is all that any other method may read (the tool ``debated``), on the same claims. Every
 system is tested against every other method (McNemar's exact test), corrected by Holm over all tests of a data set. Odd
 rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run, which any command does at its end.
 
-Methods that know without reading (zero-shot, Self-Check, …) need a language model. Sampling changes nothing with
-models that always say the same: ``self-consistency`` and ``best-of-n`` are ``one-reader`` here, and left out.
+The embedded backend plays, or with ``--model`` a language model, whose page lies beside its runs. Methods that know
+without reading (zero-shot, Self-Check, …) need one, and so does equal cost: sampling changes nothing with models that
+always say the same (``self-consistency`` and ``best-of-n`` are ``one-reader`` then, and left out); with a model each of
+them has, once a system, as many calls as that system usually has.
 """
 
 from __future__ import annotations
@@ -15,27 +17,29 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from benchmarks.tables import SETS, corpus_of
+from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Frozen
+from redargue.errors import CannotPlay
 from redargue.evals.comparison import scored
-from redargue.evals.contender import Contender
-from redargue.evals.datasets.catalogue import load
+from redargue.evals.contender import DEBATED, READS, Contender
 from redargue.evals.harness import Bench
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import McNemar, mcnemar
-from redargue.protocols.base import methods
+from redargue.protocols.base import configure, methods
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+BOARD = {**SETS, **QUESTIONS}
 SYSTEMS = ("tool-mad", "mermaid", "dual-position")
 SAMPLED = ("self-consistency", "best-of-n")
-EQUAL = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")
+ALONE = "its own searches"  # beside the systems' names: whose evidence was read
 
 
 class Cell(NamedTuple):
@@ -60,69 +64,90 @@ class Test(Frozen):
 def main(arguments: list[str]) -> None:
     """Runs, and writes the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks leaderboard")
-    parser.add_argument("--set", action="append", choices=list(SETS))
-    parser.add_argument("--limit", type=int, default=100)
+    parser.add_argument("--set", action="append", choices=list(BOARD))
+    parser.add_argument("--limit", type=int, default=60)
     parser.add_argument("--half", default="odd")
+    parser.add_argument("--model", default="", help="plays instead of the embedded backend")
+    parser.add_argument("--base-url", default="")
+    parser.add_argument("--method", action="append", help="these methods, beside the systems")
     parser.add_argument("--write", action="store_true", help="run nothing")
     given = parser.parse_args(arguments)
     os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
-    folder = pool.BUILD / "leaderboard"
-    for name in () if given.write else given.set or SETS:
-        for system in ("", *(SYSTEMS if name in EQUAL else ())):
-            _run(name, system, given.limit, given.half, folder)
-            print(f"-- {name} {system}", flush=True)
-    PAGE.write_text(page(folder), encoding="utf-8")
+    folder = pool.BUILD / "leaderboard" / (re.sub(r"[^a-z0-9.]+", "-", given.model.lower()) or "embedded")
+    for name in () if given.write else given.set or BOARD:
+        _run(name, given, folder / f"{name}-{given.half}-{given.limit}")
+        print(f"-- {name}", flush=True)
+    (folder / "page.md" if given.model else PAGE).write_text(page(folder, given.model), encoding="utf-8")
 
 
-def contenders(tools: Sequence[str], first: str = "") -> list[Contender]:
-    """Every method that is played here, with these tools; ``first`` before the others, which read what it read."""
+def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[str, str, Contender]]:
+    """Every method that can be played, with these tools, and then once a system with what that system has read.
+
+    Yields:
+        Whose evidence, the row's name, the contender.
+    """
+    specs = {}
     embedded = EmbeddedBackend()
-    found = []
-    for name in sorted(methods, key=lambda each: each != first):
-        fields = methods[name].options.model_fields
-        names = tools if name == first or not first else ["debated"]
-        if name in SAMPLED or (first and name in SYSTEMS and name != first):
+    for name in sorted(methods):
+        if name in SAMPLED and not model:
             continue
-        if "debaters" in fields:
-            spec = f"{name}:debaters={'+'.join(names if len(names) > 1 else [*names, *names])}"
-        elif "tools" in fields:
-            spec = f"{name}:tools={'+'.join(names)}"
-        else:
+        spec = _spec(name, tools)
+        parsed = Contender.parse(spec)
+        asked = configure(parsed.method, parsed.profile, parsed.settings).tasks()
+        if not model and not (parsed.tools and all(map(embedded.can, asked))):
             continue
-        if name == "mermaid":
-            spec += ",memory=off"  # what one claim leaves the next one would be another kind of evidence
-        contender = Contender.parse(spec)
-        method = methods[name](methods[name].options(**contender.settings))
-        if all(embedded.can(task) for task in method.tasks()):
-            found.append(contender)
-    return found
+        specs[name] = spec
+        for system in SYSTEMS if name in SAMPLED else ("",):
+            row = f"{name}, calls of {system}" if system else name
+            yield ALONE, row, Contender.parse(f"{spec},like={system}" if system else spec)
+    for system in SYSTEMS:
+        yield system, system, Contender.parse(specs[system])
+        for name in specs:
+            if name not in (*SYSTEMS, *SAMPLED) and Contender.parse(specs[name]).tools:
+                spec = _spec(name, [DEBATED])
+                yield system, name, Contender.parse(f"{spec}{READS}{specs[system]}")
 
 
-def _run(name: str, system: str, limit: int, half: str, folder: Path) -> None:
-    chosen, data = SETS[name], pool.data()
-    options: Any = {key: str(data / each) if key == "sentences" else each for key, each in chosen.options.items()}
-    loaded = load(chosen.dataset, data / chosen.path, half=half, limit=limit, take="random", options=options)
-    sample = loaded.sample.model_dump(mode="json") | {"options": [[key, str(chosen.options[key])] for key in options]}
+def _spec(name: str, tools: Sequence[str]) -> str:
+    fields = methods[name].options.model_fields
+    if "debaters" in fields:
+        return f"{name}:debaters={'+'.join(tools if len(tools) > 1 else [*tools, *tools])}"
+    spec = f"{name}:tools={'+'.join(tools)}" if "tools" in fields else name
+    return spec + ",memory=off" * (name == "mermaid")  # what one claim leaves is another kind of evidence to the next
+
+
+def _run(name: str, given: argparse.Namespace, place: Path) -> None:
+    chosen = BOARD[name]
+    examples, sample = taken(chosen, half=given.half, limit=given.limit, take="random")
     tools = ("corpus", "keywords") if chosen.corpus else ("frozen", "frozen-words")
-    place = folder / f"{name}-{half}-{limit}{'-' + system if system else ''}"
-    store = corpus_of(chosen.corpus) if chosen.corpus else None
-    bench = Bench(
-        place, loaded.examples, contenders(tools, system), sample=sample, options={"store": store, "offline": True}
-    )
-    cells: dict[str, Any] = {}
-    for contender in bench.contenders:
-        outcomes = asyncio.run(bench.run(contender))
-        scores = scored(loaded.examples, outcomes, chosen.dataset, draws=1000)
+    options: dict[str, Any] = {"store": corpus_of(chosen.corpus) if chosen.corpus else None}
+    options |= {"model": given.model, "base_url": given.base_url} if given.model else {"offline": True}
+    rows = list(contenders(tools, model=bool(given.model)))
+    every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
+    cells: dict[str, dict[str, Any]] = {}
+    for contender in every.values():
+        bench = Bench(place, examples, [contender], sample=sample, options=options)
+        try:
+            outcomes = asyncio.run(bench.run(contender))
+        except CannotPlay as error:
+            print(f"{contender.spec}: {error}", file=sys.stderr)
+            continue
+        scores = scored(examples, outcomes, chosen.dataset, draws=1000)
         usage = [outcome.verdict.usage for outcome in outcomes]
-        cells[contender.method] = Cell(
+        if all(verdict.error and verdict.error.type == "UsageError" for verdict, _ in outcomes):
+            continue  # a method of two labels cannot choose one of five
+        cell = Cell(
             _shown(scores.figure("accuracy")),
             _shown(scores.figure("macro-f1")),
             sum(each.calls for each in usage) / len(usage),
             sum(each.searches for each in usage) / len(usage),
             scores.right,
-        )._asdict() | {"spec": contender.spec, "errors": scores.failed}
-        print(json.dumps({"set": name, "evidence of": system} | {**cells[contender.method], "right": None}), flush=True)
-    (place / "cells.json").write_text(json.dumps({"n": len(loaded.examples), "cells": cells}), encoding="utf-8")
+        )
+        for whose, row, each in rows:
+            if each.spec == contender.spec:
+                cells.setdefault(whose, {})[row] = cell._asdict() | {"spec": contender.spec, "errors": scores.failed}
+        print(json.dumps({"set": name, "spec": contender.spec} | cell._asdict() | {"right": None}), flush=True)
+    (place / "cells.json").write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
 
 
 def _shown(figure: Any) -> str:
@@ -148,36 +173,51 @@ def tested(cells: dict[str, Any], systems: Sequence[str]) -> list[Test]:
     ]
 
 
-def page(folder: Path) -> str:
+def page(folder: Path, model: str = "") -> str:
     """The whole of ``docs/benchmarks.md``, from the runs that are there."""
     found = {path.parent.name: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*/cells.json"))}
     if not found:
         sys.exit(f"no run in {str(folder)!r}: python -m benchmarks leaderboard")
-    own = {name: each for name in SETS for place, each in found.items() if _is(place, name)}
-    parts = [_HEAD, _leaderboard(own), _tests(own, SYSTEMS)]
+
+    def read(whose: str) -> dict[str, Any]:
+        known = [(name, each) for name in BOARD for place, each in found.items() if _is(place, name)]
+        return {name: {"n": each["n"], "cells": each["cells"][whose]} for name, each in known if whose in each["cells"]}
+
+    own = read(ALONE)
+    parts = [_HEAD.format(player=_MODEL.format(model=model) if model else _EMBEDDED), _leaderboard(own)]
+    parts.append(_tests(own, SYSTEMS))
     for system in SYSTEMS:
-        equal = {name: each for name in SETS for place, each in found.items() if _is(place, name, system)}
-        if equal:
+        if equal := read(system):
             parts += [_EQUAL.format(system=system), _leaderboard(equal), _tests(equal, (system,))]
     kept = Path(__file__).parent / "published.txt"
-    if kept.exists():
+    if kept.exists() and not model:
         parts.append("## Published tables\n\nThe papers' figures above ours, as `redargue bench table` prints them.")
         parts.append("```\n" + kept.read_text("utf-8").rstrip() + "\n```")
     return "\n\n".join(parts) + "\n"
 
 
-def _is(place: str, name: str, system: str = "") -> bool:
-    parts = place.removeprefix(name + "-").split("-", 2) if place.startswith(name + "-") else []
-    return len(parts) > 1 and parts[0] in ("odd", "even", "all") and (parts[2:] or [""])[0] == system
+def _is(place: str, name: str) -> bool:
+    return re.fullmatch(re.escape(name) + r"-(odd|even|all)-\d+", place) is not None
 
+
+_EMBEDDED = """\
+The embedded backend plays every role: small models, no language model. These figures say how the *protocols* compare
+when the same small reader plays them, not how good they are with the models of their papers. With a language model:
+`python -m benchmarks leaderboard --model NAME`, `redargue bench run … --model NAME`, `bench table … --model NAME`."""
+
+_MODEL = "{model} plays every role."
 
 _HEAD = """\
 # Benchmarks
 
-Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. The embedded backend plays every role:
-small models, no language model. These figures say how the *protocols* compare when the same small reader plays them,
-not how good they are with the models of their papers. Odd rows, random samples with seed 0; in brackets 95 % bootstrap
-intervals over claims. With a language model: `redargue bench run … --model NAME`, `bench table … --model NAME`.
+Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. Odd rows, random samples with seed 0; in
+brackets 95 % bootstrap intervals over claims.
+
+{player}
+
+Of the twelve data sets two are missing: FAVIQ, which was not at hand, and HoVer, none of whose claims has all of its
+pages in what was. MedQA's questions have five options: methods that say true or false cannot take them (–). The mean is
+over the data sets that all methods of a table take.
 
 ## Leaderboard
 
@@ -193,22 +233,20 @@ it."""
 
 def _leaderboard(own: dict[str, Any]) -> str:
     names = sorted({method for each in own.values() for method in each["cells"]})
+    common = [each["cells"] for each in own.values() if all(name in each["cells"] for name in names)]
     means = {
-        name: _mean([each["cells"][name]["accuracy"] for each in own.values() if name in each["cells"]])
+        (key, name): sum(float(cells[name][key].partition(" ")[0]) for cells in common) / max(1, len(common))
+        for key in ("accuracy", "macro_f1")
         for name in names
     }
     titles = " | ".join(f"{name} ({each['n']})" for name, each in own.items())
-    head = f"| method | {titles} | mean |"
-    rows = [head, "|---" * (len(own) + 2) + "|"]
-    for key in ("accuracy", "macro_f1"):
-        if key == "macro_f1":
-            rows += ["", head.replace("| method", "| macro-F1"), "|---" * (len(own) + 2) + "|"]
-        for name in sorted(names, key=lambda each: -means[each]):
-            cells = [each["cells"].get(name) for each in own.values()]
-            shown = [_cell(each, key) for each in cells]
-            mean = _mean([each[key] for each in cells if each])
-            rows.append(f"| {name} | {' | '.join(shown)} | {mean:.1f} |")
-    return "\n".join(rows)
+    rows = []
+    for key, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
+        rows += ["", f"| {title} | {titles} | mean of {len(common)} |", "|---" * (len(own) + 2) + "|"]
+        for name in sorted(names, key=lambda each: -means["accuracy", each]):
+            shown = [_cell(each["cells"].get(name), key) for each in own.values()]
+            rows.append(f"| {name} | {' | '.join(shown)} | {means[key, name]:.1f} |")
+    return "\n".join(rows[1:])
 
 
 def _cell(cell: dict[str, Any] | None, key: str) -> str:
@@ -217,11 +255,6 @@ def _cell(cell: dict[str, Any] | None, key: str) -> str:
     cost = f" / {cell['calls']:.1f}, {cell['searches']:.1f}" if key == "accuracy" else ""
     failed = f" [{cell['errors']} errors]" if cell["errors"] else ""
     return f"{cell[key]}{cost}{failed}"
-
-
-def _mean(shown: list[str]) -> float:
-    known = [float(each.partition(" ")[0]) for each in shown if each != "–"]
-    return sum(known) / len(known) if known else 0.0
 
 
 def _tests(own: dict[str, Any], systems: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import poison_figures, pool
 from benchmarks.falsehoods import Falsehood, falsehood, names_of
-from benchmarks.tables import SETS, corpus_of
+from benchmarks.sets import SETS, corpus_of
 from redargue import Verifier
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Meaning

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import pool
+from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, interval, macro_f1
-from benchmarks.tables import SETS, corpus_of
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.reading import Reading
 from redargue.claims import Meaning

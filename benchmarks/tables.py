@@ -13,14 +13,14 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks import pool
+from benchmarks.sets import SETS, Set, corpus_of, taken
 from redargue.corpus.index import open_corpus
 from redargue.evals import comparison
 from redargue.evals.contender import Contender
 from redargue.evals.datasets import fever, scifact
-from redargue.evals.datasets.catalogue import load
 from redargue.evals.harness import Bench
 from redargue.evals.metrics.retrieval import hit, ndcg, reciprocal_rank
 from redargue.evals.table import render
@@ -33,30 +33,6 @@ FROZEN = (
     "one-reader:tools=debated",
     "one-reader:tools=frozen",
 )
-
-
-class Set(NamedTuple):
-    """A data set as it lies in the data folder."""
-
-    dataset: str
-    path: str
-    options: dict[str, Any]
-    corpus: str = ""
-
-
-SETS = {
-    "fever": Set("fever", "benchmarks/fever/paper_test.jsonl.gz", {}, "fever"),
-    "scifact": Set("scifact", "benchmarks/scifact/claims_dev.jsonl.gz", {}, "scifact"),
-    "pubmedqa": Set("pubmedqa", "benchmarks/pubmedqa/ori_pqal.json.gz", {"with_evidence": True}),
-    "feverous": Set("feverous", "benchmarks/feverous/dev.json.gz", {"with_evidence": True}),
-    "halueval-qa": Set("halueval", "benchmarks/halueval/qa_one-turn.jsonl.gz", {"question_in_claim": True}),
-    "averitec": Set(
-        "averitec", "benchmarks/averitec/dev.json.gz", {"sentences": "benchmarks/averitec/dev_sentences.jsonl.gz"}
-    ),
-    "snapshot-factool-qa": Set("snapshots", "snapshots/factool_qa.jsonl.gz", {}),
-    "snapshot-bingcheck": Set("snapshots", "snapshots/bingcheck.jsonl.gz", {}),
-    "snapshot-factcheck-bench": Set("snapshots", "snapshots/factcheckbench.jsonl.gz", {}),
-}
 
 
 def main(arguments: list[str]) -> None:
@@ -72,17 +48,15 @@ def main(arguments: list[str]) -> None:
 
 
 def _one(name: str, limit: int, half: str) -> None:
-    chosen, data = SETS[name], pool.data()
-    options: Any = {key: str(data / each) if key == "sentences" else each for key, each in chosen.options.items()}
-    loaded = load(chosen.dataset, data / chosen.path, half=half, limit=limit, options=options)
+    chosen = SETS[name]
+    examples, sample = taken(chosen, half=half, limit=limit)
     store = corpus_of(chosen.corpus) if chosen.corpus else None
     contenders = [Contender.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
-    # The sample that is written down names the file of sentences, not where it lies.
-    sample = loaded.sample.model_dump(mode="json") | {"options": [[key, str(chosen.options[key])] for key in options]}
     folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
-    qrels = data / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None  # its pool has names of its own
+    # FEVER's pool has names of its own
+    qrels = pool.data() / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None
     options = {"store": store, "offline": True}
-    bench = Bench(folder, loaded.examples, contenders, sample=sample, options=options, qrels=qrels)
+    bench = Bench(folder, examples, contenders, sample=sample, options=options, qrels=qrels)
     began = time.perf_counter()
     for contender in contenders:
         asyncio.run(bench.run(contender))
@@ -91,18 +65,7 @@ def _one(name: str, limit: int, half: str) -> None:
     print(f"-- {name} ({time.perf_counter() - began:.0f} s)")
     print(render(result), flush=True)
     if store:
-        print(json.dumps(_retrieval(chosen, store, loaded.examples)), flush=True)
-
-
-def corpus_of(name: str) -> Path:
-    """The index of a corpus, made once."""
-    if name == "fever":
-        return pool.store()[0]
-    path = pool.BUILD / "scifact.db"
-    if not path.exists():
-        with open_corpus(path, write=True) as corpus:
-            corpus.add(scifact.documents(pool.data() / "benchmarks/scifact/corpus.jsonl.gz"))
-    return path
+        print(json.dumps(_retrieval(chosen, store, examples)), flush=True)
 
 
 def _retrieval(chosen: Set, store: Path, examples: Any) -> dict[str, Any]:

@@ -61,7 +61,15 @@ def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["tool-mda", "tool-mad@papr", "tool-mad:rounds", "tool-mad:rouns=1", "tool-mad:rounds=x"]
+    "spec",
+    [
+        "tool-mda",
+        "tool-mad@papr",
+        "tool-mad:rounds",
+        "tool-mad:rouns=1",
+        "tool-mad:rounds=x",
+        "one-reader:tools=corpus~mermaid",
+    ],
 )
 def test_a_contender_that_cannot_be_meant_is_refused(spec: str) -> None:
     with pytest.raises(UsageError):
@@ -84,6 +92,22 @@ async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_
     assert [{passage.sha256 for passage in passages} for passages in read_by] == [
         {passage.sha256 for passage in passages} for passages in found
     ]
+
+
+async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: Path, file: Path) -> None:
+    narrow = "one-reader:tools=frozen,top_k=1"
+    each = bench(tmp_path / "b", file, "mermaid:tools=,memory=off", narrow, f"one-reader:tools=debated~{narrow}")
+    reader = each.contenders[2]
+    assert (reader.method, reader.reads, reader.tools) == ("one-reader", narrow, ("debated",))
+    with pytest.raises(RecordError, match="never finished"):
+        await each.run(reader)
+    for contender in each.contenders:
+        await each.run(contender)
+    texts = [[[passage.text for passage in found] for found in each.read_by(one)] for one in each.contenders]
+    assert texts[2] == texts[1] != texts[0]
+    lone = bench(tmp_path / "lone", file, FROZEN, reader.spec)
+    with pytest.raises(UsageError, match=f"'{narrow}' is none of this bench"):
+        await lone.run(lone.contenders[1])
 
 
 async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Path, file: Path) -> None:

@@ -37,7 +37,9 @@ def table(
         list[str] | None, typer.Option(metavar="rag|search=TOOL", help="The tools of the paper's two agents.")
     ] = None,
     only: Annotated[list[str] | None, typer.Option("--set", metavar="SET", help="This column; repeat it.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Claims a data set at most; the papers have 200.")] = 300,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Claims a data set at most: 300, 100 of MedQA; the papers have 200.")
+    ] = None,
     take: Annotated[str, typer.Option(help="first, random or balanced.")] = "random",
     half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash; odd to report.")] = "even",
     seed: Annotated[int, typer.Option(help="Of the samples and the runs.")] = 0,
@@ -113,7 +115,7 @@ def _choice(given: dict[str, Any]) -> Choice:
     return Choice(
         out=given["out"],
         data=given["data"],
-        limit=given["limit"],
+        limit=given["limit"] or 0,
         half=given["half"],
         take=given["take"],
         seed=given["seed"],

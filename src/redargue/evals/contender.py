@@ -15,6 +15,7 @@ from redargue.tools.base import tools
 from redargue.verifier import Verifier  # noqa: F401  (registers every method and tool)
 
 DEBATED = "debated"
+READS = "~"
 FROZEN, FROZEN_WORDS = "frozen", "frozen-words"
 OWN = (FROZEN, FROZEN_WORDS, DEBATED)  # tools that a bench makes of its examples, beside those that are registered
 _SEED = re.compile(r"#\d+$")
@@ -24,11 +25,12 @@ class Contender(Frozen):
     """One row of a table.
 
     Attributes:
-        spec: as it was given: ``METHOD[@PROFILE][:SETTING=VALUE,…][#SEED]``.
+        spec: as it was given: ``METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]``.
         method: registered name.
         profile: of the method.
         settings: that differ from the profile's.
         seed: of the run; None for the bench's.
+        reads: the other contender whose passages the tool ``debated`` gives; empty for the first of the bench.
     """
 
     spec: str
@@ -36,15 +38,18 @@ class Contender(Frozen):
     profile: str = "hardened"
     settings: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
     seed: int | None = None
+    reads: str = ""
 
     @classmethod
     def parse(cls, spec: str) -> Contender:
-        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7``.
+        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``one-reader:tools=debated~mermaid``.
 
         Raises:
-            UsageError: a setting without a value; an unknown method, profile, setting or tool.
+            UsageError: a setting without a value; an unknown method, profile, setting or tool; another contender whose
+                passages no tool asks for.
         """
         plain, sign, number = spec.rpartition("#") if _SEED.search(spec) else (spec, "", "")
+        plain, _, reads = plain.partition(READS)
         name, _, rest = plain.partition(":")
         method, _, profile = name.partition("@")
         settings: dict[str, Any] = {}
@@ -59,7 +64,14 @@ class Contender(Frozen):
             if tool not in OWN and tool not in tools:
                 raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*OWN, *tools]))
         seed = int(number) if sign else None
-        return cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed)
+        found = cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed, reads=reads)
+        if reads and DEBATED not in found.tools:
+            raise UsageError(
+                f"{reads!r} is what the tool {DEBATED!r} reads of, and it is not asked",
+                where=spec,
+                hint="tools=debated",
+            )
+        return found
 
     def seeded(self, seed: int) -> Contender:
         """The same method with another seed."""

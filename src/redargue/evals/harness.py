@@ -28,6 +28,7 @@ from redargue.ledger.record import Record, read_events, writing
 from redargue.memory.memory import Memory, open_memory
 from redargue.models.embedder import shared
 from redargue.protocols.base import configure
+from redargue.registry import did_you_mean
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool
@@ -51,7 +52,7 @@ class Bench:
     Args:
         folder: made where it is missing.
         examples: what is checked.
-        contenders: in the order in which they run; the tool ``debated`` gives what the first of them read.
+        contenders: in the order in which they run; the tool ``debated`` gives what the first of them read, or another.
         sample: how the examples were taken, as JSON; another sample is another bench.
         options: of the verifiers (``model``, ``store``, ``seed``, …).
         pages: the corpus in the data set's own format, for metrics that count sentences; None for the one that the
@@ -237,13 +238,21 @@ class Bench:
         if FROZEN_WORDS in contender.tools:
             found[FROZEN_WORDS] = FrozenEvidence(passages, name=FROZEN_WORDS)
         if DEBATED in contender.tools:
-            first = self.contenders[0].unseeded
-            seeds = {each.seed: each for each in self.contenders if each.unseeded == first}
-            debate = seeds.get(contender.seed, self.contenders[0])
-            if debate.slug == contender.slug:
-                raise UsageError(f"{contender.spec!r} comes first, and nothing was debated yet", where="--method")
+            debate = self._read_of(contender)
             found[DEBATED] = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)
         return found
+
+    def _read_of(self, contender: Contender) -> Contender:
+        """Whose passages the tool ``debated`` gives a contender: with the same seed, where several have run."""
+        first = contender.reads or self.contenders[0].unseeded
+        seeds = {each.seed: each for each in self.contenders if each.unseeded == first}
+        if not seeds:
+            known = [each.unseeded for each in self.contenders if each.slug != contender.slug]
+            raise UsageError(f"{first!r} is none of this bench", where=contender.spec, hint=did_you_mean(first, known))
+        debate = seeds.get(contender.seed) or next(iter(seeds.values()))
+        if debate.slug == contender.slug:
+            raise UsageError(f"{contender.spec!r} comes first, and nothing was debated yet", where="--method")
+        return debate
 
     def read_by(self, contender: Contender) -> list[tuple[Passage, ...]]:
         """All passages that a contender's agents were given, claim by claim, each once, in the order of their finding.

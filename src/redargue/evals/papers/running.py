@@ -15,8 +15,8 @@ from typing import Any
 
 from redargue.corpus.index import open_corpus
 from redargue.corpus.ingest import read_documents
-from redargue.errors import CannotPlay, UsageError
-from redargue.evals.contender import Contender
+from redargue.errors import CannotPlay, RecordError, UsageError
+from redargue.evals.contender import READS, Contender
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.datasets.documents import documents
 from redargue.evals.harness import Bench, Outcome
@@ -36,7 +36,7 @@ class Choice:
     Attributes:
         out: the folder of the runs.
         data: the folder that holds the data sets, at the places that the paper's file names; None where there is none.
-        limit: claims a data set at most.
+        limit: claims a data set at most; 0 for each data set's own.
         half: ``even``, ``odd`` or ``all``.
         take: as of a sample.
         seed: of samples and runs.
@@ -55,7 +55,7 @@ class Choice:
 
     out: Path
     data: Path | None = None
-    limit: int = 300
+    limit: int = 0
     half: str = "even"
     take: str = "random"
     seed: int = 0
@@ -127,6 +127,10 @@ class Runner:
                 return f"no file {missing[0]!r} to search: --data DIR holds it, or --store {name}=CORPUS"
         return ""
 
+    def limit(self, name: str) -> int:
+        """How many claims of a data set at most."""
+        return self.choice.limit or self.paper.sets[name].limit
+
     def roles(self, chosen: Set) -> dict[str, str]:
         """The tools of the paper's two agents on a data set."""
         return {"rag": chosen.rag, "search": chosen.search, **self.choice.tools}
@@ -139,6 +143,8 @@ class Runner:
 
     def spec(self, template: str, chosen: Set) -> str:
         """A row's contender on a data set."""
+        if READS in template:  # the other contender as its own row has it
+            return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
         spec = template.format(**words)
         if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
@@ -170,7 +176,7 @@ class Runner:
         loaded = load(
             chosen.dataset,
             path,
-            limit=choice.limit,
+            limit=self.limit(name),
             take=choice.take,
             half=choice.half,
             seed=choice.seed,
@@ -178,7 +184,7 @@ class Runner:
         )
         # Two papers may mean different files by one name.
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
-        place = f"{known}-{choice.half}-{choice.limit}-{choice.take}-{choice.seed}"
+        place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.seed}"
         folder = choice.out / choice.who / place
         given = {**choice.options, "seed": choice.seed, "store": self._store(name, contenders)}
         bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=given)
@@ -191,6 +197,11 @@ class Runner:
                     asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
             except CannotPlay:  # what needs a language model is a row without figures where there is none
                 self.refused[contender.spec] = "needs a language model: --model"
+                continue
+            except RecordError as error:
+                if not contender.reads:
+                    raise
+                self.refused[contender.spec] = str(error)
                 continue
             self.cells[name, contender.spec] = recorded(bench, contender)
 

@@ -9,7 +9,7 @@ from redargue.evals.contender import Contender
 from redargue.evals.metrics.base import Figure
 from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Runner, needed
-from redargue.evals.papers.tables import Line, Published
+from redargue.evals.papers.tables import NOT_HERE, Line, Published
 from redargue.protocols.base import configure
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import LabelledTask
@@ -181,8 +181,9 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
     paper, choice = runner.paper, runner.choice
     notes = [
         f"the paper: {paper.model}; {paper.claims}",
-        f"here: {_player(table, runner)}; at most {choice.limit} claims a data set, taken {choice.take} from half"
-        f" {choice.half!r} with seed {choice.seed}; in brackets 95 % bootstrap intervals over claims, in [] how many",
+        f"here: {_player(table, runner)}; at most {_most(names, runner)} claims a data set, taken {choice.take} from"
+        f" half {choice.half!r} with seed {choice.seed}; in brackets 95 % bootstrap intervals over claims, in [] how"
+        " many",
     ]
     for name in names:
         chosen = paper.sets[name]
@@ -202,9 +203,16 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
     rows = [needed(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
-    if not all(rows):
+    if not runner.choice.model and any(each.startswith("self-consistency") for row in rows for each in row):
+        notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
+    if any(not row and line.missing == NOT_HERE for row, line in zip(rows, table.rows, strict=True)):
         notes.append("'not here yet': redargue has no such method so far; nothing stands in for it")
     return notes
+
+
+def _most(names: Sequence[str], runner: Runner) -> str:
+    """The limits of the columns."""
+    return " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
 
 
 def _player(table: Published, runner: Runner) -> str:

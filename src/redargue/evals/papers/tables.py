@@ -17,6 +17,7 @@ from redargue.errors import UnknownName, UsageError
 from redargue.registry import did_you_mean
 from redargue.verdicts import Metric
 
+NOT_HERE = "not here yet"
 PAPERS = ("tool_mad.toml", "mermaid.toml", "dual_position.toml")
 
 Measure = Literal[
@@ -77,6 +78,7 @@ class Set(Frozen):
         live: what the paper has in its place.
         settings: further ones of Tool-MAD on this set.
         kind: of its texts, as HaluEval calls it; ``{kind}`` in a row's method.
+        limit: claims at most, unless the user says so: fewer where a claim takes many seconds.
         note: what of it is not the paper's; empty where there is nothing to say.
     """
 
@@ -91,6 +93,7 @@ class Set(Frozen):
     live: str = "Tavily"
     settings: str = ""
     kind: str = "qa"
+    limit: int = 300
     note: str = ""
 
 
@@ -101,7 +104,8 @@ class Line(Frozen):
         name: as the paper has it, or what of the paper's text it tells.
         paper: its figures as they are printed, one a column; empty strings where only a picture shows them; nothing
             at all for a row of ours.
-        method: the contender, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; the table's by default.
+        method: the contender, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; the table's by default. One
+            that reads what another has read (``~``) stands below that one.
         measure: what a cell shows.
         against: the contender that a gain is over.
         metric: the score that is measured.
@@ -122,7 +126,7 @@ class Line(Frozen):
     at: float = 0.5
     gate: tuple[float, float] | None = None
     memory_of: str = ""
-    missing: str = "not here yet"
+    missing: str = NOT_HERE
 
 
 class Published(Frozen):
