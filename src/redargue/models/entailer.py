@@ -11,16 +11,15 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from math import exp, isfinite, tanh
+from math import exp, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from redargue.errors import UsageError
-from redargue.models.session import Session
+from redargue.models.session import MODEL, Session, file_sha256, logistic, of_ones_own
 
 LONGEST = 512  # tokens of a pair
 KEPT = 10_000
-MODEL = "model.onnx"
 WHERE = "REDARGUE_ENTAILMENT"
 ENTAILED, CONTRADICTED = ("entail", "support"), ("contradict", "refute")  # how a label's name begins
 
@@ -49,21 +48,14 @@ class Entailer:
     """
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        self._folder, self._threads = folder, threads
-        for name in (MODEL, "tokenizer.json"):
-            if not (folder / name).is_file():
-                raise UsageError(
-                    f"no file {name!r} in {str(folder)!r}",
-                    where=WHERE,
-                    hint="name a folder with an entailment model exported to ONNX and its tokenizer",
-                )
+        self._folder = of_ones_own(folder, where=WHERE, what="an entailment model")
+        self._threads = threads
 
     @cached_property
     def sha256(self) -> str:
         """Of the model's file and of the names of its outputs."""
         digest = hashlib.sha256(repr(self._names).encode())
-        with (self._folder / MODEL).open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(bytes.fromhex(file_sha256(self._folder / MODEL)))
         return digest.hexdigest()
 
     @cached_property
@@ -111,7 +103,7 @@ class Entailer:
                 hint="export it again, in another precision say",
             )
         if sigmoid or len(logits) == 1:
-            return (1 + tanh(logits[0] / 2)) / 2, None  # the sigmoid, without an exp that could overflow
+            return logistic(logits[0]), None
         places = self._places(len(logits))
         raised = [exp(each - max(logits)) for each in logits]
         shares = [each / sum(raised) for each in raised]

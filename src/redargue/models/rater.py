@@ -6,18 +6,16 @@ without bounds, and is taken through a sigmoid.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from math import isfinite, tanh
+from math import isfinite
 from pathlib import Path
 
 from redargue.errors import UsageError
-from redargue.models.session import Session
+from redargue.models.session import MODEL, Session, file_sha256, logistic, of_ones_own
 
 LONGEST = 512  # tokens of a pair
 KEPT = 10_000
-MODEL = "model.onnx"
 
 
 class Rater:
@@ -32,20 +30,13 @@ class Rater:
     """
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        self._folder, self._threads = folder, threads
-        for name in (MODEL, "tokenizer.json"):
-            if not (folder / name).is_file():
-                raise UsageError(
-                    f"no file {name!r} in {str(folder)!r}",
-                    where="REDARGUE_CROSS_ENCODER",
-                    hint="name a folder with a cross-encoder exported to ONNX and its tokenizer",
-                )
+        self._folder = of_ones_own(folder, where="REDARGUE_CROSS_ENCODER", what="a cross-encoder")
+        self._threads = threads
 
     @cached_property
     def sha256(self) -> str:
         """Of the model's file."""
-        with (self._folder / MODEL).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(self._folder / MODEL)
 
     @cached_property
     def _session(self) -> Session:
@@ -72,5 +63,5 @@ class Rater:
                     where="REDARGUE_CROSS_ENCODER",
                     hint="export it again, in another precision say",
                 )
-            scores.append((1 + tanh(logit / 2)) / 2)  # the sigmoid, without an exp that could overflow
+            scores.append(logistic(logit))
         return scores

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib.resources import files
+from math import tanh
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,6 +32,7 @@ Cut = Literal["longest_first", "only_first"]
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Where the tokens read on behalf of one call are counted; calls at once each have their own."""
 
+MODEL = "model.onnx"  # of a folder of the user's own
 WEIGHTS = Path(str(files("redargue.models") / "weights"))
 
 
@@ -81,7 +83,7 @@ class Session:
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=model)
         kept_at = os.environ.get("REDARGUE_CACHE")
-        self._cache = OutputCache(Path(kept_at), _sha256(folder / model)) if kept_at else None
+        self._cache = OutputCache(Path(kept_at), file_sha256(folder / model)) if kept_at else None
 
     def run(self, texts: Sequence[Text]) -> list[Floats]:
         """For each text (or pair of texts) the model's first output, without the batch axis.
@@ -118,9 +120,37 @@ class Session:
         return output, len(row.ids)
 
 
+def of_ones_own(folder: Path, *, where: str, what: str) -> Path:
+    """A folder with a model of the user's own.
+
+    Args:
+        folder: should hold ``model.onnx`` and ``tokenizer.json``.
+        where: the setting that names it.
+        what: the model that is wanted, in words.
+
+    Raises:
+        UsageError: it lacks a file.
+    """
+    for name in (MODEL, "tokenizer.json"):
+        if not (folder / name).is_file():
+            raise UsageError(
+                f"no file {name!r} in {str(folder)!r}",
+                where=where,
+                hint=f"name a folder with {what} exported to ONNX and its tokenizer",
+            )
+    return folder
+
+
+def logistic(logit: float) -> float:
+    """In [0, 1], without an exp that could overflow."""
+    return (1 + tanh(logit / 2)) / 2
+
+
 @lru_cache(maxsize=4)
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def file_sha256(path: Path) -> str:
+    """Of a model's file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _wanted_threads() -> int:

@@ -69,6 +69,15 @@ def topic(task: Task[Any], claim: Claim) -> str:
     return lines(claim_lines(claim, task.profile), evidence_line(task), label_question(claim.labels))
 
 
+def topic_slots(task: Task[Any], claim: Claim) -> dict[str, str]:
+    """The parts of ``topic`` that are filled in."""
+    return {
+        "claim": claim_lines(claim, task.profile).removeprefix("Claim: "),
+        "labels": label_question(claim.labels),
+        "evidence": (evidence_line(task) or "").removeprefix("Evidence: "),
+    }
+
+
 def hardened_rules(profile: Profile, *, quoting: bool) -> str:
     """What the paper's prompts do not say."""
     if profile == "paper":
@@ -126,10 +135,7 @@ class DebateTurn(LabelledTask, _Debated):
 
     def slots(self) -> dict[str, str]:
         """Claim, question, evidence, the other side's words, what is asked about them."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+        return topic_slots(self, self.claim) | {
             "opponent": data(self.opponent, self.profile) if self.opponent else "",
             "asked": self._asked(),
         }
@@ -210,13 +216,36 @@ class Ruling(Frozen):
         return "" if side in ("none", "neither", "n/a") else side
 
 
-class _Ruled(_Debated):
-    def _answers(self) -> dict[str, tuple[str, ...]]:
+class _Moderator:
+    """How the moderator is spoken to, who is the judge in the end. A plain class: it has no fields, and goes first."""
+
+    def system(self: Any) -> str:
+        """The meta prompt; the topic is part of it in the paper's form."""
+        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
+
+    def role(self: Any) -> str:
+        """Hardened only: what counts."""
+        return hardened_rules(self.profile, quoting=False)
+
+
+class _Deciding(_Moderator):
+    """A question whose answer may be a label."""
+
+    def instruction(self: Any) -> str:
+        """The paper's order: how to reply stands last."""
+        return lines(self.role(), self.material(), self.form())
+
+    def offered(self: Any) -> dict[str, tuple[str, ...]]:
+        """The labels, or no answer."""
         labels = self.claim.labels
         return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
 
+    def accepted(self: Any, answer: Any) -> Any:
+        """The answer as a label."""
+        return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
 
-class ModerateRound(Task[Ruling], _Ruled):
+
+class ModerateRound(_Deciding, Task[Ruling], _Debated):
     """The moderator's ruling at the end of a round.
 
     Attributes:
@@ -230,14 +259,6 @@ class ModerateRound(Task[Ruling], _Ruled):
     number: int = Field(ge=1, le=10)
     affirmative: str
     negative: str
-
-    def system(self) -> str:
-        """The meta prompt; the topic is part of it in the paper's form."""
-        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
-
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=False)
 
     def form(self) -> str:
         """JSON with the paper's keys."""
@@ -262,24 +283,9 @@ class ModerateRound(Task[Ruling], _Ruled):
             " answer empty: the debate goes on.",
         )
 
-    def instruction(self) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
-
-    def offered(self) -> dict[str, tuple[str, ...]]:
-        """The labels, or no answer."""
-        return self._answers()
-
-    def accepted(self, answer: Ruling) -> Ruling:
-        """The answer as a label."""
-        return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
-
     def slots(self) -> dict[str, str]:
         """Claim, question, evidence, which round, both sides."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+        return topic_slots(self, self.claim) | {
             "round": ORDINALS[self.number - 1],
             "affirmative": data(self.affirmative, self.profile),
             "negative": data(self.negative, self.profile),
@@ -296,7 +302,7 @@ class Candidates(Frozen):
     candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=several(6, 300))
 
 
-class ListCandidates(Task[Candidates], _Debated):
+class ListCandidates(_Moderator, Task[Candidates], _Debated):
     """The judge's first step: which answers there are.
 
     Attributes:
@@ -308,14 +314,6 @@ class ListCandidates(Task[Candidates], _Debated):
 
     affirmative: str
     negative: str
-
-    def system(self) -> str:
-        """The moderator's meta prompt."""
-        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
-
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=False)
 
     def material(self) -> str:
         """Both sides, and the question; hardened: the topic first."""
@@ -333,10 +331,7 @@ class ListCandidates(Task[Candidates], _Debated):
 
     def slots(self) -> dict[str, str]:
         """Claim, question, evidence, both sides."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+        return topic_slots(self, self.claim) | {
             "affirmative": data(self.affirmative, self.profile),
             "negative": data(self.negative, self.profile),
         }
@@ -346,18 +341,10 @@ class ListCandidatesOnEvidence(OnEvidence, ListCandidates):
     """The first step of a judge who sees evidence."""
 
 
-class DecideDebate(Task[Decision], _Ruled):
+class DecideDebate(_Deciding, Task[Decision], _Debated):
     """The judge's second step, in the same chat: one of the candidates."""
 
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
-
-    def system(self) -> str:
-        """The moderator's meta prompt."""
-        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
-
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=False)
 
     def form(self) -> str:
         """JSON with the paper's keys."""
@@ -372,25 +359,9 @@ class DecideDebate(Task[Decision], _Ruled):
         question = topic(self, self.claim) if self.profile == "paper" else label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
-    def instruction(self) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
-
-    def offered(self) -> dict[str, tuple[str, ...]]:
-        """The labels, or no answer."""
-        return self._answers()
-
-    def accepted(self, answer: Decision) -> Decision:
-        """The answer as a label."""
-        return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
-
     def slots(self) -> dict[str, str]:
         """Claim, question, evidence."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
-        }
+        return topic_slots(self, self.claim)
 
 
 class DecideDebateOnEvidence(OnEvidence, DecideDebate):

@@ -49,39 +49,43 @@ def _rules(task: Any) -> str:
     return lines("Quote the evidence word for word, in double quotation marks, for every fact you rely on.", UNTRUSTED)
 
 
-def _spoken(text: str) -> Argument | None:
-    """A reply in the paper's own form is the argument as it stands."""
-    said = text.strip()
-    return Argument(text=said) if said and not said.startswith("{") else None
+def _case_slots(task: Any) -> dict[str, str]:
+    return {
+        "claim": claim_lines(task.claim, task.profile).removeprefix("Claim: "),
+        "evidence": documents(task.passages, task.profile),
+    }
 
 
-class ArgueStance(Task[Argument], _OfAStance):
-    """Why the preset stance is right."""
-
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
+class _Speaker:
+    """Any member of a thread. A plain class: it has no fields, and goes first."""
 
     def role(self) -> str:
         """Hardened only: what counts."""
         return _rules(self)
 
+    def plain(self, text: str) -> Argument | None:
+        """A reply in the paper's own form is the argument as it stands."""
+        said = text.strip()
+        return Argument(text=said) if said and not said.startswith("{") else None
+
+
+class ArgueStance(_Speaker, Task[Argument], _OfAStance):
+    """Why the preset stance is right."""
+
+    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
+
     def material(self) -> str:
         """Evidence, claim, question."""
         return lines(_case(self), why(self.claim, self.stance))
 
-    def plain(self, text: str) -> Argument | None:
-        """The reply itself."""
-        return _spoken(text)
-
     def slots(self) -> dict[str, str]:
         """Claim, evidence, question."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "evidence": documents(self.passages, self.profile),
+        return _case_slots(self) | {
             "asked": why(self.claim, self.stance),
         }
 
 
-class CriticiseStance(Task[Argument], _OfAStance):
+class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
     """Why the argument for a stance may be wrong.
 
     Attributes:
@@ -91,10 +95,6 @@ class CriticiseStance(Task[Argument], _OfAStance):
     slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
 
     argument: str
-
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return _rules(self)
 
     def material(self) -> str:
         """Evidence, claim, argument, and what is wanted."""
@@ -108,21 +108,15 @@ class CriticiseStance(Task[Argument], _OfAStance):
             f"The assistant's answer may be wrong. Persuade it, from the evidence, that the claim is in fact {truth}."
         )
 
-    def plain(self, text: str) -> Argument | None:
-        """The reply itself."""
-        return _spoken(text)
-
     def slots(self) -> dict[str, str]:
         """Claim, evidence, argument, what is wanted."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "evidence": documents(self.passages, self.profile),
+        return _case_slots(self) | {
             "argument": data(self.argument, self.profile),
             "asked": self._asked(),
         }
 
 
-class RebutCritic(Task[Argument], _OfAStance):
+class RebutCritic(_Speaker, Task[Argument], _OfAStance):
     """The defence of a stance against its critic.
 
     Attributes:
@@ -137,10 +131,6 @@ class RebutCritic(Task[Argument], _OfAStance):
     criticism: str
     asked: str
 
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return _rules(self)
-
     def material(self) -> str:
         """Evidence, claim, question, argument, criticism, and what is wanted."""
         return lines(
@@ -152,15 +142,9 @@ class RebutCritic(Task[Argument], _OfAStance):
             " once more.",
         )
 
-    def plain(self, text: str) -> Argument | None:
-        """The reply itself."""
-        return _spoken(text)
-
     def slots(self) -> dict[str, str]:
         """Claim, evidence, question, argument, criticism."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "evidence": documents(self.passages, self.profile),
+        return _case_slots(self) | {
             "asked": why(self.claim, self.asked),
             "argument": data(self.argument, self.profile),
             "criticism": data(self.criticism, self.profile),
@@ -220,9 +204,4 @@ class JudgeStances(AnswerClaim):
 
     def slots(self) -> dict[str, str]:
         """Claim, question, evidence, both threads."""
-        return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": documents(self.passages, self.profile),
-            "threads": self._threads(),
-        }
+        return _case_slots(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}

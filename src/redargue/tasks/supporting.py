@@ -7,7 +7,7 @@ is it supported by what was found, or not?
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -54,14 +54,26 @@ class Relevance(Frozen):
     relevant: bool = Field(description="true if the statement is relevant")
 
 
-class MakeSelfContained(Task[SelfContained]):
+class _OfAResponse:
+    """A statement and the text that it stands in. A plain class: it has no fields, and goes first."""
+
+    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
+
+    def material(self: Any) -> str:
+        """Text and statement."""
+        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
+
+    def slots(self: Any) -> dict[str, str]:
+        """Statement and text."""
+        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
+
+
+class MakeSelfContained(_OfAResponse, Task[SelfContained]):
     """A statement of a text in words that need no text around them.
 
     Attributes:
         claim: the statement; its context is the text.
     """
-
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
 
     claim: Claim
 
@@ -79,14 +91,6 @@ class MakeSelfContained(Task[SelfContained]):
         """A code block, after the reasoning."""
         return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
 
-    def material(self) -> str:
-        """Text and statement."""
-        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
-
-    def slots(self) -> dict[str, str]:
-        """Statement and text."""
-        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
-
     def plain(self, text: str) -> SelfContained | None:
         """What the first code block holds."""
         found = code_block(text)
@@ -99,14 +103,12 @@ class MakeSelfContained(Task[SelfContained]):
         return SelfContained(statement=readable(answer.statement.strip()))
 
 
-class CheckRelevance(Task[Relevance]):
+class CheckRelevance(_OfAResponse, Task[Relevance]):
     """Whether a statement has to do with what its text is about.
 
     Attributes:
         claim: the statement; its context is the text.
     """
-
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
 
     claim: Claim
 
@@ -123,14 +125,6 @@ class CheckRelevance(Task[Relevance]):
     def form(self) -> str:
         """Square brackets, after the reasoning."""
         return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
-
-    def material(self) -> str:
-        """Text and statement."""
-        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
-
-    def slots(self) -> dict[str, str]:
-        """Statement and text."""
-        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
 
     def plain(self, text: str) -> Relevance | None:
         """What stands in square brackets."""
