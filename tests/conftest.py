@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from redargue.corpus.shipped import open_starter
+from support import postgres
 
 
 @pytest.fixture
@@ -30,6 +31,16 @@ def starter(tmp_path_factory: pytest.TempPathFactory) -> Path:
         open_starter().close()
     (path,) = folder.glob("starter-*.db")
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.Server]:
+    """A server for the whole session."""
+    if why := postgres.missing():
+        assert not postgres.REQUIRED, why
+        pytest.skip(why)
+    with postgres.running() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

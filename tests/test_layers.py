@@ -11,7 +11,7 @@ import redargue
 
 PACKAGE = Path(redargue.__file__).parent
 LAYERS = [  # a module may import those before it and its own group
-    ("errors", "registry", "home", "keys", "printing", "concurrency", "claims", "evidence", "verdicts"),
+    ("errors", "registry", "home", "keys", "printing", "concurrency", "postgresql", "claims", "evidence", "verdicts"),
     ("tasks", "models"),
     ("events",),
     ("ledger",),

@@ -104,9 +104,9 @@ def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], 
 
 
 def test_two_workers_share_a_server_and_a_second_batch_stands_beside_the_first(
-    one: Path, command: list[str], tmp_path: Path, ledger_server: Server
+    one: Path, command: list[str], tmp_path: Path, postgres_server: Server
 ) -> None:
-    where = ledger_server.create("of_two_batches")
+    where = postgres_server.create("of_two_batches")
     many, other = tmp_path / "many" / "run", tmp_path / "other" / "run"
     assert run([*command, str(many), "--workers", "2", "--ledger", where]) == 0
     assert same(many, one)

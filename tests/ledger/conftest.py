@@ -26,22 +26,12 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(scope="session")
-def ledger_server() -> Iterator[postgres.Server]:
-    """A server for the whole session."""
-    if why := postgres.missing():
-        assert not postgres.REQUIRED, why
-        pytest.skip(why)
-    with postgres.running() as server:
-        yield server
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty ledger; a test that takes it, or ``opened``, is run with each database."""
     if request.param == "sqlite":
         return str(tmp_path / "ledger.db")
-    server: postgres.Server = request.getfixturevalue("ledger_server")
+    server: postgres.Server = request.getfixturevalue("postgres_server")
     return server.create(f"ledger_{next(_databases)}")
 
 

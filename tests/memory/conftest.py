@@ -35,16 +35,6 @@ def texts(recall: Any) -> list[str]:
     return [each.passage.text for each in recall.items]
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[postgres.Server]:
-    """A server for the whole session."""
-    if why := postgres.missing():
-        assert not postgres.REQUIRED, why
-        pytest.skip(why)
-    with postgres.running() as server:
-        yield server
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty memory; a test that takes it, or ``opened``, is run with each database."""

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from redargue.errors import DiskFull, MissingExtra, RecordError, RedargueError, StoreLocked, UsageError
-from redargue.keys import Secrets, place
+from redargue.errors import DiskFull, RecordError, StoreLocked, UsageError
+from redargue.postgresql import BUSY, Server, positional
 
 SCHEMA = 1
 APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
 NAMED = "redargue_ledger"  # the schema on a server
-CONNECT, BUSY = 10, 30  # seconds for a server to answer at all, and to wait for other writers
 IDLE = 10  # seconds after which a server ends the transaction of a worker that says nothing: its machine may be lost
 
 TABLES = """
@@ -215,25 +214,18 @@ class _SqliteRows:
 
 
 class PostgresLedger:
-    """A ledger on a PostgreSQL server, in a schema of its own, through psycopg 3 (extra ``postgres``)."""
+    """A ledger on a PostgreSQL server, in a schema of its own (extra ``postgres``)."""
 
     def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
-        self._clock, self._place = clock, repr(place(url))
-        self._secrets = Secrets.of()
-        self._secrets.add_url(url)
-        self._psycopg = _psycopg()
-        with self._errors():
-            self._connection = self._psycopg.connect(
-                url,
-                autocommit=True,
-                connect_timeout=CONNECT,
-                keepalives_idle=10,
-                tcp_user_timeout=BUSY * 1000,  # a server whose machine is lost is noticed
-                application_name="redargue",
-                options=f"-c search_path={NAMED} -c lock_timeout={BUSY}s -c client_encoding=UTF8"
-                f" -c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
-                f" -c tcp_keepalives_interval={IDLE} -c tcp_keepalives_count=2",
-            )
+        self._clock = clock
+        self._server = Server(url, schema=NAMED, what="ledger", option="--ledger", failure=RecordError)
+        self._place = self._server.place
+        self._connection = self._server.connect(
+            f"-c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
+            f" -c tcp_keepalives_interval={IDLE} -c tcp_keepalives_count=2",
+            keepalives_idle=10,
+            tcp_user_timeout=BUSY * 1000,  # a server whose machine is lost is noticed
+        )
         try:
             self._prepare()
         except BaseException:
@@ -260,31 +252,12 @@ class PostgresLedger:
     @contextmanager
     def transaction(self) -> Iterator[Rows]:
         """See :class:`SharedDatabase`."""
-        with self._errors(), self._connection.transaction():
+        with self._server.errors(), self._connection.transaction():
             yield _PostgresRows(self._connection, self._clock)
 
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except self._psycopg.Error as error:
-            raise self._meaning(error) from None  # its own traceback may show what it was sent
-
-    def _meaning(self, error: Any) -> RedargueError:
-        known, said = self._psycopg.errors, self._secrets.hide(" ".join(str(error).split()))
-        if isinstance(error, known.LockNotAvailable):
-            return StoreLocked(f"{self._place} is being written to all the time", hint="look at its locks")
-        if isinstance(error, known.DiskFull):
-            return DiskFull(f"no room at {self._place}", hint="make room; the same command goes on")
-        if isinstance(error, self._psycopg.ProgrammingError) and not error.sqlstate:
-            return UsageError(f"not the address of a PostgreSQL database: {said}", hint="postgresql://host/database")
-        if isinstance(error, known.InsufficientPrivilege | known.InvalidCatalogName):
-            return UsageError(f"{self._place} cannot be used: {said}", hint="name another place: --ledger URL")
-        return RecordError(f"the ledger {self._place} fails: {said}", hint="the same command goes on")
 
 
 class _PostgresRows:
@@ -295,12 +268,12 @@ class _PostgresRows:
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement."""
-        return self._connection.execute(statement.replace("?", "%s"), values)
+        return self._connection.execute(positional(statement), values)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
         """Runs one statement with each row of values, in one go."""
         cursor = self._connection.cursor()
-        cursor.executemany(statement.replace("?", "%s"), rows)
+        cursor.executemany(positional(statement), rows)
         return cursor
 
     def now(self) -> float:
@@ -308,12 +281,3 @@ class _PostgresRows:
         if self._clock:
             return self._clock()
         return float(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()[0])
-
-
-def _psycopg() -> Any:
-    try:
-        import psycopg
-    except ImportError as error:
-        hint = "pip install 'redargue[postgres]'"
-        raise MissingExtra(f"a ledger on PostgreSQL needs psycopg: {error}", hint=hint) from None
-    return psycopg

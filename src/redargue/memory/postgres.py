@@ -1,4 +1,4 @@
-"""A memory on a PostgreSQL server, in a schema of its own, through psycopg 3 (extra ``postgres``)."""
+"""A memory on a PostgreSQL server, in a schema of its own (extra ``postgres``)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from redargue.errors import CorpusError, DiskFull, MissingExtra, RedargueError, StoreForeign, StoreLocked, UsageError
-from redargue.keys import Secrets, place
+from redargue.errors import CorpusError, StoreForeign, UsageError
 from redargue.memory.database import FACTS, SCHEMA, TABLES, Rows
+from redargue.postgresql import Server, positional
 
-CONNECT = 10  # seconds for a server to answer at all
-BUSY = 30  # seconds to wait for other writers
 WRITERS = 0x52444D45  # the lock that writers take in turn
 NAMED = "redargue_memory"  # the schema
 
@@ -40,26 +38,15 @@ class PostgresMemory:
     """
 
     def __init__(self, url: str, *, write: bool, embedder: str) -> None:
-        self.writable, self._url, self._place, self._lock = write, url, repr(place(url)), RLock()
-        self._secrets = Secrets.of()
-        self._secrets.add_url(url)
-        self._psycopg = _psycopg()
-        self._connection = self._connect()
+        self.writable, self._lock = write, RLock()
+        self._server = Server(url, schema=NAMED, what="memory", option="--memory", failure=CorpusError)
+        self._place = self._server.place
+        self._connection = self._server.connect()
         try:
             self._prepare(embedder)
         except BaseException:
             self._connection.close()
             raise
-
-    def _connect(self) -> Any:
-        with self._errors():
-            return self._psycopg.connect(
-                self._url,
-                autocommit=True,
-                connect_timeout=CONNECT,
-                application_name="redargue",
-                options=f"-c search_path={NAMED} -c lock_timeout={BUSY}s -c client_encoding=UTF8",
-            )
 
     def _prepare(self, embedder: str) -> None:
         made = "SELECT 1 FROM information_schema.tables WHERE table_schema = ?"
@@ -93,7 +80,7 @@ class PostgresMemory:
     @contextmanager
     def read(self) -> Iterator[Rows]:
         """One state of the memory, whatever is written meanwhile."""
-        with self._lock, self._errors(), self._open().transaction():
+        with self._lock, self._server.errors(), self._open().transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield _Transaction(self._connection)
 
@@ -109,48 +96,24 @@ class PostgresMemory:
         """
         if not self.writable:
             raise UsageError(f"{self._place} is open for reading only", hint="open it with write=True")
-        with self._lock, self._errors(), self._open().transaction():
+        with self._lock, self._server.errors(), self._open().transaction():
             self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS,))
             yield _Transaction(self._connection)
 
     def _open(self) -> Any:
         if self._connection.closed:
-            self._connection = self._connect()
+            self._connection = self._server.connect()
         return self._connection
 
     def shrink(self) -> None:
         """Gives the room of removed records back to the server."""
-        with self._lock, self._errors():
+        with self._lock, self._server.errors():
             self._open().execute("VACUUM records, entities, claims, vectors, codes")
 
     def close(self) -> None:
         """Closes the connection; twice does no harm."""
         with self._lock:
             self._connection.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except self._psycopg.Error as error:
-            raise self._meaning(error) from None  # its own traceback may show what it was sent
-
-    def _meaning(self, error: Any) -> RedargueError:
-        known = self._psycopg.errors
-        said = self._secrets.hide(" ".join(str(error).split()))
-        if isinstance(error, known.LockNotAvailable):
-            return StoreLocked(
-                f"{self._place} is being written to by another process", hint="try again when it is done"
-            )
-        if isinstance(error, known.DiskFull):
-            return DiskFull(f"no room at {self._place}", hint="what was stored before is intact; make room, and repeat")
-        if isinstance(error, known.InsufficientPrivilege | known.InvalidCatalogName | known.ReadOnlySqlTransaction):
-            return UsageError(f"{self._place} cannot be used: {said}", hint="name another place: --memory URL")
-        if isinstance(error, self._psycopg.OperationalError):
-            return CorpusError(f"{self._place} does not answer: {said}", hint="is the server running? psql tells more")
-        if isinstance(error, self._psycopg.ProgrammingError) and not error.sqlstate:
-            return UsageError(f"not the address of a PostgreSQL database: {said}", hint="postgresql://host/database")
-        return CorpusError(f"{self._place} fails: {said}")
 
 
 class _Transaction:
@@ -161,14 +124,4 @@ class _Transaction:
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement."""
-        return self._connection.execute(statement.replace("?", "%s"), values)
-
-
-def _psycopg() -> Any:
-    try:
-        import psycopg
-    except ImportError as error:
-        raise MissingExtra(
-            f"a memory on PostgreSQL needs psycopg: {error}", hint="pip install 'redargue[postgres]'"
-        ) from None
-    return psycopg
+        return self._connection.execute(positional(statement), values)

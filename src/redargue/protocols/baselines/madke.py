@@ -18,7 +18,7 @@ from redargue.errors import BadReply
 from redargue.events import Judged, RoundEnded, Spoke
 from redargue.evidence import Passage, Quote
 from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.sharing import SEARCHER, examples_for, pool, tell
+from redargue.protocols.baselines.sharing import SEARCHER, EqualAgents, examples_for, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim, claim_lines
@@ -148,7 +148,7 @@ class MadkeSettings(Frozen):
 
 
 @methods.register("madke")
-class Madke:
+class Madke(EqualAgents):
     """One pool, rounds of choosing and answering, a judge after each, a summary."""
 
     name: ClassVar[str] = "madke"
@@ -211,14 +211,6 @@ class Madke:
 
     def __init__(self, settings: MadkeSettings) -> None:
         self.settings = settings
-
-    def tools(self) -> tuple[str, ...]:
-        """Those of the settings."""
-        return tuple(dict.fromkeys(self.settings.tools))
-
-    def debaters(self) -> tuple[str, ...]:
-        """``agent-1`` and so on."""
-        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
 
     def agents(self) -> tuple[str, ...]:
         """Who searches, the debaters, the judge, the summariser."""

@@ -18,7 +18,7 @@ from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.evidence import Passage, Quote
 from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.sharing import SEARCHER, most_frequent, pool, tell
+from redargue.protocols.baselines.sharing import EqualAgents, most_frequent, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask, Piece, claim_lines
@@ -130,7 +130,7 @@ class MultiAgentDebateSettings(Frozen):
 
 
 @methods.register("multi-agent-debate")
-class MultiAgentDebate:
+class MultiAgentDebate(EqualAgents):
     """Equal agents, a fixed number of rounds, a vote.
 
     Without tools the embedded backend cannot play it: it knows nothing but what it reads.
@@ -171,18 +171,6 @@ class MultiAgentDebate:
 
     def __init__(self, settings: MultiAgentDebateSettings) -> None:
         self.settings = settings
-
-    def tools(self) -> tuple[str, ...]:
-        """Those of the settings."""
-        return tuple(dict.fromkeys(self.settings.tools))
-
-    def debaters(self) -> tuple[str, ...]:
-        """``agent-1`` and so on."""
-        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
-
-    def agents(self) -> tuple[str, ...]:
-        """The debaters; who searches, where there is evidence."""
-        return (*self.debaters(), *([SEARCHER] if self.settings.tools else []))
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
         """Answers: on evidence, or without."""

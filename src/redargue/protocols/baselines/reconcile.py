@@ -19,7 +19,7 @@ from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.evidence import Passage, Quote
 from redargue.protocols.base import Behaviour, Plan, methods
-from redargue.protocols.baselines.sharing import SEARCHER, chance, examples_for, pool, tell
+from redargue.protocols.baselines.sharing import EqualAgents, chance, examples_for, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -87,7 +87,7 @@ class ReconcileSettings(Frozen):
 
 
 @methods.register("reconcile")
-class Reconcile:
+class Reconcile(EqualAgents):
     """First answers, discussion while they differ, a vote by confidence.
 
     Without tools the embedded backend cannot play it: it knows nothing but what it reads.
@@ -146,18 +146,6 @@ class Reconcile:
 
     def __init__(self, settings: ReconcileSettings) -> None:
         self.settings = settings
-
-    def tools(self) -> tuple[str, ...]:
-        """Those of the settings."""
-        return tuple(dict.fromkeys(self.settings.tools))
-
-    def debaters(self) -> tuple[str, ...]:
-        """``agent-1`` and so on."""
-        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
-
-    def agents(self) -> tuple[str, ...]:
-        """The debaters; who searches, where there is evidence."""
-        return (*self.debaters(), *([SEARCHER] if self.settings.tools else []))
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
         """Answers: on evidence, or without."""

@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from redargue.claims import Claim, LabelSet, Meaning
 from redargue.concurrency import together
@@ -17,6 +18,24 @@ from redargue.protocols.quoting import side_of
 from redargue.run import Run
 
 SEARCHER = "searcher"
+
+
+class EqualAgents:
+    """What a method says of its agents where they are all alike."""
+
+    settings: Any
+
+    def tools(self) -> tuple[str, ...]:
+        """Those of the settings."""
+        return tuple(dict.fromkeys(self.settings.tools))
+
+    def debaters(self) -> tuple[str, ...]:
+        """``agent-1`` and so on."""
+        return tuple(f"agent-{place}" for place in range(1, self.settings.agents + 1))
+
+    def agents(self) -> tuple[str, ...]:
+        """The debaters; who searches, where there is evidence."""
+        return (*self.debaters(), *([SEARCHER] if self.settings.tools else []))
 
 
 async def pool(claim: Claim, run: Run, tools: Sequence[str], counts: Sequence[int]) -> tuple[Passage, ...]:
