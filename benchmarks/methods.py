@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import LATENCY, REPEATS, served
+from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import TWO, Claim
 from redargue.protocols.base import Behaviour, Method, Plan, methods
@@ -46,13 +46,7 @@ def main(arguments: list[str]) -> None:
     figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     if not given.write:
         with served("agreeing") as server:
-            os.environ |= {
-                "REDARGUE_BASE_URL": f"{server.url}/v1",
-                "REDARGUE_API_KEY": "sk-loopback-1",
-                "REDARGUE_TAVILY_URL": f"{server.url}/tavily",
-                "TAVILY_API_KEY": "tvly-loopback-1",
-                "REDARGUE_TAVILY_REQUESTS_PER_MINUTE": "1000000",
-            }
+            os.environ |= addresses(server.url)
             server.set_behaviour(**LATENCY)
             for name in given.only or ours():
                 figures[name] = asyncio.run(_measured(name))

@@ -58,9 +58,9 @@ def served(name: str) -> Iterator[LoopbackProcess]:
         yield server
 
 
-def verifier(url: str, **options: Any) -> Verifier:
-    """Two debaters, each with a model and a search service of its own, at the loopback server."""
-    os.environ |= {
+def addresses(url: str) -> dict[str, str]:
+    """The environment in which a model and two search services are the loopback server, which no rate holds back."""
+    return {
         "REDARGUE_BASE_URL": f"{url}/v1",
         "REDARGUE_API_KEY": "sk-loopback-1",
         "REDARGUE_TAVILY_URL": f"{url}/tavily",
@@ -69,6 +69,11 @@ def verifier(url: str, **options: Any) -> Verifier:
         "REDARGUE_SERPER_URL": f"{url}/serper",
         "SERPER_API_KEY": "serper-loopback-1",
     }
+
+
+def verifier(url: str, **options: Any) -> Verifier:
+    """Two debaters, each with a model and a search service of its own, at the loopback server."""
+    os.environ |= addresses(url)
     settings = {"debaters": ("tavily", "google"), **options.pop("settings", {})}
     return Verifier(
         model="judge-model",

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.speed import LATENCY, REPEATS, served
+from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.claims import TWO, Claim
 from redargue.memory.base import MemorySettings
 from redargue.memory.memory import open_memory
@@ -29,13 +29,7 @@ DEBATE = 2.25  # a call and a search, two rounds three calls deep
 def main(arguments: list[str]) -> None:
     """Prints seconds, floors and calls of a cold claim and of one that the memory answers."""
     with served("agreeing") as server, tempfile.TemporaryDirectory() as folder:
-        os.environ |= {
-            "REDARGUE_BASE_URL": f"{server.url}/v1",
-            "REDARGUE_API_KEY": "sk-loopback-1",
-            "REDARGUE_TAVILY_URL": f"{server.url}/tavily",
-            "TAVILY_API_KEY": "tvly-loopback-1",
-            "REDARGUE_TAVILY_REQUESTS_PER_MINUTE": "1000000",
-        }
+        os.environ |= addresses(server.url)
         server.set_behaviour(**LATENCY)
         best, calls = asyncio.run(_best(Path(folder)))
     for name, floor in (("cold", COLD), ("remembered", WARM), ("dual-position", DEBATE)):
