@@ -112,3 +112,22 @@ async def test_a_method_reaches_a_verdict_and_replays(
 async def test_a_backend_that_cannot_play_a_method_is_refused_by_name_before_it_starts() -> None:
     with pytest.raises(CannotPlay, match=r"'scripted' cannot play 'tool-mad'.*JudgeDebate"):
         Verifier(backend=ScriptedBackend({}), store="starter")
+
+
+UNREADABLE = {"nothing": "", "too much": "word " * 20_000, "null": "null", "no number": '{"confidence": NaN}'}
+GUESSED = {"authors"}  # profiles with the published programs' random labels and defaults
+ASKED = [pair for pair in PROFILES if pair[1] not in GUESSED and pair[0] != "nli"]  # nli asks no model
+
+
+@pytest.mark.parametrize("said", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(("method", "profile"), ASKED)
+async def test_what_cannot_be_read_never_becomes_a_label(method: str, profile: str, said: str) -> None:
+    given = HERE.get(profile, {}) | HERE.get(method, {}) | ({"memory": "off"} if method == "mermaid" else {})
+    with Loopback(lambda ask: said) as mute:
+        service = Service(name="model", url=f"{mute.url}/v1")
+        backend = ChatBackend(Transport(), service, "for-model", embedding_model="loopback-embedding")
+        with Verifier(method=method, profile=profile, settings=given, backend=backend, store="starter") as verifier:
+            verdict = await verifier.verify(CLAIMS[0])
+    assert verdict.label is None
+    assert verdict.error is None or verdict.error.type == "BadReply"
+    assert verdict.usage.calls > 0  # it was asked
