@@ -27,6 +27,7 @@ from redargue.errors import UnreadableFile
 
 FOLDER = pool.BUILD / "milvus"
 WARM = 10  # first questions, which are not timed
+STARTING = 60  # seconds in which all readers are up
 
 
 def main(arguments: list[str]) -> None:
@@ -35,8 +36,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--uri", help="of a Milvus server; its collections bench_texts and bench_chunks are replaced")
     parser.add_argument("--claims", type=int, default=300)
     parser.add_argument("--documents", type=int, default=0, help="the first so many; 0 for all")
+    parser.add_argument("--readers", type=int, default=1, help="then so many processes that ask the server at once")
     parser.add_argument("--store", help=argparse.SUPPRESS)
+    parser.add_argument("--begin", type=float, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    if given.begin:
+        print(json.dumps(asked_from(given.store, given.claims, given.begin)))
+        return
     if given.store:
         print(json.dumps(measure(given.store, given.claims, given.documents)))
         return
@@ -52,6 +58,41 @@ def main(arguments: list[str]) -> None:
             print(json.dumps({"store": store, **shown}), flush=True)
     for store in stores[1:]:
         print(json.dumps({"store": store, **compared(results[stores[0]]["found"], results[store]["found"])}))
+    if given.readers > 1:
+        for count in (1, given.readers):
+            found = _readers(stores[-1], count, given)
+            same = all(each["found"] == results[stores[-1]]["found"] for each in found)
+            rate = 2 * given.claims * count / max(each["seconds"] for each in found)
+            print(json.dumps({"readers": count, "searches_a_second": round(rate, 1), "all_find_the_same": same}))
+
+
+def _readers(store: str, count: int, given: argparse.Namespace) -> list[dict[str, Any]]:
+    """What so many processes found that asked a store at once, and in how many seconds."""
+    command = [sys.executable, "-m", "benchmarks", "milvus", "--store", store, "--claims", str(given.claims)]
+    command += ["--begin", str(time.time() + STARTING)]
+    environment = {**os.environ, "REDARGUE_CACHE": str(pool.BUILD / "milvus-vectors.db")}
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(count)]
+    return [json.loads(each.communicate()[0].splitlines()[-1]) for each in started]
+
+
+def asked_from(store: str, claims: int, begin: float) -> dict[str, Any]:
+    """Asks from a moment on, by the wall clock, that other processes go by, too."""
+    with open_corpus(store) as corpus:
+        texts = [row["claim"] for row in _claims(claims)]
+        asking(corpus, texts[:WARM])
+        late = time.time() - begin
+        if late > 0:
+            sys.exit(f"{late:.0f} s too late: a larger STARTING")
+        time.sleep(-late)
+        began = time.perf_counter()
+        _, found = asking(corpus, texts)
+        return {"seconds": time.perf_counter() - began, "found": found}
+
+
+def _claims(count: int) -> list[dict[str, Any]]:
+    """Even claims that have gold passages."""
+    gold = gold_passages()
+    return [row for row in pool.claims("even", 10**6) if str(row["id"]) in gold][:count]
 
 
 def _in_a_process(store: str, given: argparse.Namespace) -> dict[str, Any]:
@@ -65,8 +106,7 @@ def _in_a_process(store: str, given: argparse.Namespace) -> dict[str, Any]:
 
 def measure(store: str, claims: int, documents: int) -> dict[str, Any]:
     """Fills an empty store with the pool and asks it."""
-    gold = gold_passages()
-    asked = [row for row in pool.claims("even", 10**6) if str(row["id"]) in gold][:claims]
+    gold, asked = gold_passages(), _claims(claims)
     with open_corpus(store, write=True) as corpus:
         corpus.clear()
         began = time.perf_counter()

@@ -24,6 +24,7 @@ from redargue.cli import (
     doctor,
     estimate,
     ground,
+    ledger,
     listing,
     mcp_tools,
     memory,
@@ -47,6 +48,7 @@ app.command("check")(check.check)
 app.command("ground")(ground.ground)
 app.command("batch")(batch.batch)
 app.command("worker")(worker.worker)
+app.add_typer(ledger.app, name="ledger")
 app.command("estimate")(estimate.estimate)
 app.add_typer(corpus.app, name="corpus")
 bench.app.command("table")(bench_table.table)

@@ -225,7 +225,7 @@ def run_worker(where: str, batch_id: str, owner: str = "") -> None:
         UsageError: this machine would ask something else than the batch.
         RecordError: the ledger failed, or this worker was given up.
     """
-    ledger = open_ledger(where)
+    ledger = open_ledger(where, make=False)
     try:
         batch = find(ledger, batch_id)
     finally:

@@ -108,28 +108,35 @@ class SharedDatabase(Protocol):
         ...
 
 
-def open_ledger(where: str | Path, *, clock: Callable[[], float] | None = None) -> SharedDatabase:
+def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], float] | None = None) -> SharedDatabase:
     """Opens a ledger, and makes it where there is none.
 
     Args:
         where: ``postgresql://…``, or the path of a SQLite file on a disk of this host.
+        make: false for one that has to be there.
         clock: tells the seconds that leases go by; the server's or host's own by default.
 
     Raises:
         MissingExtra: psycopg is not installed.
-        UsageError: what is there is no ledger of ours, or a newer redargue's.
+        UsageError: what is there is no ledger of ours, or a newer redargue's; or there is none.
         RecordError: the server does not answer.
     """
     if str(where).startswith(("postgresql://", "postgres://")):
-        return PostgresLedger(str(where), clock)
-    return SqliteLedger(Path(where), clock)
+        return PostgresLedger(str(where), make, clock)
+    return SqliteLedger(Path(where), make, clock)
+
+
+def _none_at(where: str) -> UsageError:
+    return UsageError(f"no ledger at {where}", hint="one is made when a batch begins: redargue batch … --engine local")
 
 
 class SqliteLedger:
     """A ledger in one SQLite file; all its workers are on this host."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, path: Path, make: bool, clock: Callable[[], float] | None = None) -> None:
         self._path, self._clock = path, clock or time.time
+        if not make and not path.exists():
+            raise _none_at(repr(str(path)))
         self._look_at()
         with self._errors():
             self._connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
@@ -216,7 +223,7 @@ class _SqliteRows:
 class PostgresLedger:
     """A ledger on a PostgreSQL server, in a schema of its own (extra ``postgres``)."""
 
-    def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, url: str, make: bool, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
         self._server = Server(url, schema=NAMED, what="ledger", option="--ledger", failure=RecordError)
         self._place = self._server.place
@@ -227,16 +234,18 @@ class PostgresLedger:
             tcp_user_timeout=BUSY * 1000,  # a server whose machine is lost is noticed
         )
         try:
-            self._prepare()
+            self._prepare(make)
         except BaseException:
             self._connection.close()
             raise
 
-    def _prepare(self) -> None:
+    def _prepare(self, make: bool) -> None:
         with self.transaction() as db:
             db.execute("SELECT pg_advisory_xact_lock(?)", (APPLICATION,))
             made = "SELECT 1 FROM information_schema.tables WHERE table_schema = ?"
             if not db.execute(made, (NAMED,)).fetchone():
+                if not make:
+                    raise _none_at(self._place)
                 db.execute(f"CREATE SCHEMA IF NOT EXISTS {NAMED}")
                 for statement in TABLES.strip().format(**_POSTGRES).split(";\n"):
                     db.execute(statement)

@@ -21,6 +21,7 @@ from redargue.ledger.database import Rows, SharedDatabase
 WAITING, LEASED, DONE, FAILED = range(4)
 SUSPECT = 3  # attempts after which a claim may be what its workers died of: it is leased alone, when all else is
 CHUNK = 5_000  # claims a transaction
+DROPPED = "-"  # how the id of a batch begins that is being dropped: nobody finds it any more
 
 
 class Batch(NamedTuple):
@@ -98,7 +99,10 @@ def find(database: SharedDatabase, id_: str = "") -> Batch:
     Raises:
         RecordError: none, or several.
     """
-    query = "SELECT number, id, about, spec, total FROM batches WHERE substr(id, 1, ?) = ? ORDER BY number DESC LIMIT 2"
+    query = (
+        "SELECT number, id, about, spec, total FROM batches"
+        f" WHERE substr(id, 1, ?) = ? AND substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC LIMIT 2"
+    )
     with database.transaction() as db:
         rows = db.execute(query, (len(id_), id_)).fetchall()
     if not rows or (id_ and len(rows) > 1):
