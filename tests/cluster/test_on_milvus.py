@@ -29,7 +29,7 @@ def test_workers_that_share_a_server_make_the_folder_that_one_process_makes(pack
     file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(TEXTS * 4)))
     with running(package, tmp_path / "data", free_port()) as server:
         store = f"milvus:{server.uri}?collection=shared"
-        assert run(["corpus", "add", str(ARTICLES), "--store", store, "-q"]) == 0
+        assert run(["corpus", "add", str(ARTICLES), "--store", store]) == 0
         command = ["batch", str(file), "--store", store, "--rounds", "1", "-q", "-o"]
         assert run([*command, str(one)]) == 0
         assert run([*command, str(many), "--engine", "local", "--workers", "3", "--at-once", "2"]) == 0
