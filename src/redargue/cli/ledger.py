@@ -32,7 +32,7 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
         return
     for each in found:
         far = f"{each.done:,} of {each.total:,} done, {each.errors:,} errors, {each.leased:,} in work"
-        cost = f"{each.calls:,} calls, {each.tokens:,} tokens, {each.usd:.4f} $"
+        cost = f"{each.calls:,} calls, {each.tokens:,} tokens" + (f", {each.usd:.4f} $" if each.usd else "")
         typer.echo(f"{each.id[:12]}  {each.method:<16}  {far}, {each.workers} workers; {cost}")
     typer.echo(f"{len(found)} batches", err=True)
 
