@@ -340,7 +340,9 @@ def test_tables_of_several_figures_a_set_and_a_memory_that_is_lent(
     (bench,) = (tmp_path / "runs" / "embedded").iterdir()
     memories = sorted(each.name for each in bench.glob("*.memory.db"))
     assert len(memories) == 3  # its own, and a copy for each that was lent one
-    assert run([*command, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 0  # what is recorded stands
+    assert run([*command, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 2  # figures with another's memory
+    assert "memory is that of 'embedded" in capfd.readouterr().err
+    assert run([*command, "mermaid-proxy-memory", "--memory-from", "embedded"]) == 0
     capfd.readouterr()
     elsewhere = [each if each != str(tmp_path / "runs") else str(tmp_path / "else") for each in command]
     assert run([*elsewhere, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 2
