@@ -61,6 +61,9 @@ def submit(
         claims: in their order.
         about: what is asked of them; its ``run`` is a name and makes no other batch.
         spec: for the workers; of a batch that is there already, the newest counts.
+
+    Raises:
+        RecordError: it was dropped meanwhile.
     """
     key = _batch_id(claims, about)
     with database.transaction() as db:
@@ -73,7 +76,8 @@ def submit(
     found = find(database, key)
     while True:
         with database.transaction() as db:
-            row = db.execute(f"SELECT filled FROM batches WHERE number = ?{db.lock}", (found.number,)).fetchone()
+            there(db, found.number, lock=db.lock)
+            row = db.execute("SELECT filled FROM batches WHERE number = ?", (found.number,)).fetchone()
             some = list(itertools.islice(enumerate(claims), row[0], row[0] + CHUNK))
             if not some:
                 return found
@@ -111,6 +115,19 @@ def find(database: SharedDatabase, id_: str = "") -> Batch:
     return Batch(number, key, json.loads(about), json.loads(spec), total)
 
 
+def there(db: Rows, batch: int, *, lock: str = "") -> None:
+    """Looks whether a batch is there; under a lock it stays there until the transaction ends.
+
+    Raises:
+        RecordError: it was dropped.
+    """
+    row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
+    if row is None or row[0].startswith(DROPPED):
+        raise RecordError(
+            f"the batch number {batch} of this ledger was dropped", hint="redargue ledger ls lists what is left"
+        )
+
+
 def retry(database: SharedDatabase, batch: int) -> int:
     """Has what ended in an error tried again; what was paid for it is not paid again. Returns how many claims."""
     with database.transaction() as db:
@@ -131,8 +148,13 @@ def standing(database: SharedDatabase, batch: int) -> Standing:
 
 
 def progress(database: SharedDatabase, batch: int) -> tuple[Standing, bool]:
-    """What all its workers have finished and spent so far, as they count it, and whether anything is left to do."""
+    """What all its workers have finished and spent so far, as they count it, and whether anything is left to do.
+
+    Raises:
+        RecordError: it was dropped.
+    """
     with database.transaction() as db:
+        there(db, batch)
         sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
         done, errors, calls, usd = db.execute(f"{sums} FROM workers WHERE batch = ?", (batch,)).fetchone()
         return Standing(int(done), int(errors), int(calls), float(usd)), left(db, batch)
