@@ -18,7 +18,7 @@ import pytest
 from redargue.cli.app import run
 from redargue.events import canonical
 from redargue.evidence import timeless
-from redargue.ledger.record import read_events
+from redargue.ledger.record import read_events, writing
 from support.postgres import Server
 
 OPTIONS = ["--store", "starter", "--rounds", "1", "-q"]
@@ -215,3 +215,26 @@ def test_no_key_stands_in_the_ledger(
     with sqlite3.connect(many / "ledger.db") as db:
         assert db.execute("SELECT requests_due > 0 FROM lanes WHERE service = 'model'").fetchone() == (1,)
     db.close()
+
+
+def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = tmp_path / "many" / "run"
+    assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 4
+    assert run([*command, str(many), "--workers", "1", "--seed", "1"]) == 2
+    assert "shows another batch" in capfd.readouterr().err
+    with sqlite3.connect(many / "ledger.db") as db:  # a worker by hand takes the newest
+        assert db.execute("SELECT count(*) FROM batches").fetchone() == (1,)
+    db.close()
+
+
+def test_two_commands_cannot_write_one_folder(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = tmp_path / "many" / "run"
+    many.mkdir(parents=True)
+    with writing(many):
+        assert run([*command, str(many), "--workers", "1"]) == 2
+    assert "another process is writing to" in capfd.readouterr().err
+    assert not (many / "verdicts.jsonl").exists()

@@ -65,7 +65,7 @@ def submit(
     Raises:
         RecordError: it was dropped meanwhile.
     """
-    key = _batch_id(claims, about)
+    key = batch_id(claims, about)
     with database.transaction() as db:
         words = json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(spec), ensure_ascii=False)
         db.execute(
@@ -89,7 +89,8 @@ def submit(
             db.execute("UPDATE batches SET filled = ? WHERE number = ?", (filled, found.number))
 
 
-def _batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
+def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
+    """What a batch is known by: the hash of what is asked and of every claim."""
     asked = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
     digest = hashlib.sha256(asked.encode())
     for claim in claims:
