@@ -88,9 +88,8 @@ def drop(database: SharedDatabase, batch: Batch) -> int:
         UsageError: workers are at it.
     """
     with database.transaction() as db:
-        db.execute(
-            "UPDATE batches SET id = ? WHERE number = ?", (f"{DROPPED}{batch.number}", batch.number)
-        )  # who is joining is waited for
+        # First: who is joining is waited for.
+        db.execute("UPDATE batches SET id = ? WHERE number = ?", (f"{DROPPED}{batch.number}", batch.number))
         (alive,) = db.execute(_ALIVE, (batch.number, db.now())).fetchone()
         if alive:
             raise UsageError(

@@ -19,7 +19,7 @@ from redargue.errors import RecordError
 from redargue.ledger.database import Rows, SharedDatabase
 
 WAITING, LEASED, DONE, FAILED = range(4)
-SUSPECT = 3  # attempts after which a claim may be what its workers died of: it is leased alone, when all else is
+SUSPECT = 3  # attempts after which a claim may be what its workers died of: it is then in work alone, after all else
 CHUNK = 5_000  # claims a transaction
 DROPPED = "-"  # how the id of a batch begins that is being dropped: nobody finds it any more
 
@@ -296,7 +296,16 @@ class Queue:
         return counted
 
     def _lease(self, db: Rows, most: int) -> Leased:
-        rows = self._take(db, "AND attempts < ?", (SUSPECT,), most) or self._take(db, "", (), 1)
+        held = (
+            f"SELECT count(*), coalesce(max(attempts), 0) FROM jobs {db.by.format('jobs_leased')}"
+            f" WHERE batch = ? AND owner = ? AND state = {LEASED}"
+        )
+        in_work, tried = db.execute(held, (self.batch, self.owner)).fetchone()
+        if tried > SUSPECT:
+            return Leased(())  # what may kill stands alone
+        rows = self._take(db, "AND attempts < ?", (SUSPECT,), most)
+        if not rows and not in_work:
+            rows = self._take(db, "", (), 1)
         if not rows:
             return Leased((), left(db, self.batch))
         paid: dict[int, list[tuple[str, bool]]] = {}
