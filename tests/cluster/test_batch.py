@@ -199,10 +199,11 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     assert "this worker's seed is 7, the batch's is 0" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("password", ["url-pass-83hf7a0q", "swordfish"])  # a plain word in an address is one, too
 def test_no_key_stands_in_the_ledger(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: list[str], password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, password = "sk-proj-Zq81LmNa72QwErTy55UiOp", "url-pass-83hf7a0q"
+    key = "sk-proj-Zq81LmNa72QwErTy55UiOp"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("REDARGUE_MODEL_REQUESTS_PER_MINUTE", "6000")
     address = f"http://user:{password}@127.0.0.1:9/v1"

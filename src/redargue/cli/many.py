@@ -23,7 +23,7 @@ from redargue.cluster.on_ray import RayWorkers, on_ray
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
 from redargue.evals.batch import Tally, VerdictFiles
-from redargue.keys import Secrets
+from redargue.keys import Secrets, private
 from redargue.ledger.budget import Budget
 from redargue.ledger.clock import SystemClock
 from redargue.ledger.database import SharedDatabase, open_ledger
@@ -118,10 +118,14 @@ def told(given: Mapping[str, Any], verifier: Verifier) -> tuple[dict[str, Any], 
     withheld: dict[str, str] = {}
     for name in ADDRESSES:
         value = " ".join(plain[name]) if isinstance(plain[name], list) else plain[name] or ""
+        parts = [
+            part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
+            for part in value.split()
+        ]
         own = Secrets()
-        for part in value.split():
-            own.add_url(part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part)
-        if secrets.hide(value) != value or own.hide(value) != value:
+        for part in parts:
+            own.add_url(part)
+        if secrets.hide(value) != value or own.hide(value) != value or any(map(private, parts)):
             withheld[f"REDARGUE_{name.upper()}"] = value
             plain[name] = [] if name == "mcp" else ""
     spec = {
