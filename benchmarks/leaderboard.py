@@ -2,8 +2,8 @@
 
 First with the evidence that each method's own searches find, the same two tools for all. Then at equal evidence: what a
 debate (or MERMAID) has read is all that any other method may read (the tool ``debated``), on the same claims. Every
-system is tested against every other method (McNemar's exact test), corrected by Holm over all tests of a data set. Odd
-rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run, which any command does at its end.
+system is tested against every other method (McNemar's exact test), corrected by Holm over all tests of a data set in
+a table. Odd rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run, which any command does at its end.
 
 The embedded backend plays, or with ``--model`` a language model, whose page lies beside its runs. Methods that know
 without reading (zero-shot, Self-Check, …) need one, and so does equal cost: sampling changes nothing with models that
@@ -125,17 +125,22 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     rows = list(contenders(tools, model=bool(given.model)))
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
     cells: dict[str, dict[str, Any]] = {}
+    barred: set[str] = set()
     for contender in every.values():
+        if contender.reads in barred:
+            continue  # what could not take the claims has read nothing of them
         bench = Bench(place, examples, [contender], sample=sample, options=options)
         try:
             outcomes = asyncio.run(bench.run(contender))
         except CannotPlay as error:
             print(f"{contender.spec}: {error}", file=sys.stderr)
+            barred.add(contender.spec)
             continue
         scores = scored(examples, outcomes, chosen.dataset, draws=1000)
         usage = [outcome.verdict.usage for outcome in outcomes]
         if all(verdict.error and verdict.error.type == "UsageError" for verdict, _ in outcomes):
-            continue  # a method of two labels cannot choose one of five
+            barred.add(contender.spec)  # a method of two labels cannot choose one of five
+            continue
         cell = Cell(
             _shown(scores.figure("accuracy")),
             _shown(scores.figure("macro-f1")),
@@ -267,10 +272,10 @@ def _tests(own: dict[str, Any], systems: Sequence[str]) -> str:
                 better, worse = test.result.first_only, test.result.second_only
                 rows.append(f"| {name} | {test.system} | {test.other} | {better} : {worse} | {test.p:.2g} |")
     if not rows:
-        return f"Paired tests: {counted}, none below .05 after Holm's correction over the tests of a data set."
+        return f"Paired tests: {counted}, none below .05 after Holm's correction over this table's tests of a data set."
     head = [
-        f"Paired tests: {counted}; those below .05 after Holm's correction over the tests of a data set (claims that"
-        " only the first has right : only the second):",
+        f"Paired tests: {counted}; those below .05 after Holm's correction over this table's tests of a data set"
+        " (claims that only the first has right : only the second):",
         "",
         "| data set | first | second | right alone | p |",
         "|---|---|---|---|---|",

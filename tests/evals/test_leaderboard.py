@@ -1,0 +1,33 @@
+"""The leaderboard over all data sets: whose evidence is read, and what is not shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import leaderboard
+from benchmarks.sets import Set
+
+ORGANS = dict(zip("ABCDE", ("Heart", "Lung", "Liver", "Skin", "Bone"), strict=True))
+QUESTION = {"question": "Which organ pumps blood?", "answer": "Heart", "options": ORGANS, "answer_idx": "A"}
+
+
+def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "benchmarks" / "medqa" / "test.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({**QUESTION, "meta_info": "step1"}) + "\n")
+    monkeypatch.setenv("REDARGUE_DATA", str(tmp_path))
+    monkeypatch.setitem(leaderboard.BOARD, "medqa", Set("medqa", str(path.relative_to(tmp_path)), {}, "starter"))
+    monkeypatch.setattr(leaderboard, "corpus_of", lambda name: name)
+    given = argparse.Namespace(half="all", limit=1, model="", base_url="", method=["one-reader"])
+    leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
+    cells = json.loads((tmp_path / "medqa-all-1" / "cells.json").read_text())["cells"]
+    assert {whose: set(rows) for whose, rows in cells.items()} == {
+        leaderboard.ALONE: {"tool-mad", "mermaid", "one-reader"},  # dual-position takes no five options
+        "tool-mad": {"tool-mad", "one-reader"},
+        "mermaid": {"mermaid", "one-reader"},
+    }
