@@ -224,6 +224,18 @@ def test_tables_are_listed_and_printed_and_mistakes_are_refused(
         assert why in capfd.readouterr().err
 
 
+def test_what_is_said_of_one_papers_data_sets_is_no_mistake_beside_another_paper(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    both = [*command, "tool-mad-table-4", "mermaid-table-3"]
+    assert run([*both, "--store", "fever=wiki.db"]) == 0
+    assert [table["name"] for table in printed(capfd)] == ["tool-mad-table-4", "mermaid-table-3"]
+    assert run([*both, "--set", "fever"]) == 0
+    assert [table["columns"] for table in printed(capfd)] == [["FEVER"]]
+    assert run([*both, "--set", "fevre"]) == 2
+    assert "no data set 'fevre'" in capfd.readouterr().err
+
+
 def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

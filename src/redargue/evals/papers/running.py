@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +70,17 @@ class Choice:
     at_once: int = 2
     memory_from: str = ""
 
+    def check(self, papers: Iterable[Paper]) -> None:
+        """Refuses a data set that none of the papers has.
+
+        Raises:
+            UsageError: such a name.
+        """
+        known = list(dict.fromkeys(name for paper in papers for name in paper.sets))
+        for name in (*self.sets, *self.paths, *self.stores):
+            if name not in known:
+                raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(known)}")
+
     @property
     def who(self) -> str:
         """The folder of the runs of one model."""
@@ -101,14 +112,7 @@ class Runner:
         self.refused: dict[tuple[str, str], str] = {}
 
     def columns(self, table: Published) -> tuple[str, ...]:
-        """The data sets that are wanted of a table.
-
-        Raises:
-            UsageError: the paper has no such data set.
-        """
-        for name in (*self.choice.sets, *self.choice.paths, *self.choice.stores):
-            if name not in self.paper.sets:
-                raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(self.paper.sets)}")
+        """The data sets that are wanted of a table."""
         return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
 
     def lacking(self, name: str) -> str:
