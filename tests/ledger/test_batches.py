@@ -157,3 +157,16 @@ def test_a_batch_that_is_dropped_while_it_is_added_leaves_nothing_behind(
         submit(Slow(), CLAIMS, about=ABOUT, spec={})
     with database.transaction() as db:
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
+
+
+def test_a_worker_that_finds_its_ledger_busy_may_be_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    where = tmp_path / "ledger.db"
+    database = open_ledger(where)
+    batch_of(database)
+    monkeypatch.setattr("redargue.ledger.database.BUSY", 0.01)
+    with database.transaction():
+        assert run(["worker", str(where)]) == 5  # 2 would end the batch: a worker that cannot be set up here
+    assert "is being written to all the time" in capfd.readouterr().err
+    database.close()
