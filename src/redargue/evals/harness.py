@@ -235,6 +235,9 @@ class Bench:
             found[FROZEN_WORDS] = FrozenEvidence(passages, name=FROZEN_WORDS)
         if DEBATED in contender.tools:
             debate = self._read_of(contender)
+            if not (self.folder / debate.slug).exists():
+                hint = f"run {debate.spec!r} first: name it before"
+                raise RecordError(f"{debate.spec!r} was never finished", where=contender.spec, hint=hint)
             found[DEBATED] = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)
         return found
 
