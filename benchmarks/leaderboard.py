@@ -77,7 +77,10 @@ def main(arguments: list[str]) -> None:
     for name in () if given.write else given.set or BOARD:
         _run(name, given, folder / f"{name}-{given.half}-{given.limit}")
         print(f"-- {name}", flush=True)
-    (folder / "page.md" if given.model else PAGE).write_text(page(folder, given.model), encoding="utf-8")
+    published = not given.model and given.half == "odd"
+    (PAGE if published else folder / f"page-{given.half}.md").write_text(
+        page(folder, given.model, given.half), encoding="utf-8"
+    )
 
 
 def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[str, str, Contender]]:
@@ -178,18 +181,23 @@ def tested(cells: dict[str, Any], systems: Sequence[str]) -> list[Test]:
     ]
 
 
-def page(folder: Path, model: str = "") -> str:
-    """The whole of ``docs/benchmarks.md``, from the runs that are there."""
-    found = {path.parent.name: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*/cells.json"))}
+def page(folder: Path, model: str = "", half: str = "odd") -> str:
+    """The whole of ``docs/benchmarks.md``, from the runs of a half that are there, the largest of each data set."""
+    places = [each.parent for each in folder.glob(f"*-{half}-*/cells.json") if _is(each.parent.name, half)]
+    places.sort(key=lambda each: int(each.name.rpartition("-")[2]))
+    found = {each.name: json.loads((each / "cells.json").read_text("utf-8")) for each in places}
     if not found:
         sys.exit(f"no run in {str(folder)!r}: python -m benchmarks leaderboard")
 
     def read(whose: str) -> dict[str, Any]:
-        known = [(name, each) for name in BOARD for place, each in found.items() if _is(place, name)]
+        known = [(name, each) for name in BOARD for place, each in found.items() if place.startswith(f"{name}-{half}-")]
         return {name: {"n": each["n"], "cells": each["cells"][whose]} for name, each in known if whose in each["cells"]}
 
     own = read(ALONE)
-    parts = [_HEAD.format(player=_MODEL.format(model=model) if model else _EMBEDDED), _leaderboard(own)]
+    parts = [
+        _HEAD.format(half=half.capitalize(), player=_MODEL.format(model=model) if model else _EMBEDDED),
+        _leaderboard(own),
+    ]
     parts.append(_tests(own, SYSTEMS))
     for system in SYSTEMS:
         if equal := read(system):
@@ -201,8 +209,8 @@ def page(folder: Path, model: str = "") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _is(place: str, name: str) -> bool:
-    return re.fullmatch(re.escape(name) + r"-(odd|even|all)-\d+", place) is not None
+def _is(place: str, half: str) -> bool:
+    return re.fullmatch(rf".+-{half}-\d+", place) is not None
 
 
 _EMBEDDED = """\
@@ -215,8 +223,8 @@ _MODEL = "{model} plays every role."
 _HEAD = """\
 # Benchmarks
 
-Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. Odd rows, random samples with seed 0; in
-brackets 95 % bootstrap intervals over claims.
+Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. {half} rows, random samples with seed 0;
+in brackets 95 % bootstrap intervals over claims.
 
 {player}
 

@@ -31,3 +31,16 @@ def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
         "tool-mad": {"tool-mad", "one-reader"},
         "mermaid": {"mermaid", "one-reader"},
     }
+
+
+def test_a_page_shows_one_half_and_of_each_data_set_its_largest_run(tmp_path: Path) -> None:
+    for place, n, right in (("fever-even-9", 9, 1), ("fever-odd-60", 60, 2), ("fever-odd-100", 100, 3)):
+        cell = {"accuracy": f"{right}.0 (0–9)", "macro_f1": "5.0 (0–9)", "calls": 1, "searches": 1, "errors": 0}
+        cells = {leaderboard.ALONE: {"one-reader": cell | {"right": [True] * n}}}
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "cells.json").write_text(json.dumps({"n": n, "cells": cells}))
+    odd, even = leaderboard.page(tmp_path, "m"), leaderboard.page(tmp_path, "m", "even")
+    assert "Odd rows" in odd
+    assert "| accuracy | fever (100) |" in odd
+    assert "Even rows" in even
+    assert "| accuracy | fever (9) |" in even
