@@ -155,7 +155,11 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
             if each.spec == contender.spec:
                 cells.setdefault(whose, {})[row] = cell._asdict() | {"spec": contender.spec, "errors": scores.failed}
         print(json.dumps({"set": name, "spec": contender.spec} | cell._asdict() | {"right": None}), flush=True)
-    (place / "cells.json").write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
+    kept = place / "cells.json"
+    if given.method and kept.exists():  # the other methods' rows stay
+        for whose, rows_of in json.loads(kept.read_text("utf-8"))["cells"].items():
+            cells[whose] = rows_of | cells.get(whose, {})
+    kept.write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
 
 
 def _shown(figure: Any) -> str:
@@ -258,7 +262,7 @@ def _leaderboard(own: dict[str, Any]) -> str:
         rows += ["", f"| {title} | {titles} | mean of {len(common)} |", "|---" * (len(own) + 2) + "|"]
         for name in sorted(names, key=lambda each: -means["accuracy", each]):
             shown = [_cell(each["cells"].get(name), key) for each in own.values()]
-            rows.append(f"| {name} | {' | '.join(shown)} | {means[key, name]:.1f} |")
+            rows.append(f"| {name} | {' | '.join(shown)} | {f'{means[key, name]:.1f}' if common else '–'} |")
     return "\n".join(rows[1:])
 
 

@@ -25,6 +25,8 @@ def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
     monkeypatch.setattr(leaderboard, "corpus_of", lambda name: name)
     given = argparse.Namespace(half="all", limit=1, model="", base_url="", method=["one-reader"])
     leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
+    given.method = ["nli"]  # which takes no options either; what was there stays
+    leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
     cells = json.loads((tmp_path / "medqa-all-1" / "cells.json").read_text())["cells"]
     assert {whose: set(rows) for whose, rows in cells.items()} == {
         leaderboard.ALONE: {"tool-mad", "mermaid", "one-reader"},  # dual-position takes no five options
@@ -44,3 +46,9 @@ def test_a_page_shows_one_half_and_of_each_data_set_its_largest_run(tmp_path: Pa
     assert "| accuracy | fever (100) |" in odd
     assert "Even rows" in even
     assert "| accuracy | fever (9) |" in even
+
+
+def test_without_a_data_set_that_all_have_taken_there_is_no_mean() -> None:
+    cell = {"accuracy": "50.0 (0–9)", "macro_f1": "5.0 (0–9)", "calls": 1, "searches": 1, "errors": 0}
+    boards = {"fever": {"n": 1, "cells": {"nli": cell}}, "scifact": {"n": 1, "cells": {"fire": cell}}}
+    assert "| nli | 5.0 (0–9) | – | – |" in leaderboard._leaderboard(boards)
