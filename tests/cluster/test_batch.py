@@ -230,6 +230,19 @@ def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
     db.close()
 
 
+def test_what_was_exported_and_dropped_is_not_written_over(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = tmp_path / "many" / "run"
+    assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 4
+    before = (many / "events.jsonl").read_bytes(), (many / "verdicts.csv").read_bytes()
+    batch = json.loads((many / "ledger.json").read_text())["batch"]
+    assert run(["ledger", "drop", str(many / "ledger.db"), batch, "--yes"]) == 0
+    assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 2
+    assert "a batch that is not in this ledger" in capfd.readouterr().err
+    assert ((many / "events.jsonl").read_bytes(), (many / "verdicts.csv").read_bytes()) == before
+
+
 def test_two_commands_cannot_write_one_folder(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.cli.options import verifier_options
 from redargue.cli.progress import Progress
-from redargue.cluster.folder import claim_folder, held, shown, written
+from redargue.cluster.folder import claim_folder, exported, held, shown, written
 from redargue.cluster.local import LocalWorkers
 from redargue.cluster.on_ray import RayWorkers, on_ray
 from redargue.cluster.worker import Worker, verify_leased
@@ -82,9 +82,11 @@ def verify_many(
         spec, environment = told(given, verifier)
     where = where or str((out / "ledger.db").absolute())
     with held(out):
-        shown(out, batch_id(claims, about))  # before the ledger has it: a worker by hand takes the newest
+        key = batch_id(claims, about)
+        shown(out, key)  # what is refused makes no ledger, and no batch in it: a worker by hand takes the newest
         ledger, interrupted = open_ledger(where), False
         try:
+            exported(out, key, ledger)
             batch = submit(ledger, claims, about=about, spec=spec)
             claim_folder(out, batch, claims)
             retry(ledger, batch.number)

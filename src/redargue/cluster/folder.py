@@ -17,7 +17,7 @@ from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
 from redargue.ledger.database import SharedDatabase
-from redargue.ledger.queue import Batch, results
+from redargue.ledger.queue import Batch, find, results
 from redargue.ledger.record import writing
 from redargue.verdicts import Verdict
 
@@ -37,6 +37,23 @@ def held(folder: Path) -> Iterator[None]:
         raise UsageError(what, hint="give -o another folder") from error
     with writing(folder):
         yield
+
+
+def exported(folder: Path, batch: str, ledger: SharedDatabase) -> None:
+    """Looks whether a folder may be written anew from a ledger.
+
+    Raises:
+        RecordError: it shows something else, or results of the batch that the ledger no longer has.
+    """
+    if not any(shown(folder, batch).get("log", ())):
+        return
+    try:
+        find(ledger, batch)
+    except RecordError:
+        raise RecordError(
+            f"{str(folder)!r} holds results of a batch that is not in this ledger: it was dropped, or is in another",
+            hint="give the ledger that it was in; or take another folder to verify all claims again",
+        ) from None
 
 
 def shown(folder: Path, batch: str) -> Mapping[str, Any]:
