@@ -2,8 +2,8 @@
 
 First with the evidence that each method's own searches find, the same two tools for all. Then at equal evidence: what a
 debate (or MERMAID) has read is all that any other method may read (the tool ``debated``), on the same claims. Every
-system is tested against every other method (McNemar's exact test), corrected by Holm over all tests of a data set. Odd
-rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run, which any command does at its end.
+system is tested against every other method (McNemar's exact test), corrected by Holm over all tests of a data set in
+a table. Odd rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run, which any command does at its end.
 
 The embedded backend plays, or with ``--model`` a language model, whose page lies beside its runs. Methods that know
 without reading (zero-shot, Self-Check, …) need one, and so does equal cost: sampling changes nothing with models that
@@ -82,7 +82,10 @@ def main(arguments: list[str]) -> None:
         given.limit = min(limit, LIMITS.get(name, limit))
         _run(name, given, folder / f"{name}-{given.half}-{given.limit}")
         print(f"-- {name}", flush=True)
-    (folder / "page.md" if given.model else PAGE).write_text(page(folder, given.model), encoding="utf-8")
+    published = not given.model and given.half == "odd"
+    (PAGE if published else folder / f"page-{given.half}.md").write_text(
+        page(folder, given.model, given.half), encoding="utf-8"
+    )
 
 
 def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[str, str, Contender]]:
@@ -130,17 +133,22 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     rows = list(contenders(tools, model=bool(given.model)))
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
     cells: dict[str, dict[str, Any]] = {}
+    barred: set[str] = set()
     for contender in every.values():
+        if contender.reads in barred:
+            continue  # what could not take the claims has read nothing of them
         bench = Bench(place, examples, [contender], sample=sample, options=options)
         try:
             outcomes = asyncio.run(bench.run(contender))
         except CannotPlay as error:
             print(f"{contender.spec}: {error}", file=sys.stderr)
+            barred.add(contender.spec)
             continue
         scores = scored(examples, outcomes, chosen.dataset, draws=1000)
         usage = [outcome.verdict.usage for outcome in outcomes]
         if all(verdict.error and verdict.error.type == "UsageError" for verdict, _ in outcomes):
-            continue  # a method of two labels cannot choose one of five
+            barred.add(contender.spec)  # a method of two labels cannot choose one of five
+            continue
         cell = Cell(
             _shown(scores.figure("accuracy")),
             _shown(scores.figure("macro-f1")),
@@ -152,7 +160,11 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
             if each.spec == contender.spec:
                 cells.setdefault(whose, {})[row] = cell._asdict() | {"spec": contender.spec, "errors": scores.failed}
         print(json.dumps({"set": name, "spec": contender.spec} | cell._asdict() | {"right": None}), flush=True)
-    (place / "cells.json").write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
+    kept = place / "cells.json"
+    if given.method and kept.exists():  # the other methods' rows stay
+        for whose, rows_of in json.loads(kept.read_text("utf-8"))["cells"].items():
+            cells[whose] = rows_of | cells.get(whose, {})
+    kept.write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
 
 
 def _shown(figure: Any) -> str:
@@ -178,20 +190,23 @@ def tested(cells: dict[str, Any], systems: Sequence[str]) -> list[Test]:
     ]
 
 
-def page(folder: Path, model: str = "") -> str:
-    """The whole of ``docs/benchmarks.md``, from the runs that are there."""
-    found = {path.parent.name: json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*/cells.json"))}
+def page(folder: Path, model: str = "", half: str = "odd") -> str:
+    """The whole of ``docs/benchmarks.md``, from the runs of a half that are there, the largest of each data set."""
+    places = [each.parent for each in folder.glob(f"*-{half}-*/cells.json") if _is(each.parent.name, half)]
+    places.sort(key=lambda each: int(each.name.rpartition("-")[2]))
+    found = {each.name: json.loads((each / "cells.json").read_text("utf-8")) for each in places}
     if not found:
         sys.exit(f"no run in {str(folder)!r}: python -m benchmarks leaderboard")
 
-    largest = {name: max(of, key=lambda each: each["n"]) for name in BOARD if (of := _of(name, found))}
-
     def read(whose: str) -> dict[str, Any]:
-        known = {name: each for name, each in largest.items() if whose in each["cells"]}
-        return {name: {"n": each["n"], "cells": each["cells"][whose]} for name, each in known.items()}
+        known = [(name, each) for name in BOARD for place, each in found.items() if place.startswith(f"{name}-{half}-")]
+        return {name: {"n": each["n"], "cells": each["cells"][whose]} for name, each in known if whose in each["cells"]}
 
     own = read(ALONE)
-    parts = [_HEAD.format(player=_MODEL.format(model=model) if model else _EMBEDDED), _leaderboard(own)]
+    parts = [
+        _HEAD.format(half=half.capitalize(), player=_MODEL.format(model=model) if model else _EMBEDDED),
+        _leaderboard(own),
+    ]
     parts.append(_tests(own, SYSTEMS))
     for system in SYSTEMS:
         if equal := read(system):
@@ -203,9 +218,8 @@ def page(folder: Path, model: str = "") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _of(name: str, found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The runs of a data set, of samples of any size."""
-    return [each for place, each in found.items() if re.fullmatch(re.escape(name) + r"-(odd|even|all)-\d+", place)]
+def _is(place: str, half: str) -> bool:
+    return re.fullmatch(rf".+-{half}-\d+", place) is not None
 
 
 _EMBEDDED = """\
@@ -218,8 +232,8 @@ _MODEL = "{model} plays every role."
 _HEAD = """\
 # Benchmarks
 
-Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. Odd rows, random samples with seed 0; in
-brackets 95 % bootstrap intervals over claims.
+Written by `make tables` (`python -m benchmarks leaderboard`); do not edit it. {half} rows, random samples with seed 0;
+in brackets 95 % bootstrap intervals over claims.
 
 {player}
 
@@ -253,7 +267,7 @@ def _leaderboard(own: dict[str, Any]) -> str:
         rows += ["", f"| {title} | {titles} | mean of {len(common)} |", "|---" * (len(own) + 2) + "|"]
         for name in sorted(names, key=lambda each: -means["accuracy", each]):
             shown = [_cell(each["cells"].get(name), key) for each in own.values()]
-            rows.append(f"| {name} | {' | '.join(shown)} | {means[key, name]:.1f} |")
+            rows.append(f"| {name} | {' | '.join(shown)} | {f'{means[key, name]:.1f}' if common else '–'} |")
     return "\n".join(rows[1:])
 
 
@@ -275,10 +289,10 @@ def _tests(own: dict[str, Any], systems: Sequence[str]) -> str:
                 better, worse = test.result.first_only, test.result.second_only
                 rows.append(f"| {name} | {test.system} | {test.other} | {better} : {worse} | {test.p:.2g} |")
     if not rows:
-        return f"Paired tests: {counted}, none below .05 after Holm's correction over the tests of a data set."
+        return f"Paired tests: {counted}, none below .05 after Holm's correction over this table's tests of a data set."
     head = [
-        f"Paired tests: {counted}; those below .05 after Holm's correction over the tests of a data set (claims that"
-        " only the first has right : only the second):",
+        f"Paired tests: {counted}; those below .05 after Holm's correction over this table's tests of a data set"
+        " (claims that only the first has right : only the second):",
         "",
         "| data set | first | second | right alone | p |",
         "|---|---|---|---|---|",

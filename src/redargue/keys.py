@@ -115,6 +115,15 @@ def _spelled(char: str) -> str:
     return "(?:" + "|".join(forms) + ")"
 
 
+def private(url: str) -> bool:
+    """Whether an address carries a password, however plain, or a value under a name that keys have."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.password) or any(_KEY_NAME.search(each.partition("=")[0]) for each in parts.query.split("&"))
+    except ValueError:
+        return False
+
+
 def place(url: str) -> str:
     """An address without what may be secret in it: no user, no password, no query."""
     try:

@@ -18,7 +18,7 @@ import pytest
 from redargue.cli.app import run
 from redargue.events import canonical
 from redargue.evidence import timeless
-from redargue.ledger.record import read_events
+from redargue.ledger.record import read_events, writing
 from support.postgres import Server
 
 OPTIONS = ["--store", "starter", "--rounds", "1", "-q"]
@@ -199,10 +199,11 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     assert "this worker's seed is 7, the batch's is 0" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("password", ["url-pass-83hf7a0q", "swordfish"])  # a plain word in an address is one, too
 def test_no_key_stands_in_the_ledger(
-    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: list[str], password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, password = "sk-proj-Zq81LmNa72QwErTy55UiOp", "url-pass-83hf7a0q"
+    key = "sk-proj-Zq81LmNa72QwErTy55UiOp"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("REDARGUE_MODEL_REQUESTS_PER_MINUTE", "6000")
     address = f"http://user:{password}@127.0.0.1:9/v1"
@@ -215,3 +216,39 @@ def test_no_key_stands_in_the_ledger(
     with sqlite3.connect(many / "ledger.db") as db:
         assert db.execute("SELECT requests_due > 0 FROM lanes WHERE service = 'model'").fetchone() == (1,)
     db.close()
+
+
+def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = tmp_path / "many" / "run"
+    assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 4
+    assert run([*command, str(many), "--workers", "1", "--seed", "1"]) == 2
+    assert "shows another batch" in capfd.readouterr().err
+    with sqlite3.connect(many / "ledger.db") as db:  # a worker by hand takes the newest
+        assert db.execute("SELECT count(*) FROM batches").fetchone() == (1,)
+    db.close()
+
+
+def test_what_was_exported_and_dropped_is_not_written_over(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = tmp_path / "many" / "run"
+    assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 4
+    before = (many / "events.jsonl").read_bytes(), (many / "verdicts.csv").read_bytes()
+    batch = json.loads((many / "ledger.json").read_text())["batch"]
+    assert run(["ledger", "drop", str(many / "ledger.db"), batch, "--yes"]) == 0
+    assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 2
+    assert "a batch that is not in this ledger" in capfd.readouterr().err
+    assert ((many / "events.jsonl").read_bytes(), (many / "verdicts.csv").read_bytes()) == before
+
+
+def test_two_commands_cannot_write_one_folder(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    many = tmp_path / "many" / "run"
+    many.mkdir(parents=True)
+    with writing(many):
+        assert run([*command, str(many), "--workers", "1"]) == 2
+    assert "another process is writing to" in capfd.readouterr().err
+    assert not (many / "verdicts.jsonl").exists()

@@ -99,8 +99,9 @@ async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: 
     each = bench(tmp_path / "b", file, "mermaid:tools=,memory=off", narrow, f"one-reader:tools=debated~{narrow}")
     reader = each.contenders[2]
     assert (reader.method, reader.reads, reader.tools) == ("one-reader", narrow, ("debated",))
-    with pytest.raises(RecordError, match="never finished"):
+    with pytest.raises(RecordError, match="never finished") as refused:
         await each.run(reader)
+    assert refused.value.hint == f"run {narrow!r} first: name it before"  # the same command would not go on
     for contender in each.contenders:
         await each.run(contender)
     texts = [[[passage.text for passage in found] for found in each.read_by(one)] for one in each.contenders]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from redargue.evals.datasets.base import Example
 from redargue.evals.papers.cells import Cell, Told
 from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Choice, Runner
+from redargue.evals.papers.shown import compared
 from redargue.evals.papers.tables import Line, find, papers, parse
 from redargue.protocols.base import methods
 from redargue.tools.base import tools
@@ -222,6 +224,18 @@ def test_tables_are_listed_and_printed_and_mistakes_are_refused(
         assert why in capfd.readouterr().err
 
 
+def test_what_is_said_of_one_papers_data_sets_is_no_mistake_beside_another_paper(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    both = [*command, "tool-mad-table-4", "mermaid-table-3"]
+    assert run([*both, "--store", "fever=wiki.db"]) == 0
+    assert [table["name"] for table in printed(capfd)] == ["tool-mad-table-4", "mermaid-table-3"]
+    assert run([*both, "--set", "fever"]) == 0
+    assert [table["columns"] for table in printed(capfd)] == [["FEVER"]]
+    assert run([*both, "--set", "fevre"]) == 2
+    assert "no data set 'fevre'" in capfd.readouterr().err
+
+
 def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -338,7 +352,9 @@ def test_tables_of_several_figures_a_set_and_a_memory_that_is_lent(
     (bench,) = (tmp_path / "runs" / "embedded").iterdir()
     memories = sorted(each.name for each in bench.glob("*.memory.db"))
     assert len(memories) == 3  # its own, and a copy for each that was lent one
-    assert run([*command, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 0  # what is recorded stands
+    assert run([*command, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 2  # figures with another's memory
+    assert "memory is that of 'embedded" in capfd.readouterr().err
+    assert run([*command, "mermaid-proxy-memory", "--memory-from", "embedded"]) == 0
     capfd.readouterr()
     elsewhere = [each if each != str(tmp_path / "runs") else str(tmp_path / "else") for each in command]
     assert run([*elsewhere, "mermaid-proxy-memory", "--memory-from", "gpt-9"]) == 2
@@ -386,3 +402,51 @@ def test_scores_by_rightness_shares_above_and_what_thresholds_settle() -> None:
     assert figure(measure="settled", gate=[0.6, 0.6]) == (0.333, 3)  # above, not at
     assert figure(measure="settled-right", gate=[0.9, 0.9]) == (None, 0)
     assert measured(Line(name="x", measure="gain", against="y"), found, found).value == 0
+
+
+PAPER = """
+claims = "ours"
+model = "none"
+[corpora]
+[sets.long]
+title = "Long"
+dataset = "table"
+path = "long.jsonl"
+options = {mapping = "claim=claim,label=label,evidence=evidence"}
+rag = "frozen"
+search = "frozen-words"
+[sets.short]
+title = "Short"
+dataset = "table"
+path = "short.jsonl"
+options = {mapping = "claim=claim,label=label,evidence=evidence"}
+rag = "frozen"
+search = "frozen-words"
+[[tables]]
+name = "t"
+label = "T"
+title = "t"
+sets = ["long", "short"]
+rows = [
+    {name = "debate", method = "tool-mad@{profile}:debaters={rag}+{search}"},
+    {name = "reader", method = "one-reader@{words}:tools=debated~tool-mad@{profile}:debaters={rag}+{search}"},
+]
+"""
+
+
+def test_what_is_refused_on_one_data_set_keeps_its_figures_on_the_others(tmp_path: Path) -> None:
+    for name, count in (("long", 3), ("short", 1)):
+        rows = [
+            {"claim": claim, "label": label.upper(), "evidence": PAGES[page]} for claim, label, page in CLAIMS[:count]
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    paper = parse(PAPER, "p.toml")
+    choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", budget="40calls", options={"offline": True})
+    runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), lambda what: None)
+    runner.run(paper.tables[0])
+    table = compared(paper.tables[0], runner)
+    assert "BudgetReached" in {error.type for error in table.errors}
+    reader = table.rows[1]
+    assert reader.ours[0] == "–"
+    assert [each.n for each in reader.figures if each] == [1]
+    assert any(note.startswith("reader, Long: claims of 'tool-mad") for note in table.notes)

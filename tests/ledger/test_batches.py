@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from ledger.conftest import Clock, Opened
-from ledger.test_queue import CLAIMS, Hand, batch_of
+from ledger.test_queue import ABOUT, CLAIMS, Hand, batch_of
 from redargue.cli.app import run
 from redargue.errors import RecordError, UsageError
-from redargue.ledger import batches
+from redargue.ledger import batches, queue
 from redargue.ledger.batches import drop, listed
 from redargue.ledger.database import SharedDatabase, open_ledger
 from redargue.ledger.membership import LEASE
-from redargue.ledger.queue import find
+from redargue.ledger.queue import find, progress, submit
 
 TABLES = ("jobs", "results", "paid", "workers")
 
@@ -121,3 +121,52 @@ def test_the_commands_list_and_drop_and_make_nothing(tmp_path: Path, capfd: pyte
     assert capfd.readouterr().out == "12 claims removed\n"
     assert run(["ledger", "ls", str(where), "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["batches"] == []
+
+
+def test_who_knew_a_dropped_batch_gets_nothing_of_the_next_one(opened: Opened) -> None:
+    database = opened()
+    old = batch_of(database)  # a worker has found it, and loads its models
+    drop(database, old)
+    new = batch_of(database, method="mermaid")
+    assert new.number != old.number
+    with pytest.raises(RecordError, match="was dropped"):
+        Hand(database, old)
+    with pytest.raises(RecordError, match="was dropped"):
+        progress(database, old.number)
+    assert rows(database, new.number) == [len(CLAIMS), 0, 0, 0]
+
+
+def test_a_batch_that_is_dropped_while_it_is_added_leaves_nothing_behind(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "CHUNK", 5)
+    database, other, begun = opened(), opened(), list[str]()
+
+    class Slow:
+        """A database in which somebody else drops the batch between two chunks of its claims."""
+
+        def transaction(self) -> Any:
+            begun.append("one")
+            if len(begun) == 4:
+                drop(other, find(other))
+            return database.transaction()
+
+        def close(self) -> None: ...
+
+    with pytest.raises(RecordError, match="was dropped"):
+        submit(Slow(), CLAIMS, about=ABOUT, spec={})
+    with database.transaction() as db:
+        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
+
+
+def test_a_worker_that_finds_its_ledger_busy_may_be_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    where = tmp_path / "ledger.db"
+    database = open_ledger(where)
+    batch_of(database)
+    monkeypatch.setattr("redargue.ledger.database.BUSY", 0.01)
+    with database.transaction():
+        assert run(["worker", str(where)]) == 5  # 2 would end the batch: a worker that cannot be set up here
+    assert "is being written to all the time" in capfd.readouterr().err
+    database.close()

@@ -258,6 +258,25 @@ def test_a_claim_that_workers_die_of_is_tried_alone_and_becomes_an_error(opened:
     assert (lost.verdict.usage.calls, lost.verdict.usage.usd, lost.verdict.method) == (15, 1.25, "tool-mad")
 
 
+def test_what_workers_may_have_died_of_stands_beside_nothing(opened: Opened, clock: Clock) -> None:
+    database = opened()
+    batch = batch_of(database, CLAIMS[:6])
+    for _ in range(SUSPECT):
+        Hand(database, batch).lease(3)
+        clock.now += LEASE + 1
+    hand, other = Hand(database, batch), Hand(database, batch)
+    assert places(hand.lease(4)) == [3, 4, 5]
+    assert places(hand.lease(1)) == []  # three are in work, and would die with it
+    assert places(other.lease(4)) == [0]
+    assert places(other.lease(3)) == []
+    hand.leave()
+    assert places(other.lease(3)) == []  # what the other one handed back has to wait, too
+    other.finish(0)
+    assert places(other.lease(4)) == [3, 4, 5]
+    other.finish(3, 4, 5)
+    assert [places(other.lease(4)), other.finish(1), places(other.lease(4))] == [[1], [True], [2]]
+
+
 def test_what_ended_in_an_error_is_tried_again_with_what_it_paid(opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)

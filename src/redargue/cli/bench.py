@@ -29,7 +29,7 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; the same command again goes on.")],
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…][#SEED]", help="A row; repeat it."),
+        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]", help="A row; repeat it."),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the data set: with_evidence=true.")

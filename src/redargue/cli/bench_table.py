@@ -91,10 +91,13 @@ def table(
         return
     wanted = [find(name) for name in ([each.name for each in every] if names == [EVERY] else names)]
     choice = _choice(given)
+    choice.check(paper for paper, _ in wanted)
     runners: dict[int, Runner] = {}
     try:
         for paper, each in wanted:
             runner = runners.setdefault(id(paper), Runner(paper, choice, watch, tell))
+            if each.sets and not runner.columns(each):
+                continue  # --set names data sets of another paper
             runner.run(each)
             result = compared(each, runner)
             print(result.model_dump_json() if json else render(result) + "\n", flush=True)  # noqa: T201

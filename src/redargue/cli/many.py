@@ -17,18 +17,18 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.cli.options import verifier_options
 from redargue.cli.progress import Progress
-from redargue.cluster.folder import claim_folder, written
+from redargue.cluster.folder import claim_folder, exported, held, shown, written
 from redargue.cluster.local import LocalWorkers
 from redargue.cluster.on_ray import RayWorkers, on_ray
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.errors import RecordError, UsageError
 from redargue.evals.batch import Tally, VerdictFiles
-from redargue.keys import Secrets
+from redargue.keys import Secrets, private
 from redargue.ledger.budget import Budget
 from redargue.ledger.clock import SystemClock
 from redargue.ledger.database import SharedDatabase, open_ledger
 from redargue.ledger.limiter import Rate
-from redargue.ledger.queue import Batch, Standing, find, progress, retry, standing, submit
+from redargue.ledger.queue import Batch, Standing, batch_id, find, progress, retry, standing, submit
 from redargue.registry import did_you_mean
 from redargue.services import limiter
 from redargue.transport import Transport
@@ -81,24 +81,28 @@ def verify_many(
         del about["claims"]
         spec, environment = told(given, verifier)
     where = where or str((out / "ledger.db").absolute())
-    ledger, interrupted = open_ledger(where), False
-    try:
-        batch = submit(ledger, claims, about=about, spec=spec)
-        claim_folder(out, batch, claims)
-        retry(ledger, batch.number)
+    with held(out):
+        key = batch_id(claims, about)
+        shown(out, key)  # what is refused makes no ledger, and no batch in it: a worker by hand takes the newest
+        ledger, interrupted = open_ledger(where), False
         try:
-            _watch(engine, workers, where, batch, ledger, environment, quiet=given["quiet"])
-        except KeyboardInterrupt:
-            interrupted = True
+            exported(out, key, ledger)
+            batch = submit(ledger, claims, about=about, spec=spec)
+            claim_folder(out, batch, claims)
+            retry(ledger, batch.number)
+            try:
+                _watch(engine, workers, where, batch, ledger, environment, quiet=given["quiet"])
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                with VerdictFiles(out) as files:
+                    for item, verdict in written(out, batch, ledger):
+                        text = files.write(item, verdict)
+                        tally.add(verdict)
+                        if given["jsonl"]:
+                            print(text, flush=True)  # noqa: T201
         finally:
-            with VerdictFiles(out) as files:
-                for item, verdict in written(out, batch, ledger):
-                    text = files.write(item, verdict)
-                    tally.add(verdict)
-                    if given["jsonl"]:
-                        print(text, flush=True)  # noqa: T201
-    finally:
-        ledger.close()
+            ledger.close()
     return interrupted
 
 
@@ -116,10 +120,14 @@ def told(given: Mapping[str, Any], verifier: Verifier) -> tuple[dict[str, Any], 
     withheld: dict[str, str] = {}
     for name in ADDRESSES:
         value = " ".join(plain[name]) if isinstance(plain[name], list) else plain[name] or ""
+        parts = [
+            part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
+            for part in value.split()
+        ]
         own = Secrets()
-        for part in value.split():
-            own.add_url(part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part)
-        if secrets.hide(value) != value or own.hide(value) != value:
+        for part in parts:
+            own.add_url(part)
+        if secrets.hide(value) != value or own.hide(value) != value or any(map(private, parts)):
             withheld[f"REDARGUE_{name.upper()}"] = value
             plain[name] = [] if name == "mcp" else ""
     spec = {

@@ -16,12 +16,12 @@ def worker(
 ) -> None:
     """Works on a batch that was begun with ``redargue batch --engine``, until nothing of it is left."""
     from redargue.cli.many import run_worker
-    from redargue.errors import RecordError
+    from redargue.errors import DiskFull, RecordError, StoreLocked
 
     try:
         run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    except RecordError as error:  # the ledger cannot be reached, or it has given this worker up: another may do better
+    except (RecordError, StoreLocked, DiskFull) as error:  # of the ledger: another one may do better
         typer.echo(f"redargue: {error}", err=True)
         raise typer.Exit(5) from None

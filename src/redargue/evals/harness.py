@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.contender import DEBATED, FROZEN, FROZEN_WORDS, Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
+from redargue.evals.lending import lend
 from redargue.evals.peak import begin, resident_peak
 from redargue.evals.places import relevant
 from redargue.evals.timing import judged
@@ -214,15 +214,11 @@ class Bench:
             contender: who is given a copy.
 
         Raises:
-            UsageError: there is no such memory.
+            UsageError: there is no such memory, or the contender was given another one before.
         """
         source, copy = (place / f"{each.slug}{MEMORY}" for place, each in ((folder, owner), (self.folder, contender)))
-        if copy.exists():
-            return
-        if not source.exists():
-            raise UsageError(f"{str(source)!r} is not there: {owner.spec!r} has left no memory", hint="run it first")
-        with _kept_in(self.folder), closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
-            old.backup(new)
+        with _kept_in(self.folder):
+            lend(source, copy, whose=f"{folder.parent.name}, {owner.spec}", to=contender.spec)
 
     def evidence(self, contender: Contender) -> dict[str, Tool | PerClaim]:
         """The evidence that belongs to single claims, where the contender's tools name it."""
@@ -239,6 +235,9 @@ class Bench:
             found[FROZEN_WORDS] = FrozenEvidence(passages, name=FROZEN_WORDS)
         if DEBATED in contender.tools:
             debate = self._read_of(contender)
+            if not (self.folder / debate.slug).exists():
+                hint = f"run {debate.spec!r} first: name it before"
+                raise RecordError(f"{debate.spec!r} was never finished", where=contender.spec, hint=hint)
             found[DEBATED] = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)
         return found
 

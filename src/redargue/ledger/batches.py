@@ -88,13 +88,14 @@ def drop(database: SharedDatabase, batch: Batch) -> int:
         UsageError: workers are at it.
     """
     with database.transaction() as db:
+        # First: who is joining is waited for.
+        db.execute("UPDATE batches SET id = ? WHERE number = ?", (f"{DROPPED}{batch.number}", batch.number))
         (alive,) = db.execute(_ALIVE, (batch.number, db.now())).fetchone()
         if alive:
             raise UsageError(
                 f"{alive} {'worker is' if alive == 1 else 'workers are'} at the batch {batch.id[:12]!r}",
                 hint="end them first; one that was killed counts for 15 s",
             )
-        db.execute("UPDATE batches SET id = ? WHERE number = ?", (f"{DROPPED}{batch.number}", batch.number))
         rows = db.execute(
             f"SELECT number, total FROM batches WHERE substr(id, 1, 1) = '{DROPPED}' ORDER BY number"
         ).fetchall()

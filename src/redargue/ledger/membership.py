@@ -13,7 +13,7 @@ from redargue.claims import Claim
 from redargue.errors import LeaseLost, WorkerLost
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
 from redargue.ledger.database import Rows
-from redargue.ledger.queue import FAILED, LEASED, WAITING, packed, store_results
+from redargue.ledger.queue import FAILED, LEASED, WAITING, packed, store_results, there
 from redargue.ledger.spent import Spent
 from redargue.verdicts import ErrorInfo, Verdict
 
@@ -60,9 +60,11 @@ class Membership:
 
         Raises:
             LeaseLost: this one was given up.
+            RecordError: its batch was dropped before it came.
         """
         now = db.now()
         if not self._joined:
+            there(db, self.batch, lock=db.lock)  # nobody drops it while somebody joins
             db.execute(
                 "INSERT INTO workers (owner, batch, until) VALUES (?, ?, ?)", (self.owner, self.batch, now + self.lease)
             )

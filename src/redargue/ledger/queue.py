@@ -19,7 +19,7 @@ from redargue.errors import RecordError
 from redargue.ledger.database import Rows, SharedDatabase
 
 WAITING, LEASED, DONE, FAILED = range(4)
-SUSPECT = 3  # attempts after which a claim may be what its workers died of: it is leased alone, when all else is
+SUSPECT = 3  # attempts after which a claim may be what its workers died of: it is then in work alone, after all else
 CHUNK = 5_000  # claims a transaction
 DROPPED = "-"  # how the id of a batch begins that is being dropped: nobody finds it any more
 
@@ -61,8 +61,11 @@ def submit(
         claims: in their order.
         about: what is asked of them; its ``run`` is a name and makes no other batch.
         spec: for the workers; of a batch that is there already, the newest counts.
+
+    Raises:
+        RecordError: it was dropped meanwhile.
     """
-    key = _batch_id(claims, about)
+    key = batch_id(claims, about)
     with database.transaction() as db:
         words = json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(spec), ensure_ascii=False)
         db.execute(
@@ -73,7 +76,8 @@ def submit(
     found = find(database, key)
     while True:
         with database.transaction() as db:
-            row = db.execute(f"SELECT filled FROM batches WHERE number = ?{db.lock}", (found.number,)).fetchone()
+            there(db, found.number, lock=db.lock)
+            row = db.execute("SELECT filled FROM batches WHERE number = ?", (found.number,)).fetchone()
             some = list(itertools.islice(enumerate(claims), row[0], row[0] + CHUNK))
             if not some:
                 return found
@@ -85,7 +89,8 @@ def submit(
             db.execute("UPDATE batches SET filled = ? WHERE number = ?", (filled, found.number))
 
 
-def _batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
+def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
+    """What a batch is known by: the hash of what is asked and of every claim."""
     asked = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
     digest = hashlib.sha256(asked.encode())
     for claim in claims:
@@ -111,6 +116,19 @@ def find(database: SharedDatabase, id_: str = "") -> Batch:
     return Batch(number, key, json.loads(about), json.loads(spec), total)
 
 
+def there(db: Rows, batch: int, *, lock: str = "") -> None:
+    """Looks whether a batch is there; under a lock it stays there until the transaction ends.
+
+    Raises:
+        RecordError: it was dropped.
+    """
+    row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
+    if row is None or row[0].startswith(DROPPED):
+        raise RecordError(
+            f"the batch number {batch} of this ledger was dropped", hint="redargue ledger ls lists what is left"
+        )
+
+
 def retry(database: SharedDatabase, batch: int) -> int:
     """Has what ended in an error tried again; what was paid for it is not paid again. Returns how many claims."""
     with database.transaction() as db:
@@ -131,8 +149,13 @@ def standing(database: SharedDatabase, batch: int) -> Standing:
 
 
 def progress(database: SharedDatabase, batch: int) -> tuple[Standing, bool]:
-    """What all its workers have finished and spent so far, as they count it, and whether anything is left to do."""
+    """What all its workers have finished and spent so far, as they count it, and whether anything is left to do.
+
+    Raises:
+        RecordError: it was dropped.
+    """
     with database.transaction() as db:
+        there(db, batch)
         sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
         done, errors, calls, usd = db.execute(f"{sums} FROM workers WHERE batch = ?", (batch,)).fetchone()
         return Standing(int(done), int(errors), int(calls), float(usd)), left(db, batch)
@@ -273,7 +296,16 @@ class Queue:
         return counted
 
     def _lease(self, db: Rows, most: int) -> Leased:
-        rows = self._take(db, "AND attempts < ?", (SUSPECT,), most) or self._take(db, "", (), 1)
+        held = (
+            f"SELECT count(*), coalesce(max(attempts), 0) FROM jobs {db.by.format('jobs_leased')}"
+            f" WHERE batch = ? AND owner = ? AND state = {LEASED}"
+        )
+        in_work, tried = db.execute(held, (self.batch, self.owner)).fetchone()
+        if tried > SUSPECT:
+            return Leased(())  # what may kill stands alone
+        rows = self._take(db, "AND attempts < ?", (SUSPECT,), most)
+        if not rows and not in_work:
+            rows = self._take(db, "", (), 1)
         if not rows:
             return Leased((), left(db, self.batch))
         paid: dict[int, list[tuple[str, bool]]] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +70,17 @@ class Choice:
     at_once: int = 2
     memory_from: str = ""
 
+    def check(self, papers: Iterable[Paper]) -> None:
+        """Refuses a data set that none of the papers has.
+
+        Raises:
+            UsageError: such a name.
+        """
+        known = list(dict.fromkeys(name for paper in papers for name in paper.sets))
+        for name in (*self.sets, *self.paths, *self.stores):
+            if name not in known:
+                raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(known)}")
+
     @property
     def who(self) -> str:
         """The folder of the runs of one model."""
@@ -91,23 +102,17 @@ class Runner:
 
     Attributes:
         cells: what was run, by data set and contender.
-        refused: contenders that the backend cannot play, and what they need.
+        refused: what could not be run, by data set and contender, and why: what the backend cannot play, and readers of
+            a debate that did not finish there.
     """
 
     def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
         self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
         self.cells: dict[tuple[str, str], Cell] = {}
-        self.refused: dict[str, str] = {}
+        self.refused: dict[tuple[str, str], str] = {}
 
     def columns(self, table: Published) -> tuple[str, ...]:
-        """The data sets that are wanted of a table.
-
-        Raises:
-            UsageError: the paper has no such data set.
-        """
-        for name in (*self.choice.sets, *self.choice.paths, *self.choice.stores):
-            if name not in self.paper.sets:
-                raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(self.paper.sets)}")
+        """The data sets that are wanted of a table."""
         return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
 
     def lacking(self, name: str) -> str:
@@ -159,7 +164,7 @@ class Runner:
             chosen = self.paper.sets[name]
             wanted = [spec for line in table.rows for spec in needed(table, line)]
             specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
-            missing = [spec for spec in specs if (name, spec) not in self.cells and spec not in self.refused]
+            missing = [spec for spec in specs if (name, spec) not in {**self.cells, **self.refused}]
             lent = {
                 self.spec(line.method, chosen): Contender.parse(self.spec(line.memory_of, chosen))
                 for line in table.rows
@@ -196,12 +201,12 @@ class Runner:
                 with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
                     asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
             except CannotPlay:  # what needs a language model is a row without figures where there is none
-                self.refused[contender.spec] = "needs a language model: --model"
+                self.refused[name, contender.spec] = "needs a language model: --model"
                 continue
             except RecordError as error:
                 if not contender.reads:
                     raise
-                self.refused[contender.spec] = str(error)
+                self.refused[name, contender.spec] = " ".join(str(error).split())
                 continue
             self.cells[name, contender.spec] = recorded(bench, contender)
 

@@ -138,9 +138,9 @@ def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -
         specs.append(own[0] if cells[0] else "")
         for measure in table.measures or (line.measure,):
             shown = line.model_copy(update={"measure": measure})
-            figures.append(measured(shown, cells[0], cells[-1]) if cells[0] else None)
-        if refused := next((runner.refused[spec] for spec in own if spec in runner.refused), ""):
-            return Beside(name=line.name, paper=(), ours=(refused,))
+            figures.append(measured(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
+    if not any(figures) and (refused := _refused(table, line, names, runner)):
+        return Beside(name=line.name, paper=(), ours=(next(iter(refused.values())),))
     known = [each.value for each in figures if each and each.value is not None]
     if table.average:
         figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
@@ -148,6 +148,16 @@ def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
     return Beside(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+
+
+def _refused(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
+    """Why a row could not be run, by data set."""
+    found: dict[str, str] = {}
+    for name in names:
+        for template in needed(table, line):
+            if why := runner.refused.get((name, runner.spec(template, runner.paper.sets[name]))):
+                found.setdefault(name, why)
+    return found
 
 
 def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
@@ -205,6 +215,10 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
         notes.append("the average is over the data sets that are there: another average than the paper's")
     if not runner.choice.model and any(each.startswith("self-consistency") for row in rows for each in row):
         notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
+    for line in table.rows:  # a row that was refused everywhere says so itself
+        refused = _refused(table, line, names, runner)
+        if len(refused) < len([name for name in names if not runner.lacking(name)]):
+            notes += [f"{line.name}, {paper.sets[name].title}: {why}" for name, why in refused.items()]
     if any(not row and line.missing == NOT_HERE for row, line in zip(rows, table.rows, strict=True)):
         notes.append("'not here yet': redargue has no such method so far; nothing stands in for it")
     return notes

@@ -1,0 +1,54 @@
+"""The leaderboard over all data sets: whose evidence is read, and what is not shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import leaderboard
+from benchmarks.sets import Set
+
+ORGANS = dict(zip("ABCDE", ("Heart", "Lung", "Liver", "Skin", "Bone"), strict=True))
+QUESTION = {"question": "Which organ pumps blood?", "answer": "Heart", "options": ORGANS, "answer_idx": "A"}
+
+
+def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "benchmarks" / "medqa" / "test.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({**QUESTION, "meta_info": "step1"}) + "\n")
+    monkeypatch.setenv("REDARGUE_DATA", str(tmp_path))
+    monkeypatch.setitem(leaderboard.BOARD, "medqa", Set("medqa", str(path.relative_to(tmp_path)), {}, "starter"))
+    monkeypatch.setattr(leaderboard, "corpus_of", lambda name: name)
+    given = argparse.Namespace(half="all", limit=1, model="", base_url="", method=["one-reader"])
+    leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
+    given.method = ["nli"]  # which takes no options either; what was there stays
+    leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
+    cells = json.loads((tmp_path / "medqa-all-1" / "cells.json").read_text())["cells"]
+    assert {whose: set(rows) for whose, rows in cells.items()} == {
+        leaderboard.ALONE: {"tool-mad", "mermaid", "one-reader"},  # dual-position takes no five options
+        "tool-mad": {"tool-mad", "one-reader"},
+        "mermaid": {"mermaid", "one-reader"},
+    }
+
+
+def test_a_page_shows_one_half_and_of_each_data_set_its_largest_run(tmp_path: Path) -> None:
+    for place, n, right in (("fever-even-9", 9, 1), ("fever-odd-60", 60, 2), ("fever-odd-100", 100, 3)):
+        cell = {"accuracy": f"{right}.0 (0–9)", "macro_f1": "5.0 (0–9)", "calls": 1, "searches": 1, "errors": 0}
+        cells = {leaderboard.ALONE: {"one-reader": cell | {"right": [True] * n}}}
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "cells.json").write_text(json.dumps({"n": n, "cells": cells}))
+    odd, even = leaderboard.page(tmp_path, "m"), leaderboard.page(tmp_path, "m", "even")
+    assert "Odd rows" in odd
+    assert "| accuracy | fever (100) |" in odd
+    assert "Even rows" in even
+    assert "| accuracy | fever (9) |" in even
+
+
+def test_without_a_data_set_that_all_have_taken_there_is_no_mean() -> None:
+    cell = {"accuracy": "50.0 (0–9)", "macro_f1": "5.0 (0–9)", "calls": 1, "searches": 1, "errors": 0}
+    boards = {"fever": {"n": 1, "cells": {"nli": cell}}, "scifact": {"n": 1, "cells": {"fire": cell}}}
+    assert "| nli | 5.0 (0–9) | – | – |" in leaderboard._leaderboard(boards)
