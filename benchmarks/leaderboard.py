@@ -27,7 +27,7 @@ from benchmarks import pool
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Frozen
-from redargue.errors import CannotPlay
+from redargue.errors import CannotPlay, RecordError
 from redargue.evals.comparison import scored
 from redargue.evals.contender import DEBATED, READS, Contender
 from redargue.evals.harness import Bench
@@ -143,6 +143,11 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         except CannotPlay as error:
             print(f"{contender.spec}: {error}", file=sys.stderr)
             barred.add(contender.spec)
+            continue
+        except RecordError as error:
+            if not contender.reads:
+                raise
+            print(f"{contender.spec}: {error}", file=sys.stderr)  # the debate that it read is not whole, or another
             continue
         scores = scored(examples, outcomes, chosen.dataset, draws=1000)
         usage = [outcome.verdict.usage for outcome in outcomes]

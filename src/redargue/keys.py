@@ -115,10 +115,13 @@ def _spelled(char: str) -> str:
     return "(?:" + "|".join(forms) + ")"
 
 
+_KIND = "milvus:"  # stands before the address of a corpus
+
+
 def private(url: str) -> bool:
     """Whether an address carries a password, however plain, or a value under a name that keys have."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url.removeprefix(_KIND))
         return bool(parts.password) or any(_KEY_NAME.search(each.partition("=")[0]) for each in parts.query.split("&"))
     except ValueError:
         return False
@@ -126,9 +129,10 @@ def private(url: str) -> bool:
 
 def place(url: str) -> str:
     """An address without what may be secret in it: no user, no password, no query."""
+    bare = url.removeprefix(_KIND)
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(bare)
     except ValueError:
         return "an address that is none"
     host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}".rstrip("/")
+    return f"{_KIND if bare != url else ''}{parts.scheme}://{host}{parts.path}".rstrip("/")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from redargue.cli.app import run
-from redargue.errors import MissingExtra
+from redargue.errors import MissingExtra, RecordError
 from redargue.ledger.database import open_ledger
 from redargue.ledger.queue import find, progress
 from redargue.ledger.record import read_events
@@ -48,6 +48,26 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made.second = made.add_node(num_cpus=2)
     yield made
     made.shutdown()
+
+
+def unreachable(where: str, batch: str) -> None:
+    """A worker whose node does not reach the ledger."""
+    raise RecordError(f"the ledger {where!r} does not answer")
+
+
+@pytest.mark.filterwarnings("ignore")  # ray's own
+def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: Any) -> None:
+    from redargue.cluster.on_ray import on_ray
+
+    def tended() -> None:
+        deadline = time.monotonic() + DEADLINE
+        with on_ray(unreachable, "elsewhere", "", count=2) as workers:
+            while time.monotonic() < deadline:
+                assert workers.tend(finished=0)
+                time.sleep(0.05)
+
+    with pytest.raises(RecordError, match=r"11 workers died, and nothing(.|\n)*'elsewhere' does not answer"):
+        tended()
 
 
 @pytest.mark.filterwarnings("ignore")  # ray's own

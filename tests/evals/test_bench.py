@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redargue.cli.app import run
-from redargue.errors import RecordError, UsageError
+from redargue.errors import BadReply, RecordError, UsageError
 from redargue.evals.comparison import compare, read
 from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import GoldEvidence
@@ -20,6 +20,7 @@ from redargue.evidence import Passage
 from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
 from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.verdicts import ErrorInfo
 
 pytestmark = pytest.mark.anyio
 
@@ -109,6 +110,24 @@ async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: 
     lone = bench(tmp_path / "lone", file, FROZEN, reader.spec)
     with pytest.raises(UsageError, match=f"'{narrow}' is none of this bench"):
         await lone.run(lone.contenders[1])
+
+
+async def test_a_reader_is_told_when_what_it_read_was_found_anew(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
+    debate, reader = each.contenders
+    await each.run(debate)
+    log = each.folder / debate.slug / "events.jsonl"
+    whole = [json.loads(line) for line in log.read_text().splitlines()]
+    failed = json.loads(ErrorInfo.of(BadReply("cannot be read", raw="")).model_dump_json())
+    for event in whole:
+        if event["item"] == 0 and event["kind"] == "claim_ended":
+            event["verdict"] |= {"label": None, "error": failed}
+    kept = [event for event in whole if event["item"] or event["kind"] == "claim_ended"]
+    log.write_text("".join(json.dumps(event) + "\n" for event in kept))
+    await each.run(reader)
+    await each.run(debate)  # the claim in error is tried again, and something is found for it
+    with pytest.raises(RecordError, match=r"were tried again since.*\n.*remove the folder"):
+        await each.run(reader)
 
 
 async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Path, file: Path) -> None:

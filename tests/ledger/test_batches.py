@@ -58,7 +58,7 @@ def test_a_dropped_batch_is_gone_and_the_others_stay(opened: Opened, clock: Cloc
     assert rows(database, hand.batch.number) == [0, 0, 0, 0]
     assert rows(database, other.batch.number) == before
     assert [each.id for each in listed(database)] == [other.batch.id]
-    with pytest.raises(RecordError, match="no batch"):
+    with pytest.raises(UsageError, match="no batch"):
         find(database, hand.batch.id)
     clock.now += LEASE + 1  # a worker that was killed counts no longer
     assert drop(database, other.batch) == len(CLAIMS)
@@ -115,8 +115,11 @@ def test_the_commands_list_and_drop_and_make_nothing(tmp_path: Path, capfd: pyte
     assert run(["ledger", "ls", str(where), "--json"]) == 0
     (found,) = json.loads(capfd.readouterr().out)["batches"]
     assert (found["id"], found["done"]) == (hand.batch.id, 1)
-    assert run(["ledger", "drop", str(where), "zz", "--yes"]) == 2
-    assert "no batch 'zz'" in capfd.readouterr().err
+    for command in (["ledger", "drop", str(where), "zz", "--yes"], ["worker", str(where), "--batch", "zz"]):
+        assert run(command) == 2
+        said = capfd.readouterr().err
+        assert "no batch 'zz'" in said
+        assert "redargue ledger ls lists them" in said
     assert run(["ledger", "drop", str(where), hand.batch.id[:8], "--yes"]) == 0
     assert capfd.readouterr().out == "12 claims removed\n"
     assert run(["ledger", "ls", str(where), "--json"]) == 0

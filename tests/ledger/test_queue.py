@@ -105,7 +105,7 @@ def test_the_same_claims_and_settings_are_the_same_batch_and_anything_else_is_an
     assert [standing(database, each.number) for each in (first, *others)] == [Standing(0, 0)] * 3
     assert find(database, first.id[:12]) == first
     assert find(database) == others[-1]
-    with pytest.raises(RecordError, match="no batch 'zz'"):
+    with pytest.raises(UsageError, match="no batch 'zz'"):
         find(database, "zz")
 
 

@@ -47,17 +47,13 @@ def drop(
     """Remove a batch for good, with its results; folders that were written from it stay."""
     import json
 
-    from redargue.errors import RecordError, UsageError
     from redargue.ledger.batches import drop as drop_batch
     from redargue.ledger.database import open_ledger
     from redargue.ledger.queue import find, standing
 
     database = open_ledger(ledger, make=False)
     try:
-        try:
-            found = find(database, batch)
-        except RecordError as error:
-            raise UsageError(str(error), hint="redargue ledger ls lists them") from None
+        found = find(database, batch)
         done = standing(database, found.number).done
         question = f"Remove the batch {found.id[:12]}, {found.total:,} claims, {done:,} of them done?"
         if not yes and not typer.confirm(question, err=True):

@@ -49,7 +49,7 @@ def exported(folder: Path, batch: str, ledger: SharedDatabase) -> None:
         return
     try:
         find(ledger, batch)
-    except RecordError:
+    except UsageError:
         raise RecordError(
             f"{str(folder)!r} holds results of a batch that is not in this ledger: it was dropped, or is in another",
             hint="give the ledger that it was in; or take another folder to verify all claims again",

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from redargue.errors import RecordError, UsageError
+from redargue.cluster.deaths import Deaths
+from redargue.errors import UsageError
 from redargue.ledger.database import SharedDatabase
 from redargue.ledger.membership import give_up
 
-DEATHS = 10  # of workers without a claim finished between them: it is not the claims
 PATIENCE = 20.0  # seconds for a worker to hand back what it has
 
 
@@ -33,7 +33,7 @@ class LocalWorkers:
     ) -> None:
         self._count, self._command, self._environment, self._ledger = count, list(command), environment, ledger
         self._running: dict[str, subprocess.Popen[bytes]] = {}
-        self._deaths, self._finished_then = 0, -1
+        self._deaths = Deaths(count)
 
     @property
     def pids(self) -> list[int]:
@@ -57,8 +57,7 @@ class LocalWorkers:
             UsageError: a worker cannot be set up here.
             RecordError: workers die and nothing is finished.
         """
-        if finished != self._finished_then:
-            self._deaths, self._finished_then = 0, finished
+        self._deaths.since(finished)
         for name, process in list(self._running.items()):
             code = process.poll()
             if code is None:
@@ -71,11 +70,7 @@ class LocalWorkers:
             if code:
                 with self._ledger.transaction() as db:
                     give_up(db, name)
-                self._deaths += 1
-                if self._deaths > DEATHS:
-                    raise RecordError(
-                        f"{self._deaths} workers died, and nothing was finished", hint="their own messages stand above"
-                    )
+                self._deaths.one_more("their own messages stand above")
                 self._start()
         return bool(self._running)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from redargue.errors import MissingExtra, RecordError, UsageError
+from redargue.cluster.deaths import Deaths
+from redargue.errors import DiskFull, MissingExtra, RecordError, StoreLocked, UsageError
 
 
 class RayWorkers:
@@ -26,23 +27,33 @@ class RayWorkers:
 
     def __init__(self, ray: Any, count: int | None, run: Callable[[str, str], None], where: str, batch: str) -> None:
         self._ray = ray
-        count = count or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        options = {"num_cpus": 1, "max_retries": -1, "retry_exceptions": [RecordError], "scheduling_strategy": "SPREAD"}
-        task = ray.remote(**options)(run)
-        self._running = [task.remote(where, batch) for _ in range(count)]
-        self.count = count
+        self.count = count or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        task = ray.remote(num_cpus=1, max_retries=-1, scheduling_strategy="SPREAD")(run)  # -1: nodes may die
+        self._start: Callable[[], Any] = lambda: task.remote(where, batch)
+        self._running = [self._start() for _ in range(self.count)]
+        self._deaths = Deaths(self.count)
 
     def tend(self, finished: int) -> bool:
-        """Whether any worker has not ended yet; Ray does the rest.
+        """Starts anew what failed over the ledger; False where all have ended well. A lost node is Ray's matter.
+
+        Args:
+            finished: claims so far.
 
         Raises:
             UsageError: a worker cannot be set up on its node.
+            RecordError: workers fail and nothing is finished.
         """
+        self._deaths.since(finished)
         ended, self._running = self._ray.wait(self._running, num_returns=len(self._running), timeout=0)
-        try:
-            self._ray.get(ended)
-        except self._ray.exceptions.RayTaskError as error:
-            raise UsageError(f"a worker on the cluster failed: {error.cause}", hint="ray logs tell more") from None
+        for each in ended:
+            try:
+                self._ray.get(each)
+            except self._ray.exceptions.RayTaskError as error:
+                if not isinstance(error.cause, RecordError | StoreLocked | DiskFull):
+                    hint = "ray logs tell more"
+                    raise UsageError(f"a worker on the cluster failed: {error.cause}", hint=hint) from None
+                self._deaths.one_more(f"the last one: {error.cause}")
+                self._running.append(self._start())
         return bool(self._running)
 
     def stop(self) -> None:

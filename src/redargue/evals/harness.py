@@ -18,7 +18,7 @@ from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.contender import DEBATED, FROZEN, FROZEN_WORDS, Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
-from redargue.evals.lending import lend
+from redargue.evals.lending import lend, unchanged
 from redargue.evals.peak import begin, resident_peak
 from redargue.evals.places import relevant
 from redargue.evals.timing import judged
@@ -238,7 +238,8 @@ class Bench:
             if not (self.folder / debate.slug).exists():
                 hint = f"run {debate.spec!r} first: name it before"
                 raise RecordError(f"{debate.spec!r} was never finished", where=contender.spec, hint=hint)
-            found[DEBATED] = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)
+            found[DEBATED] = read = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)
+            unchanged(self.folder / contender.slug, DEBATED, read.revision, of=debate.spec)
         return found
 
     def _read_of(self, contender: Contender) -> Contender:

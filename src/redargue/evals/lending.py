@@ -1,12 +1,13 @@
-"""An evidence memory that one contender's run has left, copied for another one, with a word on whose it is."""
+"""What one contender's run leaves to another one: its evidence memory, and the passages that it has read."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from redargue.errors import UsageError
+from redargue.errors import RecordError, UsageError
 
 
 def lend(source: Path, copy: Path, *, whose: str, to: str) -> None:
@@ -40,3 +41,26 @@ def lend(source: Path, copy: Path, *, whose: str, to: str) -> None:
         old.backup(new)
     said.write_text(whose, encoding="utf-8")
     beside.replace(copy)
+
+
+def unchanged(run: Path, tool: str, revision: str, *, of: str) -> None:
+    """Looks whether a contender that has run read the same passages that it would be given now.
+
+    Args:
+        run: its folder; it may not be there.
+        tool: gives the passages.
+        revision: of the tool, by now.
+        of: the contender that found the passages.
+
+    Raises:
+        RecordError: others: claims of that one had ended in an error, and were tried again since.
+    """
+    path = run / "run.json"
+    if not path.exists():
+        return
+    known = json.loads(path.read_text(encoding="utf-8"))["tools"].get(tool, {}).get("revision")
+    if known != revision:
+        raise RecordError(
+            f"claims of {of!r} were tried again since {run.name!r} read what had been found for them",
+            hint=f"remove the folder {str(run)!r} to read it anew",
+        )

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim
-from redargue.errors import RecordError
+from redargue.errors import RecordError, UsageError
 from redargue.ledger.database import Rows, SharedDatabase
 
 WAITING, LEASED, DONE, FAILED = range(4)
@@ -102,7 +102,7 @@ def find(database: SharedDatabase, id_: str = "") -> Batch:
     """The batch with that id, or with an id that begins so; the newest by default.
 
     Raises:
-        RecordError: none, or several.
+        UsageError: none, or several.
     """
     query = (
         "SELECT number, id, about, spec, total FROM batches"
@@ -111,7 +111,8 @@ def find(database: SharedDatabase, id_: str = "") -> Batch:
     with database.transaction() as db:
         rows = db.execute(query, (len(id_), id_)).fetchall()
     if not rows or (id_ and len(rows) > 1):
-        raise RecordError(f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", ""))
+        what = f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", "")
+        raise UsageError(what, hint="redargue ledger ls lists them")
     number, key, about, spec, total = rows[0]
     return Batch(number, key, json.loads(about), json.loads(spec), total)
 
