@@ -244,7 +244,8 @@ in brackets 95 % bootstrap intervals over claims.
 
 Of the twelve data sets two are missing: FAVIQ, which was not at hand, and HoVer, none of whose claims has all of its
 pages in what was. MedQA's questions have five options: methods that say true or false cannot take them (–). The mean is
-over the data sets that all methods of a table take.
+over the data sets that all methods of a table take. Methods that have to say true or false gain where no claim lacks
+evidence (FEVEROUS here) or few do (AVeriTeC), and lose where many do (SciFact).
 
 ## Leaderboard
 
