@@ -8,7 +8,7 @@ a table. Odd rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run
 The embedded backend plays, or with ``--model`` a language model, whose page lies beside its runs. Methods that know
 without reading (zero-shot, Self-Check, …) need one, and so does equal cost: sampling changes nothing with models that
 always say the same (``self-consistency`` and ``best-of-n`` are ``one-reader`` then, and left out); with a model each of
-them has, once a system, as many calls as that system usually has.
+them has, once a system, as many calls as that system has had a claim.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,8 @@ from redargue.claims import Frozen
 from redargue.errors import CannotPlay, RecordError
 from redargue.evals.comparison import scored
 from redargue.evals.contender import DEBATED, READS, Contender
-from redargue.evals.harness import Bench
+from redargue.evals.datasets.base import Example
+from redargue.evals.harness import Bench, Outcome
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import McNemar, mcnemar
 from redargue.protocols.base import configure, methods
@@ -105,9 +106,11 @@ def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[s
         if not model and not (parsed.tools and all(map(embedded.can, asked))):
             continue
         specs[name] = spec
-        for system in SYSTEMS if name in SAMPLED else ("",):
-            row = f"{name}, calls of {system}" if system else name
-            yield ALONE, row, Contender.parse(f"{spec},like={system}" if system else spec)
+        if name not in SAMPLED:
+            yield ALONE, name, Contender.parse(spec)
+    for name in (each for each in SAMPLED if each in specs):  # when it is known how many calls a system has had
+        for system in SYSTEMS:
+            yield ALONE, f"{name}, calls of {system}", Contender.parse(f"{specs[name]},like={system}")
     for system in SYSTEMS:
         yield system, system, Contender.parse(specs[system])
         for name in specs:
@@ -134,42 +137,61 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
     cells: dict[str, dict[str, Any]] = {}
     barred: set[str] = set()
-    for contender in every.values():
-        if contender.reads in barred:
-            continue  # what could not take the claims has read nothing of them
-        bench = Bench(place, examples, [contender], sample=sample, options=options)
-        try:
-            outcomes = asyncio.run(bench.run(contender))
-        except CannotPlay as error:
-            print(f"{contender.spec}: {error}", file=sys.stderr)
-            barred.add(contender.spec)
-            continue
-        except RecordError as error:
-            if not contender.reads:
-                raise
-            print(f"{contender.spec}: {error}", file=sys.stderr)  # the debate that it read is not whole, or another
-            continue
-        scores = scored(examples, outcomes, chosen.dataset, draws=1000)
-        usage = [outcome.verdict.usage for outcome in outcomes]
-        if all(verdict.error and verdict.error.type == "UsageError" for verdict, _ in outcomes):
+    for wanted in every.values():
+        contender = _as_costly(wanted, cells.get(ALONE, {}))
+        if contender is None or contender.reads in barred:
+            continue  # what could not take the claims has cost nothing, and read nothing of them
+        outcomes = _played(Bench(place, examples, [contender], sample=sample, options=options), contender)
+        if outcomes is None or all(each.error and each.error.type == "UsageError" for each, _ in outcomes):
             barred.add(contender.spec)  # a method of two labels cannot choose one of five
             continue
-        cell = Cell(
-            _shown(scores.figure("accuracy")),
-            _shown(scores.figure("macro-f1")),
-            sum(each.calls for each in usage) / len(usage),
-            sum(each.searches for each in usage) / len(usage),
-            scores.right,
-        )
+        cell = _measured(examples, outcomes, chosen.dataset) | {"spec": contender.spec}
         for whose, row, each in rows:
-            if each.spec == contender.spec:
-                cells.setdefault(whose, {})[row] = cell._asdict() | {"spec": contender.spec, "errors": scores.failed}
-        print(json.dumps({"set": name, "spec": contender.spec} | cell._asdict() | {"right": None}), flush=True)
+            if each.spec == wanted.spec:
+                cells.setdefault(whose, {})[row] = cell
+        print(json.dumps({"set": name} | cell | {"right": None}), flush=True)
     kept = place / "cells.json"
     if given.method and kept.exists():  # the other methods' rows stay
         for whose, rows_of in json.loads(kept.read_text("utf-8"))["cells"].items():
             cells[whose] = rows_of | cells.get(whose, {})
     kept.write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
+
+
+def _as_costly(wanted: Contender, cells: Mapping[str, Any]) -> Contender | None:
+    """A method that is to cost what a system costs: what it has cost here; None where it has not played."""
+    system = wanted.settings.get("like")
+    if system is None:
+        return wanted
+    if system not in cells:
+        return None
+    calls = max(1, round(cells[system]["calls"]))
+    return Contender.parse(wanted.spec.replace(f"like={system}", f"calls={calls}"))
+
+
+def _played(bench: Bench, contender: Contender) -> list[Outcome] | None:
+    """What came of the claims; None where the backend cannot play it, or what it is to read is not whole."""
+    try:
+        return asyncio.run(bench.run(contender))
+    except CannotPlay as error:
+        print(f"{contender.spec}: {error}", file=sys.stderr)
+    except RecordError as error:
+        if not contender.reads:
+            raise
+        print(f"{contender.spec}: {error}", file=sys.stderr)
+    return None
+
+
+def _measured(examples: Sequence[Example], outcomes: Sequence[Outcome], dataset: str) -> dict[str, Any]:
+    """A cell, and how many claims ended in an error."""
+    scores = scored(examples, outcomes, dataset, draws=1000)
+    usage = [outcome.verdict.usage for outcome in outcomes]
+    return Cell(
+        _shown(scores.figure("accuracy")),
+        _shown(scores.figure("macro-f1")),
+        sum(each.calls for each in usage) / len(usage),
+        sum(each.searches for each in usage) / len(usage),
+        scores.right,
+    )._asdict() | {"errors": scores.failed}
 
 
 def _shown(figure: Any) -> str:

@@ -52,3 +52,17 @@ def test_without_a_data_set_that_all_have_taken_there_is_no_mean() -> None:
     cell = {"accuracy": "50.0 (0–9)", "macro_f1": "5.0 (0–9)", "calls": 1, "searches": 1, "errors": 0}
     boards = {"fever": {"n": 1, "cells": {"nli": cell}}, "scifact": {"n": 1, "cells": {"fire": cell}}}
     assert "| nli | 5.0 (0–9) | – | – |" in leaderboard._leaderboard(boards)
+
+
+def test_with_a_model_samples_cost_what_each_system_has_cost_here() -> None:
+    rows = {
+        row: each for whose, row, each in leaderboard.contenders(("frozen",), model=True) if whose == "its own searches"
+    }
+    assert {"zero-shot", "self-check", "best-of-n, calls of mermaid"} <= rows.keys()
+    wanted = rows["self-consistency, calls of tool-mad"]
+    assert list(rows).index("tool-mad") < list(rows).index("self-consistency, calls of tool-mad")
+    had = leaderboard._as_costly(wanted, {"tool-mad": {"calls": 36.6}})
+    assert had is not None
+    assert had.spec == "self-consistency:tools=frozen,calls=37"
+    assert leaderboard._as_costly(wanted, {}) is None
+    assert leaderboard._as_costly(rows["tool-mad"], {}) == rows["tool-mad"]

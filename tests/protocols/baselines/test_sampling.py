@@ -9,7 +9,7 @@ import pytest
 import redargue.protocols.catalogue  # noqa: F401  (every method)
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.scripted import ScriptedBackend
-from redargue.errors import BadReply, UnknownName
+from redargue.errors import BadReply, UnknownName, UsageError
 from redargue.events import Answered, Scored
 from redargue.protocols.base import configure, usual_calls
 from redargue.protocols.baselines.best_of_n import BestOfN
@@ -106,6 +106,11 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
     assert (best.n, best.plan()[0].call_depth) == (1, 2)
     with pytest.raises(UnknownName, match="did you mean 'tool-mad'"):
         configure("self-consistency", "hardened", {"like": "tool-mda"})
+    many, best = (configure(each, "hardened", {"calls": 37}) for each in ("self-consistency", "best-of-n"))
+    assert sum(many.plan()[1].calls.values()) == 37
+    assert 35 <= sum(best.plan()[1].calls.values()) <= 37  # each answer takes three
+    with pytest.raises(UsageError, match=r"calls=37 and like=tool-mad.*give one"):
+        configure("self-consistency", "hardened", {"calls": 37, "like": "tool-mad"})
 
 
 async def test_without_chance_both_are_one_reader() -> None:

@@ -2,7 +2,7 @@
 
 No publication of its own over claims: best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with
 faithfulness (Es et al. 2023, as in Tool-MAD) in the place of a trained reward. It is what Tool-MAD's score is worth
-without its debate; with ``like`` at as many calls as another method usually has, of which each answer takes three.
+without its debate; with ``like`` or ``calls`` at as many calls as another method, of which each answer takes three.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Self-consistency: one search, several sampled answers, and the label that most of them give.
 
 Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023, arXiv 2203.11171),
-over the prompt of ``one-reader``. With ``like`` it has as many calls as another method usually has: what a debate has
-to beat is not one answer, but as many answers as it costs.
+over the prompt of ``one-reader``. With ``like`` it has as many calls as another method usually has, with ``calls`` as
+many as one has had: what a debate has to beat is not one answer, but as many answers as it costs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen
@@ -39,6 +39,7 @@ class SamplingSettings(Frozen):
         top_k: documents a search.
         n: answers; the paper's number.
         like: a method's name: as many calls as it usually has, with its default settings, in the place of ``n``.
+        calls: so many calls in the place of ``n``; 0 for none.
         temperature: of sampling.
     """
 
@@ -47,7 +48,14 @@ class SamplingSettings(Frozen):
     top_k: int = Field(default=3, ge=1, le=50)
     n: int = Field(default=40, ge=1, le=200)
     like: str = ""
+    calls: int = Field(default=0, ge=0, le=1000)
     temperature: float = Field(default=0.7, ge=0, le=2)
+
+    @model_validator(mode="after")
+    def _one_number(self) -> Self:
+        if self.like and self.calls:
+            raise ValueError(f"calls={self.calls} and like={self.like} are two numbers of calls: give one")
+        return self
 
 
 @methods.register("self-consistency")
@@ -90,7 +98,8 @@ class SelfConsistency:
 
     def __init__(self, settings: SamplingSettings) -> None:
         self.settings = settings
-        self.n = self._samples(usual_calls(settings.like)) if settings.like else settings.n
+        calls = usual_calls(settings.like) if settings.like else settings.calls
+        self.n = self._samples(calls) if calls else settings.n
 
     def _samples(self, calls: int) -> int:
         """How many answers so many calls are."""
