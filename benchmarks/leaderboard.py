@@ -32,6 +32,7 @@ from redargue.evals.comparison import scored
 from redargue.evals.contender import DEBATED, READS, Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.harness import Bench, Outcome
+from redargue.evals.papers.running import folder_of
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import McNemar, mcnemar
 from redargue.protocols.base import configure, methods
@@ -77,7 +78,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--write", action="store_true", help="run nothing")
     given = parser.parse_args(arguments)
     os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
-    folder = pool.BUILD / "leaderboard" / (re.sub(r"[^a-z0-9.]+", "-", given.model.lower()) or "embedded")
+    folder = pool.BUILD / "leaderboard" / folder_of(given.model)
     limit = given.limit
     for name in () if given.write else given.set or BOARD:
         given.limit = min(limit, LIMITS.get(name, limit))

@@ -127,6 +127,14 @@ def private(url: str) -> bool:
         return False
 
 
+def bare(url: str) -> str:
+    """An address without user, password, and values under names that keys have; the rest of its query stays."""
+    kind = _KIND if url.startswith(_KIND) else ""
+    parts = urlsplit(url.removeprefix(_KIND))
+    query = "&".join(each for each in parts.query.split("&") if not _KEY_NAME.search(each.partition("=")[0]))
+    return kind + parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query).geturl()
+
+
 def place(url: str) -> str:
     """An address without what may be secret in it: no user, no password, no query."""
     bare = url.removeprefix(_KIND)

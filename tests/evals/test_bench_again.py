@@ -94,10 +94,10 @@ def test_a_bench_is_repeated_with_the_arguments_of_each_contender(
 
 def test_an_address_with_a_password_however_plain_is_not_kept() -> None:
     given = [("--base-url", "http://u:swordfish@h/v1"), ("--limit", 3)]
-    given += [("--store", f"milvus:http://{each}") for each in ("h:1?token=abc", "u:swordfish@h:1/db")]
+    given += [("--store", f"milvus:http://{each}") for each in ("h:1?token=abc&collection=c", "u:swordfish@h:1/db")]
     kept = _arguments(given)
     assert kept[:4] == ["--base-url", "http://h/v1", "--limit", "3"]
-    assert kept[4:] == ["--store", "milvus:http://h:1", "--store", "milvus:http://h:1/db"]
+    assert kept[4:] == ["--store", "milvus:http://h:1?collection=c", "--store", "milvus:http://h:1/db"]
 
 
 def test_arguments_of_a_folder_of_an_earlier_version_are_those_of_all(tmp_path: Path, file: Path) -> None:

@@ -244,13 +244,13 @@ def _print(result: Comparison, *, json: bool) -> None:
 
 def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
     """Options as they are typed, without the keys that an address may carry."""
-    from redargue.keys import Secrets, place, private
+    from redargue.keys import Secrets, bare, private
 
     secrets = Secrets.of()
     given: list[str] = []
     for name, value in options:
         secrets.add_url(str(value))
         if value:
-            said = place(str(value)) if private(str(value)) else secrets.hide(str(value))
+            said = secrets.hide(bare(str(value)) if private(str(value)) else str(value))
             given += [name] if value is True else [name, said]
     return given

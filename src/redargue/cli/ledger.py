@@ -47,10 +47,13 @@ def drop(
     """Remove a batch for good, with its results; folders that were written from it stay."""
     import json
 
+    from redargue.errors import UsageError
     from redargue.ledger.batches import drop as drop_batch
     from redargue.ledger.database import open_ledger
     from redargue.ledger.queue import find, standing
 
+    if not batch:  # elsewhere that means the newest
+        raise UsageError("'' is no batch's id", hint="redargue ledger ls lists them")
     database = open_ledger(ledger, make=False)
     try:
         found = find(database, batch)

@@ -95,15 +95,20 @@ def verify_many(
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                with VerdictFiles(out) as files:
-                    for item, verdict in written(out, batch, ledger):
-                        text = files.write(item, verdict)
-                        tally.add(verdict)
-                        if given["jsonl"]:
-                            print(text, flush=True)  # noqa: T201
+                _write(out, batch, ledger, tally, jsonl=given["jsonl"])
         finally:
             ledger.close()
     return interrupted
+
+
+def _write(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jsonl: bool) -> None:
+    """Writes the folder's files from the ledger, and tells the verdicts, in the claims' order."""
+    with VerdictFiles(out) as files:
+        for item, verdict in written(out, batch, ledger):
+            text = files.write(item, verdict)
+            tally.add(verdict)
+            if jsonl:
+                print(text, flush=True)  # noqa: T201
 
 
 def told(given: Mapping[str, Any], verifier: Verifier) -> tuple[dict[str, Any], dict[str, str]]:

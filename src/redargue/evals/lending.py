@@ -55,10 +55,10 @@ def unchanged(run: Path, tool: str, revision: str, *, of: str) -> None:
     Raises:
         RecordError: others: claims of that one had ended in an error, and were tried again since.
     """
-    path = run / "run.json"
-    if not path.exists():
-        return
-    known = json.loads(path.read_text(encoding="utf-8"))["tools"].get(tool, {}).get("revision")
+    try:
+        known = json.loads((run / "run.json").read_text(encoding="utf-8"))["tools"][tool]["revision"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return  # nothing has run there, or what is wrong with it is said when the run is opened
     if known != revision:
         raise RecordError(
             f"claims of {of!r} were tried again since {run.name!r} read what had been found for them",

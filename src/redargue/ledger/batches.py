@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from redargue.errors import UsageError
 from redargue.ledger.database import SharedDatabase
@@ -43,32 +43,36 @@ class Listed(NamedTuple):
 
 
 def listed(database: SharedDatabase) -> tuple[Listed, ...]:
-    """Every batch, the newest first; claims are counted one by one."""
+    """Every batch, the newest first; claims are counted one by one, a transaction a batch: workers wait meanwhile."""
     with database.transaction() as db:
         rows = db.execute(
             f"SELECT number, id, about, total FROM batches WHERE substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC"
         ).fetchall()
-        return tuple(_listed(db, *row) for row in rows)
+    return tuple(_listed(database, *row) for row in rows)
 
 
-def _listed(db: Any, number: int, key: str, about: str, total: int) -> Listed:
-    counts = dict(db.execute("SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state", (number,)).fetchall())
-    (workers,) = db.execute(_ALIVE, (number, db.now())).fetchone()
-    sums = "coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0)"
-    calls, tokens, usd = db.execute(f"SELECT {sums} FROM workers WHERE batch = ?", (number,)).fetchone()
-    begun = sum(counts.get(state, 0) for state in (LEASED, DONE, FAILED))
+def _listed(database: SharedDatabase, number: int, key: str, about: str, total: int) -> Listed:
+    states = "SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state"
+    sums = (
+        "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0) FROM workers WHERE batch = ?"
+    )
+    with database.transaction() as db:
+        counts = dict(db.execute(states, (number,)).fetchall())
+        (workers,) = db.execute(_ALIVE, (number, db.now())).fetchone()
+        calls, tokens, usd = db.execute(sums, (number,)).fetchone()
+    leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
     return Listed(
-        key,
-        json.loads(about)["method"],
-        total,
-        total - begun,
-        counts.get(LEASED, 0),
-        counts.get(DONE, 0),
-        counts.get(FAILED, 0),
-        int(workers),
-        int(calls),
-        int(tokens),
-        float(usd),
+        id=key,
+        method=json.loads(about)["method"],
+        total=total,
+        waiting=total - leased - done - errors,
+        leased=leased,
+        done=done,
+        errors=errors,
+        workers=int(workers),
+        calls=int(calls),
+        tokens=int(tokens),
+        usd=float(usd),
     )
 
 

@@ -84,10 +84,11 @@ class Choice:
     @property
     def who(self) -> str:
         """The folder of the runs of one model."""
-        return _folder(self.model)
+        return folder_of(self.model)
 
 
-def _folder(model: str) -> str:
+def folder_of(model: str) -> str:
+    """The name of the folder of a model's runs; empty is the embedded backend."""
     return re.sub(r"[^a-z0-9.]+", "-", (model or "embedded").lower()).strip("-") or "model"
 
 
@@ -196,7 +197,7 @@ class Runner:
         for contender in contenders:
             bench.options["budget"] = Budget.parse(choice.budget) if choice.budget else None
             if owner := lent.get(contender.spec):
-                bench.lend(choice.out / _folder(choice.memory_from or choice.model) / place, owner, contender)
+                bench.lend(choice.out / folder_of(choice.memory_from or choice.model) / place, owner, contender)
             try:
                 with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
                     asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
