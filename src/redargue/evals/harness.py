@@ -28,7 +28,6 @@ from redargue.ledger.record import Record, read_events, writing
 from redargue.memory.memory import Memory, open_memory
 from redargue.models.embedder import shared
 from redargue.protocols.base import configure
-from redargue.registry import did_you_mean
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool
@@ -247,8 +246,8 @@ class Bench:
         first = contender.reads or self.contenders[0].unseeded
         seeds = {each.seed: each for each in self.contenders if each.unseeded == first}
         if not seeds:
-            known = [each.unseeded for each in self.contenders if each.slug != contender.slug]
-            raise UsageError(f"{first!r} is none of this bench", where=contender.spec, hint=did_you_mean(first, known))
+            hint = f"name it before: --method {first}"
+            raise UsageError(f"{first!r} is none of this bench", where=contender.spec, hint=hint)
         debate = seeds.get(contender.seed) or next(iter(seeds.values()))
         if debate.slug == contender.slug:
             raise UsageError(f"{contender.spec!r} comes first, and nothing was debated yet", where="--method")
