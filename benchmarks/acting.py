@@ -31,7 +31,7 @@ from redargue.evals.statistics.paired import mcnemar
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.ledger.record import read_events
 from redargue.memory.memory import open_memory
-from redargue.protocols.base import configure
+from redargue.methods.base import configure
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
 OWN = tuple(

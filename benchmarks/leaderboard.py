@@ -35,7 +35,7 @@ from redargue.evals.harness import Bench, Outcome
 from redargue.evals.papers.running import folder_of
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import McNemar, mcnemar
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BOARD = {**SETS, **QUESTIONS}
@@ -121,7 +121,7 @@ def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[s
 
 
 def _spec(name: str, tools: Sequence[str]) -> str:
-    fields = methods[name].options.model_fields
+    fields = methods[name].settings_class.model_fields
     if "debaters" in fields:
         return f"{name}:debaters={'+'.join(tools if len(tools) > 1 else [*tools, *tools])}"
     spec = f"{name}:tools={'+'.join(tools)}" if "tools" in fields else name

@@ -17,7 +17,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.events import CallFailed, CallFinished, Event
-from redargue.protocols.base import methods
+from redargue.methods.base import methods
 from redargue.verifier import Verifier
 
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import TWO, Claim
-from redargue.protocols.base import Behaviour, Method, Plan, methods
+from redargue.methods.base import Behaviour, Method, Plan, methods
 from redargue.services import limiter
 from redargue.transport import Transport
 from redargue.verifier import Verifier
@@ -63,12 +63,12 @@ def ours() -> list[str]:
 
 def configured(name: str) -> Method:
     """A method that searches the loopback service with each of its tools."""
-    fields = methods[name].options.model_fields
+    fields = methods[name].settings_class.model_fields
     own = {"debaters": ("tavily", "tavily"), "tools": ("tavily",), "memory": "off"}
     settings = {field: value for field, value in own.items() if field in fields}
-    if not methods[name](methods[name].options()).tools():
+    if not methods[name](methods[name].settings_class()).tools():
         settings.pop("tools", None)  # closed-book as published
-    return methods[name](methods[name].options(**settings))
+    return methods[name](methods[name].settings_class(**settings))
 
 
 async def _measured(name: str) -> dict[str, Any]:

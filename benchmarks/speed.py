@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
-from redargue.protocols.tool_mad import ToolMad
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.run import Run
 from redargue.verifier import Verifier
 
@@ -132,7 +132,7 @@ def measure_own_cost() -> list[dict[str, Any]]:
     async def scripted() -> float:
         run = Run(ScriptedBackend(parts), tools)
         began = time.perf_counter()
-        await ToolMad(ToolMadSettings()).verify(CLAIM, run)
+        await ToolMad(ToolMadSettings(), CLAIM, run).verify()
         assert run.usage.calls == 31, run.usage
         return time.perf_counter() - began
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import redargue
 from redargue.agents.agent import Agent
 from redargue.claims import Claim, Frozen
-from redargue.protocols.base import Plan, methods
+from redargue.methods.base import Plan, methods
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import AnyTask, Profile

@@ -17,7 +17,7 @@ from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import CannotPlay
 from redargue.events import canonical
 from redargue.ledger.record import read_events
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.transport import Service, Transport
 from redargue.verifier import Verifier
 from support.debates import CLOCK, answer, script

@@ -21,7 +21,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("run",),
     ("agents",),
     ("scoring", "texts"),
-    ("protocols",),
+    ("methods",),
     ("settings", "services", "verifier", "estimate", "responses", "api"),
     ("evals",),
     ("cluster",),

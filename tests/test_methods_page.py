@@ -10,7 +10,7 @@ import pytest
 from benchmarks.methods import FIGURES, PAGE, ours, page
 
 import redargue.api  # noqa: F401  (registers every method)
-from redargue.protocols.base import Behaviour, methods
+from redargue.methods.base import Behaviour, methods
 
 TESTS = Path(__file__).parent
 BEHAVIOURS = [(name, each) for name in ours() for each in getattr(methods[name], "behaviours", ())]
@@ -38,4 +38,4 @@ def test_a_behaviour_of_the_original_is_cited_in_a_test_and_its_setting_is_one(n
         setting, equals, value = pair.strip().partition("=")
         assert equals
         assert value
-        assert setting in {*methods[name].options.model_fields, "profile"}
+        assert setting in {*methods[name].settings_class.model_fields, "profile"}

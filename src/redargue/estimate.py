@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from redargue.backends.chat import ChatBackend
 from redargue.claims import Claim, Frozen
 from redargue.errors import UsageError
-from redargue.protocols.base import Plan
+from redargue.methods.base import CostPlan
 from redargue.tasks.base import every_task
 from redargue.verifier import Verifier
 
@@ -115,7 +115,7 @@ def estimate(
 def _sum(
     verifier: Verifier,
     chat: ChatBackend | None,
-    plan: Plan,
+    plan: CostPlan,
     place: int,
     claims: Sequence[Claim],
     at_once: int,
@@ -161,7 +161,7 @@ def _sum(
     )
 
 
-def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: Plan) -> list[str]:
+def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: CostPlan) -> list[str]:
     """The models that perform a task, one for each agent that asks it."""
     if own := verifier.models.get(task):
         return [own]

@@ -21,7 +21,7 @@ from redargue.claims import FEVER, Claim, LabelSet, Meaning
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.run import Run
 from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.texts.nearest import nearest_sentences

@@ -106,20 +106,6 @@ class ErrorInfo(Frozen):
         )
 
 
-DecidedBy = Literal[
-    "consensus",
-    "judge",
-    "reader",
-    "executor",
-    "forced",
-    "referees",
-    "leader",
-    "moderator",
-    "vote",
-    "summariser",
-]
-
-
 class Verdict(Frozen):
     """The outcome for one claim.
 
@@ -151,7 +137,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: DecidedBy | None = None
+    decided_by: str | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""

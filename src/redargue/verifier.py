@@ -31,8 +31,7 @@ from redargue.ledger.prices import Prices
 from redargue.ledger.record import CallRecord, Record
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory, open_memory
-from redargue.protocols import catalogue  # noqa: F401  (every method)
-from redargue.protocols.base import Method, configure
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
@@ -124,7 +123,7 @@ class Verifier:
         settings: Mapping[str, Any] | None = None,
         calls: CallRecord | None = None,
     ) -> None:
-        self.method: Method = configure(method, profile, settings or {})
+        self.method: ConfiguredMethod = configure(method, profile, settings or {})
         self.profile, self.seed = profile, seed
         self.prices = prices or Prices.read()
         own = backend.transport if isinstance(backend, ChatBackend) else None
@@ -293,7 +292,7 @@ class Verifier:
         )
         try:
             async with self._open():
-                verdict = await self.method.verify(claim, run)
+                verdict = await self.method.for_claim(claim, run).verify()
         except RecordError:
             raise  # the record itself is unfit: nothing that it says of this claim can be kept
         except RedargueError as error:

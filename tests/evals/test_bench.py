@@ -19,7 +19,7 @@ from redargue.events import canonical
 from redargue.evidence import Passage
 from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.verdicts import ErrorInfo
 
 pytestmark = pytest.mark.anyio

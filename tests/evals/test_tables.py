@@ -19,7 +19,7 @@ from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Choice, Runner
 from redargue.evals.papers.shown import compared
 from redargue.evals.papers.tables import Line, find, papers, parse
-from redargue.protocols.base import methods
+from redargue.methods.base import methods
 from redargue.tools.base import tools
 from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback

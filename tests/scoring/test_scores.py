@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.agents.agent import Agent
+from redargue.methods.agent import Agent
 from redargue.backends.scripted import ScriptedBackend
 from redargue.run import Run
-from redargue.scoring.faithfulness import faithfulness
-from redargue.scoring.relevance import Noncommittal, relevance
+from redargue.methods.faithfulness import faithfulness
+from redargue.methods.tool_mad.relevance import Noncommittal, relevance
 from redargue.tasks.scoring import (
     CheckStatements,
     CompareTexts,

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redargue.agents.agent import Agent
+from redargue.methods.agent import Agent
 from redargue.backends.attention import rescaled
 from redargue.backends.base import Output, Reply, Token
 from redargue.backends.completion import read_completion
 from redargue.backends.scripted import ScriptedBackend
 from redargue.ledger.record import Record
 from redargue.run import Run
-from redargue.scoring.uncertainty import (
+from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
     token_sar,

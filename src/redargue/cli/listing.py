@@ -15,13 +15,13 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 def methods(json: Json = False) -> None:
     """Methods with their profiles and settings."""
     from redargue import verifier  # noqa: F401  (registers everything)
-    from redargue.protocols.base import methods as registry
+    from redargue.methods.base import methods as registry
 
     rows = {}
     for name in registry:
         method = registry[name]
         settings = {
-            field: info.get_default(call_default_factory=True) for field, info in method.options.model_fields.items()
+            field: info.get_default(call_default_factory=True) for field, info in method.settings_class.model_fields.items()
         }
         rows[name] = {
             "about": method.about,
@@ -64,13 +64,13 @@ def tasks(json: Json = False) -> None:
     """What methods ask of backends, and who performs it."""
     from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends
-    from redargue.protocols.base import methods as registry
+    from redargue.methods.base import methods as registry
     from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 
     embedded = backends["embedded"]()
     rows: dict[str, dict[str, Any]] = {}
     for name in registry:
-        for task in registry[name](registry[name].options()).tasks():
+        for task in registry[name](registry[name].settings_class()).tasks():
             row = rows.setdefault(
                 task.name(), {"about": _first(task.__doc__), "methods": [], "embedded": embedded.can(task)}
             )

@@ -40,8 +40,8 @@ from redargue.events import (
     Spoke,
     Stepped,
 )
-from redargue.protocols.dual_position_settings import ROLES, member_name
-from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
+from redargue.methods.dual_position.settings import ROLES, member_name
+from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier

@@ -19,7 +19,7 @@ from redargue.errors import UsageError
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
 from redargue.memory.memory import Memory, open_memory
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.services import limiter, services
 from redargue.tools.base import Sources
 from redargue.transport import Transport
@@ -52,7 +52,7 @@ def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
     chat = {name: given[name] for name in ("embedding_model", "form", "max_tokens", "stream")}
     settings = read_settings(given["setting"] or [])
     settings |= {name: given[name] for name in ("rounds", "top_k") if given[name] is not None}
-    fields = methods[given["method"]].options.model_fields
+    fields = methods[given["method"]].settings_class.model_fields
     tools = "debaters" if "debaters" in fields else "tools"  # the setting that names them
     if given["tool"]:
         settings[tools] = tuple(given["tool"])

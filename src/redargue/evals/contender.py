@@ -9,7 +9,7 @@ from typing import Any, get_origin
 
 from redargue.claims import Frozen
 from redargue.errors import UnknownName, UsageError
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.tools.base import tools
 from redargue.verifier import Verifier  # noqa: F401  (registers every method and tool)
@@ -96,7 +96,7 @@ class Contender(Frozen):
 
 def _lists(method: str) -> set[str]:
     """The settings of a method that are lists, written with a plus between their items."""
-    fields = methods[method].options.model_fields
+    fields = methods[method].settings_class.model_fields
     return {name for name, field in fields.items() if get_origin(field.annotation) is tuple}
 
 

@@ -27,7 +27,7 @@ from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
 from redargue.memory.memory import Memory, open_memory
 from redargue.models.embedder import shared
-from redargue.protocols.base import configure
+from redargue.methods.base import configure
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redargue.agents.agent import Agent
+from redargue.methods.agent import Agent
 from redargue.claims import Frozen
 from redargue.concurrency import together
 from redargue.run import Run

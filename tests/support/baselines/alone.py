@@ -7,10 +7,10 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines.halueval_few_shot import DetectHallucination
-from redargue.protocols.baselines.zero_shot import AnswerZeroShot
-from redargue.protocols.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
-from redargue.protocols.demonstrating import demonstrations
+from redargue.methods.baselines.halueval_few_shot import DetectHallucination
+from redargue.methods.baselines.zero_shot import AnswerZeroShot
+from redargue.methods.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
+from redargue.methods.demonstrating import demonstrations
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked

@@ -7,9 +7,9 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines.cfmad import AnswerOption
-from redargue.protocols.baselines.madke import AnswerWithKnowledge
-from redargue.protocols.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.cfmad import AnswerOption
+from redargue.methods.baselines.madke import AnswerWithKnowledge
+from redargue.methods.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.tasks.answering import Answer
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Exchange, Profile, Task

@@ -6,8 +6,8 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines import folk, program_fc, self_ask
-from redargue.protocols.demonstrating import demonstrations
+from redargue.methods.baselines import folk, program_fc, self_ask
+from redargue.methods.demonstrating import demonstrations
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, Truth, VerifyFact
 from redargue.tasks.grounding import (

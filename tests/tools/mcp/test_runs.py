@@ -17,7 +17,7 @@ from redargue.events import EvidenceFound, EvidenceMissing, canonical
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record, read_events
-from redargue.protocols.base import Plan, methods
+from redargue.methods.base import Plan, methods
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tools.base import Observation, Sources

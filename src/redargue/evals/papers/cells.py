@@ -14,7 +14,7 @@ from redargue.evals.harness import Bench
 from redargue.evals.papers.tables import Line
 from redargue.events import Answered, Event, Scored
 from redargue.ledger.record import Record, read_events
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.verdicts import Metric, Verdict
 
 

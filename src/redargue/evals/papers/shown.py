@@ -10,7 +10,7 @@ from redargue.evals.metrics.base import Figure
 from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Runner, needed
 from redargue.evals.papers.tables import NOT_HERE, Line, Published
-from redargue.protocols.base import configure
+from redargue.methods.base import configure
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
