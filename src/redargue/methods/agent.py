@@ -76,7 +76,7 @@ class Agent:
     async def search(self, query: str, k: int = 3, *, tool: str = "", round_: int = 0) -> tuple[Passage, ...]:
         """At most ``k`` passages from each of the agent's tools, which are asked concurrently; each text once.
 
-        A tool that fails returns nothing, and the verdict lists it among its gaps. An agent without a tool finds nothing.
+        A tool that fails returns nothing, and the verdict lists it among its gaps.
 
         Args:
             query: what to look for.

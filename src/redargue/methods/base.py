@@ -193,10 +193,11 @@ class Method:
         return tuple(row for row in _deviations(cls.__module__.rpartition(".")[0]) if row.method == cls.name)
 
     async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
-        """Verifies the claim: ``async def check(self, claim, reader)``.
+        """Verifies the claim.
 
-        Implementations take the claim, then any of their agents by role name. They return an agent's answer, whose
-        quotations are then looked up in what the agents have read, or the result of :meth:`verdict`.
+        Implementations take the claim, then any of their agents by role name: ``async def check(self, claim, reader)``.
+        They return an agent's answer, whose quotations are then looked up in what the agents have read, or the result
+        of :meth:`verdict`.
 
         Raises:
             RedargueError: becomes the verdict's ``error``.
