@@ -349,9 +349,19 @@ class ConfiguredMethod:
         """What a backend must be able to perform."""
         return self.kind.asks_for(self.settings)
 
-    def plan(self) -> CostRange | None:
-        """What a claim costs; None where the method does not say."""
-        return self.kind.plan_for(self.settings)
+    def plan(self) -> CostRange:
+        """What a claim costs.
+
+        Raises:
+            UsageError: the method does not say.
+        """
+        plan = self.kind.plan_for(self.settings)
+        if plan is None:
+            raise UsageError(
+                f"the method {self.name!r} does not say what a claim costs",
+                hint="check one claim; its verdict says what was spent. A limit still holds: --budget 50calls",
+            )
+        return plan
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
         """The instance that verifies one claim."""
@@ -387,18 +397,16 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
     return ConfiguredMethod(method, settings)
 
 
-def usual_calls(name: str) -> int | None:
-    """Calls that a claim usually costs with the method's defaults, embeddings not counted; None where it does not say.
+def usual_calls(name: str) -> int:
+    """Calls that a claim usually costs with the method's defaults, embeddings not counted.
 
     Raises:
         UnknownName: no such method.
+        UsageError: the method does not say what a claim costs.
     """
     method = configure(name, "hardened", {})
-    plan = method.plan()
-    if plan is None:
-        return None
     free = {task.name() for task in method.tasks() if task.charge == "embedding"}
-    return sum(count for task, count in plan.usual.calls.items() if task not in free)
+    return sum(count for task, count in method.plan().usual.calls.items() if task not in free)
 
 
 class _Row(Deviation):
