@@ -288,7 +288,7 @@ class Verifier:
         )
         try:
             async with self._open():
-                verdict = await self.method.for_claim(claim, run).verify()
+                verdict = await self.method.verify(claim, run)
         except RecordError:
             raise  # the record itself is unfit: nothing that it says of this claim can be kept
         except RedargueError as error:

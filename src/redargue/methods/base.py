@@ -8,7 +8,9 @@ says who decided.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import random
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -210,9 +212,10 @@ class Method:
         outcome = await self.check(self.claim, **self._wanted_agents())
         if isinstance(outcome, Verdict):
             return outcome
+        author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
         if not any(isinstance(event, Answered) for event in self.run.events):
-            self.answered(next(iter(self.agents)), outcome)
-        return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence)
+            self.answered(author or next(iter(self.agents)), outcome)
+        return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
 
     def agent(self, name: str) -> Agent:
         """One of the declared agents.
@@ -302,6 +305,10 @@ class Method:
         """
         require(self.run.backend, self.name, tasks)
 
+    def rng(self, *parts: str) -> random.Random:
+        """Random numbers that depend on the run's seed and on what they are for, and on nothing else."""
+        return random.Random(hashlib.sha256("\0".join([str(self.run.seed), *parts]).encode()).digest())
+
     def two_sides(self) -> tuple[str, str]:
         """The claim's label for what is correct, and that for what is not.
 
@@ -367,6 +374,10 @@ class ConfiguredMethod:
         """The instance that verifies one claim."""
         variants = (variant for when, variant in self.kind._variants if when(self.settings))
         return next(variants, self.kind)(self.settings, claim, run)
+
+    async def verify(self, claim: Claim, run: Run) -> Verdict:
+        """The verdict on one claim."""
+        return await self.for_claim(claim, run).verify()
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:

@@ -12,7 +12,7 @@ from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evals.datasets.labels import HALLUCINATED
 from redargue.methods.base import configure
-from redargue.methods.baselines.halueval_few_shot import NAMES, DetectHallucination
+from redargue.methods.baselines.halueval_few_shot.prompts import NAMES, DetectHallucination
 from redargue.methods.demonstrating import demonstrations
 from redargue.run import Run
 from redargue.tasks.answering import Answer

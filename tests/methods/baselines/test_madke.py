@@ -13,8 +13,10 @@ from redargue.claims import OPTIONS, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import BadReply
 from redargue.events import Judged, RoundEnded
 from redargue.evidence import Passage
+from redargue.methods.base import ConfiguredMethod
 from redargue.methods.base import configure
-from redargue.methods.baselines.madke import AnswerWithKnowledge, Madke, MadkeSettings
+from redargue.methods.baselines.madke.method import Madke, MadkeSettings
+from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
 from redargue.methods.baselines.sharing import examples_for
 from redargue.run import Run
 from redargue.tasks.answering import Answer
@@ -47,7 +49,7 @@ async def debate(*, settings: Any = None, **lines: Any) -> tuple[Verdict, Run, l
     backend = ScriptedBackend(script(**{"AnswerClaim": named, **lines}))
     tools = {"corpus": ShelfTool("corpus", *WIKI), "keywords": ShelfTool("keywords", *WEB)}
     run = Run(backend, tools, clock=CLOCK)
-    verdict = await Madke(MadkeSettings(**(settings or {}))).verify(CLAIM, run)
+    verdict = await ConfiguredMethod(Madke, MadkeSettings(**(settings or {}))).verify(CLAIM, run)
     assert {call.sampling.temperature for _, call in backend.calls} == {0.5}
     return verdict, run, [(call.agent, task) for task, call in backend.calls]
 
@@ -132,8 +134,8 @@ async def test_without_choosing_everybody_sees_the_whole_pool() -> None:
 async def test_of_an_empty_pool_nobody_chooses() -> None:
     backend = ScriptedBackend(script(AnswerClaim=named))
     run = Run(backend, {name: ShelfTool(name, failing=True) for name in ("corpus", "keywords")}, clock=CLOCK)
-    verdict = await Madke(MadkeSettings()).verify(CLAIM, run)
-    least = Madke(MadkeSettings()).plan()[0]
+    verdict = await ConfiguredMethod(Madke, MadkeSettings()).verify(CLAIM, run)
+    least = ConfiguredMethod(Madke, MadkeSettings()).plan()[0]
     assert Counter(task.name() for task, _ in backend.calls) == least.calls
     assert len(verdict.gaps) == 2
 

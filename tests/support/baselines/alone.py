@@ -7,9 +7,8 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.halueval_few_shot import DetectHallucination
-from redargue.methods.baselines.zero_shot import AnswerZeroShot
-from redargue.methods.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
+from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination
+from redargue.methods.baselines.closed_book.prompts import AnswerFromReasoning, AnswerStepByStep, AnswerZeroShot, ReasonStepByStep
 from redargue.methods.demonstrating import demonstrations
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Exchange, Profile, Task
