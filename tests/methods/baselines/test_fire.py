@@ -12,7 +12,9 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
-from redargue.methods.baselines.fire import Fire, FireSettings
+from redargue.methods.base import ConfiguredMethod
+from redargue.methods.baselines.fire import Fire
+from redargue.methods.baselines.fire.method import FireSettings
 from redargue.run import Run
 from redargue.tasks.scoring import CompareTexts, Similarities
 from redargue.tasks.searching import (
@@ -48,7 +50,8 @@ async def check(
     near = {CompareTexts: lambda task, call: Similarities(values=(alike(task),) * len(task.texts))}
     backend = ScriptedBackend({SearchOrAnswer: list(moves), GiveFinalAnswer: final, **near})
     tool = tool or ShelfTool("corpus")
-    verdict = await Fire(FireSettings(**settings)).verify(claim, Run(backend, {"corpus": tool}, clock=CLOCK))
+    run = Run(backend, {"corpus": tool}, clock=CLOCK)
+    verdict = await ConfiguredMethod(Fire, FireSettings(**settings)).for_claim(claim, run).verify()
     return verdict, [type(task).__name__ for task, _ in backend.calls], backend
 
 
@@ -79,7 +82,7 @@ async def test_after_five_searches_the_answer_has_to_be_given() -> None:
     assert order.count("SearchOrAnswer") == 5
     assert order[-1] == "GiveFinalAnswer"
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("REFUTES", "forced", 5)
-    plan = Fire(FireSettings()).plan()[2]
+    plan = Fire.plan_for(FireSettings())[2]
     assert plan.calls == {name: order.count(name) for name in plan.calls}
     assert plan.searches == {"corpus": 5}
 

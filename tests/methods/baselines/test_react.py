@@ -15,8 +15,9 @@ from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
-from redargue.methods.base import configure
-from redargue.methods.baselines.react import React, ReactSettings, shots
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.react import React
+from redargue.methods.baselines.react.method import ReactSettings, examples_for
 from redargue.run import Run
 from redargue.tasks.acting import Step, ToolCall
 from redargue.tasks.reacting import ChooseAction, ThinkAndAct
@@ -43,7 +44,7 @@ async def episode(
     """The verdict and what the agent saw at each call."""
     backend = ScriptedBackend({ThinkAndAct: list(steps), ChooseAction: list(alone)})
     run = Run(backend, {"corpus": tool or ShelfTool("corpus", Passage(text=PAGE))}, clock=CLOCK)
-    verdict = await React(ReactSettings(**settings)).verify(claim, run)
+    verdict = await ConfiguredMethod(React, ReactSettings(**settings)).for_claim(claim, run).verify()
     return verdict, [task for task, _ in backend.calls if isinstance(task, ThinkAndAct)], run
 
 
@@ -132,13 +133,13 @@ async def test_react_1_five_steps_in_the_paper_and_seven_in_the_program() -> Non
 
 
 def test_demonstrations_end_in_the_labels_of_the_claim() -> None:
-    assert [line for line in shots(FEVER).splitlines() if "finish" in line] == [
+    assert [line for line in examples_for(FEVER).splitlines() if "finish" in line] == [
         "Action 4: finish[SUPPORTS]",
         "Action 3: finish[REFUTES]",
         "Action 4: finish[NOT ENOUGH INFO]",
     ]
-    assert shots(TWO).count("finish[") == 2
-    assert shots(OPTIONS) == ""
+    assert examples_for(TWO).count("finish[") == 2
+    assert examples_for(OPTIONS) == ""
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_finish_may_be_named_as_a_tool_in_json() -> None:
 
 
 def test_labels_and_words_are_the_same_in_every_form() -> None:
-    task = ThinkAndAct(claim=CLAIM, demonstrations=shots(CLAIM.labels))
+    task = ThinkAndAct(claim=CLAIM, demonstrations=examples_for(CLAIM.labels))
     assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
     *_, answer = functions(task)
     assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)

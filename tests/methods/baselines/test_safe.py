@@ -10,7 +10,9 @@ from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
-from redargue.methods.baselines.safe import IRRELEVANT, Safe, SafeSettings
+from redargue.methods.base import ConfiguredMethod
+from redargue.methods.baselines.safe import Safe
+from redargue.methods.baselines.safe.method import IRRELEVANT, SafeSettings
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Task
@@ -49,7 +51,8 @@ async def rate(
         {MakeSelfContained: revised, CheckRelevance: relevant, WriteNextQuery: queries, RateSupport: says}
     )
     tool = ShelfTool("corpus")
-    verdict = await Safe(SafeSettings(**settings)).verify(claim, Run(backend, {"corpus": tool}, clock=CLOCK))
+    run = Run(backend, {"corpus": tool}, clock=CLOCK)
+    verdict = await ConfiguredMethod(Safe, SafeSettings(**settings)).for_claim(claim, run).verify()
     return verdict, [task for task, _ in backend.calls], backend, tool
 
 
@@ -60,7 +63,7 @@ async def test_a_claim_alone_is_searched_for_five_times_and_rated() -> None:
     assert {call.sampling.temperature for _, call in backend.calls} == {0.1}
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "reader", 5)
     assert [quote.found for quote in verdict.quotes] == [True]
-    plan = Safe(SafeSettings()).plan()[0]
+    plan = Safe.plan_for(SafeSettings())[0]
     assert (sum(plan.calls.values()), plan.searches, plan.call_depth) == (6, {"corpus": 5}, 6)
 
 
@@ -86,10 +89,10 @@ async def test_what_is_irrelevant_is_not_searched_for_and_has_no_label() -> None
     verdict, asked, _, tool = await rate(claim=SAID, relevance=True, relevant=Relevance(relevant=False))
     assert (verdict.label, verdict.reason, tool.queries) == (None, IRRELEVANT, [])
     assert len(asked) == 2
-    least, usual, most = Safe(SafeSettings(relevance=True)).plan()
+    least, usual, most = Safe.plan_for(SafeSettings(relevance=True))
     assert (least.calls, least.searches) == ({task.name(): 1 for task in asked}, {"corpus": 0})
     assert [sum(plan.calls.values()) for plan in (usual, most)] == [6, 8]
-    assert Safe(SafeSettings()).plan()[0] == Safe(SafeSettings()).plan()[1]
+    assert Safe.plan_for(SafeSettings())[0] == Safe.plan_for(SafeSettings())[1]
 
 
 async def test_safe_3_what_cannot_be_read_before_the_search_changes_nothing() -> None:  # SAFE-3
