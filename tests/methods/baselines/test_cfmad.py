@@ -13,8 +13,7 @@ from redargue.claims import FREE_TEXT, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.evidence import Side
-from redargue.methods.base import ConfiguredMethod
-from redargue.methods.base import configure
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.cfmad.method import Cfmad, CfmadSettings
 from redargue.methods.baselines.cfmad.prompts import AnswerOption
 from redargue.run import Run

@@ -14,8 +14,7 @@ from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, CannotPlay
 from redargue.events import Answered, RoundEnded
 from redargue.evidence import Passage
-from redargue.methods.base import ConfiguredMethod
-from redargue.methods.base import configure
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.mad.method import Mad, MadSettings
 from redargue.run import Run
 from redargue.tasks.base import Task

@@ -11,9 +11,12 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
-from redargue.methods.base import ConfiguredMethod
-from redargue.methods.base import configure
-from redargue.methods.baselines.multi_agent_debate.method import MultiAgentDebate, MultiAgentDebateSettings, most_frequent
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.multi_agent_debate.method import (
+    MultiAgentDebate,
+    MultiAgentDebateSettings,
+    most_frequent,
+)
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers
 from redargue.run import Run
 from redargue.tasks.answering import Answer

@@ -11,8 +11,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import Answered, RoundEnded
-from redargue.methods.base import ConfiguredMethod
-from redargue.methods.base import configure
+from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
 from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
 from redargue.run import Run

@@ -14,7 +14,12 @@ from redargue.errors import BadReply
 from redargue.events import Answered
 from redargue.methods.base import configure
 from redargue.methods.baselines.closed_book import NoSearch
-from redargue.methods.baselines.closed_book.prompts import AnswerFromReasoning, AnswerStepByStep, AnswerZeroShot, ReasonStepByStep
+from redargue.methods.baselines.closed_book.prompts import (
+    AnswerFromReasoning,
+    AnswerStepByStep,
+    AnswerZeroShot,
+    ReasonStepByStep,
+)
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.knowing import AnswerClosedBook

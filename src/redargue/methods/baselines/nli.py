@@ -79,9 +79,7 @@ class Nli(Method, name="nli", settings=NliSettings):
         task = InferClaim(hypothesis=self.claim.text, premises=premises, sigmoid=self.settings.sigmoid)
         inferences = (await reader.perform(task, round_=1)).inferences
         refuting = [inferred.refutes for inferred in inferences if inferred.refutes is not None]
-        return Inferred(
-            supports=max(inferred.supports for inferred in inferences), refutes=max(refuting, default=None)
-        )
+        return Inferred(supports=max(inferred.supports for inferred in inferences), refutes=max(refuting, default=None))
 
     def label(self, inferred: Inferred) -> str:
         """The side that reaches the threshold; neither where the label set and the model know a third outcome."""

@@ -14,7 +14,7 @@ from redargue.claims import Claim
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.few_shot import read_examples
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import lines
 from redargue.tasks.knowing import SelfCheck
@@ -58,7 +58,7 @@ class SelfCheckMethod(Method, name="self-check", settings=SelfCheckSettings):
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
         factual, false = self.two_sides()
-        shown = demonstrations("self-check") if self.settings.shots else ""
+        shown = read_examples(__package__, "self_check") if self.settings.shots else ""
         task = SelfCheck(claim=claim, demonstrations=shown, profile=self.settings.profile)
         label: str | None
         try:

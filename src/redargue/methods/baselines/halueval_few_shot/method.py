@@ -13,7 +13,7 @@ from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination, Kind, Reading
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.few_shot import read_examples
 from redargue.tasks.answering import Answer
 from redargue.verdicts import Verdict
 
@@ -72,7 +72,7 @@ class HaluEvalFewShot(Method, name="halueval-few-shot", settings=HaluEvalSetting
         task = DetectHallucination(
             claim=claim,
             kind=settings.kind,
-            demonstrations=demonstrations(f"{self.name}-{settings.kind}") if settings.shots else "",
+            demonstrations=read_examples(__package__, settings.kind) if settings.shots else "",
             knowledge=knowledge,
             reading=settings.reading,
             profile=settings.profile,

@@ -18,7 +18,7 @@ from redargue.evidence import Passage
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
 from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
-from redargue.methods.baselines.sharing import examples_for
+from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask
 from redargue.tasks.querying import OtherAnswer
@@ -79,7 +79,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         """The pool; rounds until the judge finds the answers consistent; the summary."""
         self.last: dict[str, Answer] = {}
         self.labels: list[tuple[str | None, ...]] = []
-        self.examples = examples_for(claim.labels, "madke")
+        self.examples = with_labels(read_examples(__package__), claim.labels)
         await self.fill_pool(*self.settings.pieces)
         self.passages = self.passages[:LARGEST_POOL]
         for round_ in range(1, self.settings.max_rounds + 1):
@@ -162,7 +162,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
             claim=self.claim,
             answers=self.latest_answers(),
             swapped=self.settings.swapped,
-            example=examples_for(self.claim.labels, "madke-summary"),
+            example=with_labels(read_examples(__package__, "summary"), self.claim.labels),
             profile=self.settings.profile,
         )
         try:

@@ -19,7 +19,7 @@ from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.evidence_pool import EqualAgents
 from redargue.methods.baselines.reconcile.voting import weighted_vote
-from redargue.methods.baselines.sharing import examples_for
+from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask
 from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, Group, SureAnswer
@@ -144,7 +144,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
             return ""
         own = self.debaters.index(agent) % SAMPLES
         others = (place for place in range(min(SAMPLES, len(self.debaters))) if place != own)
-        texts = (examples_for(self.claim.labels, f"reconcile-{place + 1}") for place in others)
+        texts = (with_labels(read_examples(__package__, f"sample-{place + 1}"), self.claim.labels) for place in others)
         return "\n\n".join(text for text in texts if text)
 
     def conclude(self, rounds: int, votes: Sequence[SureAnswer]) -> Verdict:
