@@ -32,16 +32,6 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
-    arxiv,
-    corpus,
-    google,
-    keywords,
-    openalex,
-    pubmed,
-    reranked,
-    tavily,
-    wikipedia,
-)
 from redargue.tools.base import Action, PerClaim, Sources, Tool, own, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict

@@ -20,7 +20,8 @@ def methods(json: Json = False) -> None:
     for name in registry:
         method = registry[name]
         settings = {
-            field: info.get_default(call_default_factory=True) for field, info in method.settings_class.model_fields.items()
+            name: field.get_default(call_default_factory=True)
+            for name, field in method.settings_class.model_fields.items()
         }
         rows[name] = {
             "about": method.about,
