@@ -120,7 +120,7 @@ def test_what_does_not_change_from_call_to_call_comes_first(name: str) -> None:
     assert system["content"].startswith(f"Task: {name}.")
     for stranger in ("Cape Ansel", "1871", "1875"):  # claim, document, others: nothing of them before the user's part
         assert stranger not in system["content"]
-    if "<data>" in task.material():
+    if "<data>" in task.input_text():
         assert UNTRUSTED in system["content"]
 
 
@@ -130,9 +130,9 @@ def test_the_paper_profile_says_the_papers_words_and_nothing_else(name: str) -> 
     prompt = Renderer().prompt(task)
     assert prompt.schema is None
     said = [("system", task.system())] if task.system() else []
-    for each in task.earlier():
+    for each in task.chat_history():
         said += [("user", each.instruction), ("assistant", each.reply)]
-    said += [("user", task.instruction())]
+    said += [("user", task.prompt_text())]
     assert list(prompt.messages("schema")) == [{"role": role, "content": words} for role, words in said]
 
 
@@ -156,7 +156,7 @@ def test_a_folder_replaces_the_words_of_the_tasks_it_names(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", TASKS)
 def test_every_slot_that_a_task_has_is_filled(name: str) -> None:
     task = examples("hardened")[name]
-    slots = task.slots()
+    slots = task.template_vars()
     words = "\n".join(f"{slot}={{{slot}}}" for slot in slots)
     filled = Prompts({name: words}).fill(task)
     assert filled == ("", "\n".join(f"{slot}={text}" for slot, text in slots.items()))

@@ -33,7 +33,7 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts, self._where = dict(sorted(texts.items())), where
-        known = {task.name(): task.slot_names for task in every_task() if task.slot_names}
+        known = {task.name(): task.template_var_names for task in every_task() if task.template_var_names}
         for name, text in self.texts.items():
             task, _, part = name.partition(".")
             file = f"{where}/{name}.txt"
@@ -77,7 +77,7 @@ class Prompts:
         name = task.name()
         if name not in self.texts:
             return None
-        slots = task.slots()
+        slots = task.template_vars()
         system, user = (
             _SLOT.sub(lambda match: slots[match.group(1)], self.texts.get(each, ""))
             for each in (f"{name}.system", name)

@@ -40,7 +40,7 @@ from redargue.tasks.arguing import (
     WriteTeamQueries,
 )
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.confidence import Said
+from redargue.tasks.confidence import AgentText
 from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
 from redargue.tasks.scoring import CompareTexts
 from redargue.verdicts import Verdict
@@ -243,7 +243,7 @@ class _Debate:
         self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=said.text))
         return said
 
-    def _told(self, texts: Mapping[str, _Said]) -> tuple[Said, ...]:
+    def _told(self, texts: Mapping[str, _Said]) -> tuple[AgentText, ...]:
         """The members' texts with how sure each was, as the backend can use it (``D6``): as weights, else as levels."""
         unsure = {role: each.uncertainty for role, each in texts.items() if each.uncertainty is not None}
         values = tuple(unsure.values())
@@ -251,7 +251,9 @@ class _Debate:
             sure = {role: {"weight": weight} for role, weight in zip(unsure, attention_weights(values), strict=True)}
         else:
             sure = {role: {"level": level} for role, level in zip(unsure, confidence_levels(values), strict=True)}
-        return tuple(Said(agent=role, text=each.argument.text, **sure.get(role, {})) for role, each in texts.items())
+        return tuple(
+            AgentText(agent=role, text=each.argument.text, **sure.get(role, {})) for role, each in texts.items()
+        )
 
     async def _measured(
         self, position: Position, role: str, task: Task[Out], round_: int = 0

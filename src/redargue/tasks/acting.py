@@ -136,7 +136,7 @@ class NextStep(Task[Step]):
         last: how many there are.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history", "tools")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history", "tools")
 
     claim: Claim
     background: Decomposition | None = None
@@ -146,7 +146,7 @@ class NextStep(Task[Step]):
     step: int = 1
     last: int = 5
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The agent's part, rules and tools; what does not change from step to step."""
         return lines(self.rules(), f"Available tools: {tools_shown(self.tools)}")
 
@@ -164,7 +164,7 @@ class NextStep(Task[Step]):
         """What may be answered; empty where any text may."""
         return tuple(answers_of(self.claim.labels))
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """One JSON object, as in the paper."""
         words = " | ".join(f'"{word}"' for word in self.answers())
         return lines(
@@ -174,7 +174,7 @@ class NextStep(Task[Step]):
             f'To give the final answer: {{"thought": "your reasoning", "answer": {words or "your answer"}}}',
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
         return lines(
             claim_lines(self.claim, self.profile),
@@ -183,7 +183,7 @@ class NextStep(Task[Step]):
             f"This is step {self.step} of {self.last}; it may be your last chance to answer.",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, background, memory and history, tools."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
@@ -192,7 +192,7 @@ class NextStep(Task[Step]):
             "tools": tools_shown(self.tools),
         }
 
-    def accepted(self, answer: Step) -> Step:
+    def validate_answer(self, answer: Step) -> Step:
         """The step, if it is one thing and its answer a label."""
         if (answer.action is None) == (answer.answer is None):
             raise ValueError("a step is either an action or an answer")
@@ -219,25 +219,25 @@ class ForceAnswer(LabelledTask):
         steps: what was done.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
 
     background: Decomposition | None = None
     memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """That it has to end here."""
         return lines(
             "You verified a claim in steps, and the steps are used up. Give your final answer now, from what is there.",
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The answer on the last line."""
         words = ", ".join(f"**{word}**" for word in answers_of(self.claim.labels))
         return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, background, history."""
         return lines(
             claim_lines(self.claim, self.profile),
@@ -245,7 +245,7 @@ class ForceAnswer(LabelledTask):
             f"Memory and history of previous steps:\n{self._history()}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, background, memory and history."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),

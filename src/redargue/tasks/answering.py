@@ -80,8 +80,8 @@ class LabelledTask(Task[Answer]):
             set that stands anywhere, or the label that is named first.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
     marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
 
     claim: Claim
@@ -101,7 +101,7 @@ class LabelledTask(Task[Answer]):
     @property
     def lenient(self) -> bool:
         """Whether a reply without a label is an answer without one, and is not asked for again."""
-        return self.label_reading != "last_line" or "label" not in self.wanted
+        return self.label_reading != "last_line" or "label" not in self.answer_fields
 
     def choice(self) -> dict[str, str]:
         """The words of a closed choice, in order, each with when to choose it; empty where any text is an answer."""
@@ -122,14 +122,14 @@ class AnswerClaim(LabelledTask):
         alert: which scores of the agent's own last answer were too low for the consensus that it was part of (``T15``).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
 
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True
     others: tuple[OtherAnswer, ...] = ()
     alert: tuple[Metric, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The alert, if there is one; hardened only: what counts as evidence."""
         low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
         return lines(f"My last answer's {low} was too low. I will revise it." if low else None, self._rules())
@@ -145,11 +145,11 @@ class AnswerClaim(LabelledTask):
             UNTRUSTED,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels; explanation first, label on the last line."""
         return label_rules(self.claim.labels)
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, other answers, document: the paper's order."""
         return lines(
             claim_lines(self.claim, self.profile),
@@ -157,7 +157,7 @@ class AnswerClaim(LabelledTask):
             f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, its labels, the others' answers, the document."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),

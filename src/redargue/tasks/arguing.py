@@ -9,8 +9,8 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Part, Task, at_most, data, lines, several
-from redargue.tasks.confidence import LEVELS, Said, said_parts
+from redargue.tasks.base import UNTRUSTED, Part, Task, data, lines, list_bounds, max_length
+from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
 
 Position = Literal["affirmative", "negative"]
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
@@ -21,21 +21,21 @@ class TeamQueries(Frozen):
     """What a gatherer asks: for its own view, and against the opponent's."""
 
     support: str = Field(
-        min_length=1, description="a query for what supports your view", json_schema_extra=at_most(300)
+        min_length=1, description="a query for what supports your view", json_schema_extra=max_length(300)
     )
     refute: str = Field(
-        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=at_most(300)
+        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=max_length(300)
     )
 
 
 class Analysis(Frozen):
     """Four checks of a text, and what they come to."""
 
-    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=at_most(400))
-    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=at_most(400))
-    bias: str = Field(description="political bias, if any", json_schema_extra=at_most(400))
-    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=at_most(400))
-    summary: str = Field(description="the issues found, in short", json_schema_extra=at_most(600))
+    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=max_length(400))
+    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=max_length(400))
+    bias: str = Field(description="political bias, if any", json_schema_extra=max_length(400))
+    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=max_length(400))
+    summary: str = Field(description="the issues found, in short", json_schema_extra=max_length(600))
 
 
 class Argument(Frozen):
@@ -46,11 +46,11 @@ class Argument(Frozen):
         quotes: what it says its documents say, word for word; checked by code, never believed.
     """
 
-    text: str = Field(description="your argument", json_schema_extra=at_most(1_000))
+    text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word from the documents",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
 
 
@@ -67,9 +67,9 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
         position: the team's.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The gatherer's part."""
         return lines(
             "You gather information for a team that debates a claim. You search once, before the debate begins.",
@@ -79,15 +79,15 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"support": "a query", "refute": "a query"}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
         return claim_lines(self.claim, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim and both views."""
         return {"claim": self.claim.text, "view": STANCES[self.position], "opposing": STANCES[OPPONENTS[self.position]]}
 
@@ -100,9 +100,9 @@ class AnalyseText(Task[Analysis], _OfATeam):
         position: the team's.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The four checks."""
         weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
         return lines(
@@ -116,15 +116,15 @@ class AnalyseText(Task[Analysis], _OfATeam):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The text."""
         return claim_lines(self.claim, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim and the team's view."""
         return {"claim": self.claim.text, "view": STANCES[self.position]}
 
@@ -140,13 +140,13 @@ class Rebut(Task[Argument], _OfATeam):
         analysis: the team's analyst's summary; empty without an analyst.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
 
     opponent: str
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The rebutter's part and its five angles."""
         return lines(
             "You rebut for a team that debates a claim.",
@@ -160,11 +160,11 @@ class Rebut(Task[Argument], _OfATeam):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, documents, analysis, the opponent's statement."""
         return lines(
             claim_lines(self.claim, self.profile),
@@ -173,7 +173,7 @@ class Rebut(Task[Argument], _OfATeam):
             f"The opponent: {data(self.opponent, self.profile)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, view, the opponent's statement, analysis, documents."""
         return {
             "claim": self.claim.text,
@@ -193,11 +193,11 @@ class SummariseTeam(Task[Argument], _OfATeam):
         texts: of the team's members, with how sure each was: in words, or by the attention that they get.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
 
-    texts: tuple[Said, ...]
+    texts: tuple[AgentText, ...]
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The summariser's part, and what the levels mean."""
         return lines(
             "You summarise for a team that debates a claim: one statement from what its members found.",
@@ -207,21 +207,21 @@ class SummariseTeam(Task[Argument], _OfATeam):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and texts."""
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> tuple[Part, ...]:
         """The material, cut where a member's text begins and ends."""
-        return (Part(text=claim_lines(self.claim, self.profile) + "\n"), *said_parts(self.texts, self.profile))
+        return (Part(text=claim_lines(self.claim, self.profile) + "\n"), *agent_text_parts(self.texts, self.profile))
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, view, texts."""
-        texts = "".join(part.text for part in said_parts(self.texts, self.profile))
+        texts = "".join(part.text for part in agent_text_parts(self.texts, self.profile))
         return {"claim": self.claim.text, "view": STANCES[self.position], "texts": texts}
 
 

@@ -76,7 +76,7 @@ class Task(Frozen, Generic[Out]):
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
-    slot_names: ClassVar[tuple[str, ...]] = ("material",)  # of ``slots``; none where no words are sent
+    template_var_names: ClassVar[tuple[str, ...]] = ("material",)  # of ``slots``; none where no words are sent
 
     profile: Profile = "hardened"
     sample: int = 0
@@ -100,39 +100,39 @@ class Task(Frozen, Generic[Out]):
         """What the paper sends as a system message, before a chat; empty where it sends none."""
         return ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is asked and by which rules; the same for every claim with these labels."""
         return ""
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """How to reply, in the paper's own form."""
         return ""
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """What the task is about; what changes least comes first."""
         raise NotImplementedError
 
     def parts(self) -> tuple[Part, ...]:
         """The material once more, cut where another agent's text begins and ends; joined it is the material."""
-        return (Part(text=self.material()),)
+        return (Part(text=self.input_text()),)
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """What was said before in the same chat; a task that goes on with one keeps it in a field."""
         return ()
 
     def exchange(self, reply: str) -> Exchange:
         """This question with its verbatim reply, for the next one's chat."""
-        return Exchange(instruction=self.instruction(), material=self.material(), reply=reply)
+        return Exchange(instruction=self.prompt_text(), material=self.input_text(), reply=reply)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The material in pieces, by the names under which a user's own prompt may place them."""
-        return {"material": self.material()}
+        return {"material": self.input_text()}
 
-    def offered(self) -> dict[str, tuple[str, ...]]:
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """Fields of the answer that take one of several texts, which depend on the task."""
         return {}
 
-    def plain(self, text: str) -> Out | None:
+    def parse_plain(self, text: str) -> Out | None:
         """What a reply in the paper's own form says; None where it is not in that form, and is read as JSON.
 
         Raises:
@@ -140,7 +140,7 @@ class Task(Frozen, Generic[Out]):
         """
         return None
 
-    def accepted(self, answer: Out) -> Out:
+    def validate_answer(self, answer: Out) -> Out:
         """An answer of the right form, as it stands for this task.
 
         Raises:
@@ -148,21 +148,21 @@ class Task(Frozen, Generic[Out]):
         """
         return answer
 
-    def instruction(self) -> str:
+    def prompt_text(self) -> str:
         """The words, from the fields; never the docstring."""
-        return lines(self.role(), self.form(), self.material())
+        return lines(self.instructions(), self.output_format(), self.input_text())
 
     @property
     def fingerprint(self) -> str:
         """sha256 over type, words and every field but times: two tasks with one fingerprint are one question."""
         digest = hashlib.sha256()
-        for part in (type(self).__qualname__, self.instruction(), json.dumps(timeless(self.model_dump(mode="json")))):
+        for part in (type(self).__qualname__, self.prompt_text(), json.dumps(timeless(self.model_dump(mode="json")))):
             digest.update(part.encode())
             digest.update(b"\0")
         return digest.hexdigest()
 
 
-def at_most(characters: int) -> JsonDict:
+def max_length(characters: int) -> JsonDict:
     """Bounds a text in its JSON schema, for servers that hold a model to it: small ones run on for ever.
 
     A longer text is read all the same. Keep it at 1,000: llama.cpp refuses a grammar with 2,000 repetitions.
@@ -170,20 +170,20 @@ def at_most(characters: int) -> JsonDict:
     return {"maxLength": characters}
 
 
-def several(items: int, characters: int) -> JsonDict:
+def list_bounds(items: int, characters: int) -> JsonDict:
     """Bounds a list of texts likewise."""
     return {"maxItems": items, "items": {"type": "string", "maxLength": characters}}
 
 
-def either(*fields: str) -> ConfigDict:
+def exactly_one(*fields: str) -> ConfigDict:
     """Says in a model's JSON schema that one of its text fields holds something and the others are empty.
 
     Where the schema is a grammar the reply is held to it; strict endpoints are not told, and code checks it anyway.
     """
-    return ConfigDict(json_schema_extra={EITHER: list(fields)})
+    return ConfigDict(json_schema_extra={EXACTLY_ONE: list(fields)})
 
 
-EITHER = "x-either"
+EXACTLY_ONE = "x-exactly-one"
 
 
 @cache

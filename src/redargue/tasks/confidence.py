@@ -21,7 +21,7 @@ LEVELS = (
 )
 
 
-class Said(Frozen):
+class AgentText(Frozen):
     """What an agent wrote, and how sure it was: in words, by weight, both or neither.
 
     Attributes:
@@ -37,7 +37,7 @@ class Said(Frozen):
     weight: Weight = 1.0
 
 
-def said_parts(said: Sequence[Said], profile: Profile) -> tuple[Part, ...]:
+def agent_text_parts(said: Sequence[AgentText], profile: Profile) -> tuple[Part, ...]:
     """The texts one after the other; of each only its own words are its writer's part."""
     parts: list[Part] = []
     for each in said:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, json_schema, lines
+from redargue.tasks.base import UNTRUSTED, Profile, Task, data, json_schema, lines, max_length
 
 BLOCK = 20  # sentences of a task at most: what a reply can hold without being cut
 LONGEST = 400  # characters of a claim
@@ -37,7 +37,7 @@ class ExtractedClaim(Frozen):
     """A claim that can be understood and checked without the text, and the sentence that makes it."""
 
     sentence: int = Field(description="the number of the sentence that makes the claim")
-    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=at_most(LONGEST))
+    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=max_length(LONGEST))
 
 
 class ExtractedClaims(Frozen):
@@ -62,12 +62,12 @@ class MarkOpinions(Task[SentenceMarks]):
         context: what was said before; may be empty.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
 
     sentences: tuple[str, ...]
     context: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to tell apart."""
         return lines(
             "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
@@ -76,22 +76,22 @@ class MarkOpinions(Task[SentenceMarks]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """What was said before, and the sentences."""
         return lines(
             f"Said before: {data(self.context, self.profile)}" if self.context else None,
             f"Sentences: {numbered(self.sentences, self.profile)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """What was said before, and the sentences."""
         return {"context": data(self.context, self.profile), "sentences": numbered(self.sentences, self.profile)}
 
-    def accepted(self, answer: SentenceMarks) -> SentenceMarks:
+    def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
         """Wants every sentence marked once."""
         marked = sorted(each.sentence for each in answer.marks)
         if marked != list(range(1, len(self.sentences) + 1)):
@@ -108,13 +108,13 @@ class ExtractClaims(Task[ExtractedClaims]):
         context: what the text answers or follows: a question, a dialogue; may be empty.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
 
     sentences: tuple[str, ...]
     before: tuple[str, ...] = ()
     context: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What a claim is."""
         return lines(
             "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
@@ -127,11 +127,11 @@ class ExtractClaims(Task[ExtractedClaims]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """What the text answers, what stands before, the sentences."""
         before = data(" ".join(self.before), self.profile) if self.before else None
         return lines(
@@ -140,7 +140,7 @@ class ExtractClaims(Task[ExtractedClaims]):
             f"Sentences: {numbered(self.sentences, self.profile)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """What the text answers, what stands before, the sentences."""
         return {
             "context": data(self.context, self.profile),
@@ -148,7 +148,7 @@ class ExtractClaims(Task[ExtractedClaims]):
             "sentences": numbered(self.sentences, self.profile),
         }
 
-    def accepted(self, answer: ExtractedClaims) -> ExtractedClaims:
+    def validate_answer(self, answer: ExtractedClaims) -> ExtractedClaims:
         """Wants sentences that are there, and claims that can be checked."""
         for each in answer.claims:
             if not 1 <= each.sentence <= len(self.sentences):

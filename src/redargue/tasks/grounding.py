@@ -14,13 +14,13 @@ from pydantic.config import JsonDict
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines, several
+from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines, list_bounds, max_length
 
 Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
 MOST_QUESTIONS = 12
 ANSWER_NEXT = ">>>>>>"  # what stands between a question and its reply in these prompts
 NEXT_EXAMPLE = "------"
-QUOTED = several(6, 400)
+QUOTED = list_bounds(6, 400)
 
 
 class Grounded(Frozen):
@@ -80,7 +80,7 @@ def _some(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Questions = Annotated[tuple[str, ...], AfterValidator(_some)]
-SOME_QUESTIONS: JsonDict = {"minItems": 1, **several(MOST_QUESTIONS, 300)}
+SOME_QUESTIONS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
 
 
 class FollowUps(Frozen):
@@ -115,12 +115,12 @@ class WriteFollowUps(Task[FollowUps]):
         demonstrations: claims with their questions; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "Say which questions have to be answered in order to verify a claim.",
@@ -129,20 +129,20 @@ class WriteFollowUps(Task[FollowUps]):
             examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """One line a question."""
         return "Reply with the questions alone, one a line: Followup Question: your question"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
         return f"Claim: {in_place(self.claim, self.profile)}{after}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
         return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
 
-    def plain(self, text: str) -> FollowUps | None:
+    def parse_plain(self, text: str) -> FollowUps | None:
         """One line a question."""
         return None if is_object(text) else FollowUps(questions=questions_in(text))
 
@@ -156,7 +156,7 @@ class Aggregate(Frozen):
         answer: supported or not.
     """
 
-    explanation: str = Field(description="the reasons, from what was found", json_schema_extra=at_most(1_000))
+    explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
     )
@@ -172,13 +172,13 @@ class JudgeAnswers(Task[Aggregate]):
         demonstrations: claims with their label; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
 
     claim: Claim
     asked: tuple[Grounded, ...]
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why.",
@@ -187,16 +187,16 @@ class JudgeAnswers(Task[Aggregate]):
             examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The label in square brackets, the reasons after it."""
         return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim as a question, the context."""
         after = ANSWER_NEXT if self.profile == "paper" else None
         return lines(f"{asked_whether(self.claim, self.profile)}\n\nContext:", context(self.asked, self.profile), after)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the context, the demonstrations."""
         return {
             "claim": in_place(self.claim, self.profile),
@@ -204,7 +204,7 @@ class JudgeAnswers(Task[Aggregate]):
             "demonstrations": self.demonstrations,
         }
 
-    def plain(self, text: str) -> Aggregate | None:
+    def parse_plain(self, text: str) -> Aggregate | None:
         """The first label in brackets."""
         return None if is_object(text) else Aggregate(explanation=text.strip(), answer=bracketed(text))
 
@@ -222,9 +222,9 @@ class FollowUp(Frozen):
 
     needed: bool = Field(description="whether a follow up question is needed")
     question: str = Field(
-        default="", description="the follow up question; empty if none is needed", json_schema_extra=at_most(300)
+        default="", description="the follow up question; empty if none is needed", json_schema_extra=max_length(300)
     )
-    explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=at_most(1_000))
+    explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
     )
@@ -247,13 +247,13 @@ class AskFollowUp(Task[FollowUp]):
         demonstrations: whole courses of questions and answers; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
     claim: Claim
     asked: tuple[Grounded, ...] = ()
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
@@ -263,18 +263,18 @@ class AskFollowUp(Task[FollowUp]):
             examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The next line of the text."""
         return lines(
             f"Reply with the next line alone: {_ASKS} your question",
             f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The text so far."""
         return lines(asked_whether(self.claim, self.profile), self._so_far())
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the text so far, the demonstrations."""
         return {
             "claim": in_place(self.claim, self.profile),
@@ -293,7 +293,7 @@ class AskFollowUp(Task[FollowUp]):
             parts += [f"{_ASKS} {data(each.question, self.profile)}", f"{_FOUND} {found}"]
         return "\n".join(parts)
 
-    def plain(self, text: str) -> FollowUp | None:
+    def parse_plain(self, text: str) -> FollowUp | None:
         """What comes first: a question or the final answer; what stands after "Intermediate answer:" is made up.
 
         Raises:
@@ -309,7 +309,7 @@ class AskFollowUp(Task[FollowUp]):
             return FollowUp(needed=True, question=found.group(2).strip())
         return FollowUp(needed=False, answer=_side(found.group(2)), explanation=own.strip())
 
-    def accepted(self, answer: FollowUp) -> FollowUp:
+    def validate_answer(self, answer: FollowUp) -> FollowUp:
         """A question that is one, or a label."""
         question = " ".join(answer.question.split())
         if answer.needed and not question:
@@ -329,25 +329,25 @@ def _side(text: str) -> Side:
 class ConcludeAsking(JudgeAnswers):
     """The final answer of Self-Ask once no more questions may be asked: the text so far, ended by its last marker."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """As before, but that it has to end here."""
-        return lines(self._asking().role(), "No more questions may be asked: give the final answer now.")
+        return lines(self._asking().instructions(), "No more questions may be asked: give the final answer now.")
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The label."""
         return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The text so far, and its last marker."""
-        return lines(self._asking().material(), _FINAL if self.profile == "paper" else None)
+        return lines(self._asking().input_text(), _FINAL if self.profile == "paper" else None)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the text so far, the demonstrations."""
-        return self._asking().slots()
+        return self._asking().template_vars()
 
-    def plain(self, text: str) -> Aggregate | None:
+    def parse_plain(self, text: str) -> Aggregate | None:
         """The label that the text ends in."""
         if is_object(text):
             return None

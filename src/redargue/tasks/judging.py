@@ -9,7 +9,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+from redargue.tasks.base import UNTRUSTED, Task, data, lines, max_length
 from redargue.tasks.querying import OtherAnswer, others
 from redargue.verdicts import Metric
 
@@ -50,12 +50,12 @@ class JudgeDebate(LabelledTask):
         scores: mean scores; empty where the judge is not shown them (``T17``).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
 
     history: tuple[Turn, ...]
     scores: tuple[MeanScore, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The judge's part, and what the scores mean."""
         return lines(
             "You judge a debate that checks a claim. This was its final round, and the debaters did not settle it:"
@@ -77,7 +77,7 @@ class JudgeDebate(LabelledTask):
             " relevance score how well it addresses what was asked. Higher is better and more reliable."
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels; the answer on the last line."""
         labels = "\n".join(
             f"if {label.description or 'this option is right'}, output **{label.name}**"
@@ -85,7 +85,7 @@ class JudgeDebate(LabelledTask):
         )
         return lines(labels or "Give the correct answer.", "Your final answer must stand on the last line only.")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """History, scores, claim, as in Fig. 6; hardened: the claim first."""
         claim = claim_lines(self.claim, self.profile)
         return lines(
@@ -96,7 +96,7 @@ class JudgeDebate(LabelledTask):
             claim if self.profile == "paper" else None,
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, its labels, history, scores."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
@@ -136,7 +136,7 @@ class Agreement(Frozen):
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
     answer: str = Field(
         description="the answer that they share, as short as it can be said; empty if they differ",
-        json_schema_extra=at_most(300),
+        json_schema_extra=max_length(300),
     )
 
 
@@ -148,12 +148,12 @@ class CheckConsensus(Task[Agreement]):
         answers: one a debater, in their order.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to compare, and what not to."""
         return lines(
             "Several debaters answered the same question. Say whether their final answers are the same answer,"
@@ -161,10 +161,10 @@ class CheckConsensus(Task[Agreement]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Question and answers."""
         return lines(f"Question: {self.claim.text}", f"Answers: {others(self.answers, self.profile)}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Question and answers."""
         return {"claim": self.claim.text, "answers": others(self.answers, self.profile)}

@@ -49,7 +49,7 @@ def _rules(task: Any) -> str:
     return lines("Quote the evidence word for word, in double quotation marks, for every fact you rely on.", UNTRUSTED)
 
 
-def _case_slots(task: Any) -> dict[str, str]:
+def _case_vars(task: Any) -> dict[str, str]:
     return {
         "claim": claim_lines(task.claim, task.profile).removeprefix("Claim: "),
         "evidence": documents(task.passages, task.profile),
@@ -59,11 +59,11 @@ def _case_slots(task: Any) -> dict[str, str]:
 class _Speaker:
     """Any member of a thread. A plain class: it has no fields, and goes first."""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Hardened only: what counts."""
         return _rules(self)
 
-    def plain(self, text: str) -> Argument | None:
+    def parse_plain(self, text: str) -> Argument | None:
         """A reply in the paper's own form is the argument as it stands."""
         said = text.strip()
         return Argument(text=said) if said and not said.startswith("{") else None
@@ -72,15 +72,15 @@ class _Speaker:
 class ArgueStance(_Speaker, Task[Argument], _OfAStance):
     """Why the preset stance is right."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, question."""
         return lines(_case(self), why(self.claim, self.stance))
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, question."""
-        return _case_slots(self) | {
+        return _case_vars(self) | {
             "asked": why(self.claim, self.stance),
         }
 
@@ -92,11 +92,11 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         argument: what was said for it.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
 
     argument: str
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, argument, and what is wanted."""
         return lines(_case(self), f"Assistant: {data(self.argument, self.profile)}", self._asked())
 
@@ -108,9 +108,9 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
             f"The assistant's answer may be wrong. Persuade it, from the evidence, that the claim is in fact {truth}."
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, argument, what is wanted."""
-        return _case_slots(self) | {
+        return _case_vars(self) | {
             "argument": data(self.argument, self.profile),
             "asked": self._asked(),
         }
@@ -125,13 +125,13 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
         asked: the label whose reasons the first question asked for; in the authors' program not always the stance.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
 
     argument: str
     criticism: str
     asked: str
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, question, argument, criticism, and what is wanted."""
         return lines(
             _case(self),
@@ -142,9 +142,9 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
             " once more.",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, question, argument, criticism."""
-        return _case_slots(self) | {
+        return _case_vars(self) | {
             "asked": why(self.claim, self.asked),
             "argument": data(self.argument, self.profile),
             "criticism": data(self.criticism, self.profile),
@@ -167,19 +167,19 @@ class JudgeStances(AnswerClaim):
         threads: in the order of the stances.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
 
     threads: tuple[Thread, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Hardened only: what counts."""
         return _rules(self)
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The label on the last line."""
         return "Give your final answer, the label alone and in bold, on the last line only."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, both threads, question."""
         return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
 
@@ -198,10 +198,10 @@ class JudgeStances(AnswerClaim):
         meaning = self.claim.labels.meaning
         return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
 
-    def instruction(self) -> str:
+    def prompt_text(self) -> str:
         """The paper's order: the question stands last."""
-        return lines(self.role(), self.material(), self.form())
+        return lines(self.instructions(), self.input_text(), self.output_format())
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, both threads."""
-        return _case_slots(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}
+        return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}

@@ -50,13 +50,13 @@ class WriteQuery(Task[Query]):
         about: what the tool finds, in a few words.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
 
     claim: Claim
     tool: str
     about: str
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Part in the debate, tool, what to write."""
         return lines(
             "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
@@ -68,15 +68,15 @@ class WriteQuery(Task[Query]):
     def _wanted(self) -> str:
         return "Write the query that will find the evidence you need first."
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Square brackets."""
         return "Reply with the query alone, in square brackets, like this: [your query]."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
         return f"Claim: {self.claim.text}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the tool and what it finds."""
         return {"claim": self.claim.text, "tool": self.tool, "about": self.about}
 
@@ -90,7 +90,7 @@ class RewriteQuery(WriteQuery):
         must_revise: whether it is told that a query that was contradicted, or left something open, has to change (T34).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
 
     others: tuple[OtherAnswer, ...]
     used: str
@@ -105,16 +105,16 @@ class RewriteQuery(WriteQuery):
             " better could be asked."
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Square brackets; "Continue" stays with the last query."""
         return lines(
             "Reply with the query alone, in square brackets, like this: [your query].",
             "Reply [Continue] to stay with the query you used before.",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Other answers, own last query, claim, as in Fig. 4; hardened: the claim, which does not change, first."""
-        claim = super().material()
+        claim = super().input_text()
         return lines(
             claim if self.profile == "hardened" else None,
             f"Other debaters' answer: {others(self.others, self.profile)}",
@@ -122,9 +122,9 @@ class RewriteQuery(WriteQuery):
             claim if self.profile == "paper" else None,
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Also the others' answers and the query used before."""
-        return {**super().slots(), "others": others(self.others, self.profile), "used": self.used}
+        return {**super().template_vars(), "others": others(self.others, self.profile), "used": self.used}
 
 
 def parse_query(reply: str) -> Query | None:

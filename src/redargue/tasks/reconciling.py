@@ -11,11 +11,11 @@ from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.tasks.answering import claim_lines
-from redargue.tasks.base import Profile, Task, at_most, data, lines, several
+from redargue.tasks.base import Profile, Task, data, lines, list_bounds, max_length
 from redargue.tasks.moderating import OnEvidence, evidence_line, hardened_rules, label_question
 
 
-class SureAnswer(Frozen):
+class AnswerWithConfidence(Frozen):
     """An agent's answer.
 
     Attributes:
@@ -25,7 +25,7 @@ class SureAnswer(Frozen):
         quotes: what it rests on, word for word; checked by code, never believed.
     """
 
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=at_most(1_000))
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
     answer: str = Field(description="your answer")
     confidence_level: float = Field(
         ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
@@ -33,7 +33,7 @@ class SureAnswer(Frozen):
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word from the evidence",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
 
     @field_validator("confidence_level", mode="before")
@@ -54,10 +54,10 @@ class Group(Frozen):
     """
 
     answer: str
-    given: tuple[SureAnswer, ...]
+    given: tuple[AnswerWithConfidence, ...]
 
 
-class AnswerSurely(Task[SureAnswer]):
+class AnswerSurely(Task[AnswerWithConfidence]):
     """An agent's answer with its confidence.
 
     Attributes:
@@ -66,17 +66,17 @@ class AnswerSurely(Task[SureAnswer]):
         samples: questions with explanations that convinced other agents, our own; may be empty.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
 
     claim: Claim
     groups: tuple[Group, ...] = ()
     samples: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The samples; hardened: what counts."""
         return lines(self.samples, hardened_rules(self.profile, quoting=isinstance(self, OnEvidence)))
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON, and nothing but a label in its answer."""
         names = ", ".join(self.claim.labels.names)
         return lines(
@@ -84,7 +84,7 @@ class AnswerSurely(Task[SureAnswer]):
             f'In the field "answer" give one of these and nothing else: {names}' if names else None,
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, evidence, question; then what all agents answered."""
         return lines(
             claim_lines(self.claim, self.profile),
@@ -106,23 +106,23 @@ class AnswerSurely(Task[SureAnswer]):
         names = (data(each.answer, self.profile) if free else each.answer for each in self.groups)
         return "\n".join(_told(name, each, self.profile) for name, each in zip(names, self.groups, strict=True))
 
-    def instruction(self) -> str:
+    def prompt_text(self) -> str:
         """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
+        return lines(self.instructions(), self.input_text(), self.output_format())
 
-    def offered(self) -> dict[str, tuple[str, ...]]:
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """The labels."""
         labels = self.claim.labels
         return {} if labels.free_text else {"answer": labels.names}
 
-    def accepted(self, answer: SureAnswer) -> SureAnswer:
+    def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
         """The answer as a label."""
         label = self.claim.labels.single(answer.answer)
         if label is None:
             raise ValueError(f"{answer.answer[:60]!r} is none of the labels {', '.join(self.claim.labels.names)}")
         return answer.model_copy(update={"answer": label})
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, all agents' answers, samples."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),

@@ -11,7 +11,7 @@ from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.tasks import answering
 from redargue.tasks.answering import LabelledTask, claim_lines
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines
+from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines, max_length
 from redargue.tasks.querying import OtherAnswer
 
 MOST_PIECES = 3
@@ -64,7 +64,7 @@ class SelectEvidence(Task[Selection]):
         own: the agent's own last answer; empty in the first round.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "pool", "own")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "pool", "own")
 
     claim: Claim
     pool: tuple[Passage, ...]
@@ -77,7 +77,7 @@ class SelectEvidence(Task[Selection]):
             " help most to build a sound answer, which stands on its own, to a question."
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to choose."""
         return lines(
             f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
@@ -85,14 +85,14 @@ class SelectEvidence(Task[Selection]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Numbers in square brackets."""
         return (
             "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
             f" {STEPS}"
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Pool, own last answer, claim; hardened: the claim first."""
         claim = claim_lines(self.claim, self.profile)
         return lines(
@@ -102,7 +102,7 @@ class SelectEvidence(Task[Selection]):
             claim if self.profile == "paper" else None,
         )
 
-    def plain(self, text: str) -> Selection | None:
+    def parse_plain(self, text: str) -> Selection | None:
         """The numbers in brackets from the last one back; none where the reply says so."""
         found = BRACKETS.findall(text)
         if not found:
@@ -112,7 +112,7 @@ class SelectEvidence(Task[Selection]):
         numbers = [int(each) for each in reversed(found) if each.strip().isdecimal()]
         return Selection(pieces=tuple(Piece(number=each) for each in numbers if 1 <= each <= len(self.pool)))
 
-    def accepted(self, answer: Selection) -> Selection:
+    def validate_answer(self, answer: Selection) -> Selection:
         """The first different ones that the pool has."""
         numbers = dict.fromkeys(each.number for each in answer.pieces if each.number <= len(self.pool))
         return Selection(pieces=tuple(Piece(number=each) for each in list(numbers)[:MOST_PIECES]))
@@ -121,7 +121,7 @@ class SelectEvidence(Task[Selection]):
         """The pieces themselves."""
         return tuple(self.pool[each.number - 1] for each in answer.pieces)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, pool, own last answer."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
@@ -133,7 +133,7 @@ class SelectEvidence(Task[Selection]):
 class Consistency(Frozen):
     """Whether answers say the same."""
 
-    reason: str = Field(default="", description="what each agent's answer is", json_schema_extra=at_most(600))
+    reason: str = Field(default="", description="what each agent's answer is", json_schema_extra=max_length(600))
     consistent: Literal["yes", "no"] = Field(description="yes if all agents give the same answer")
 
 
@@ -145,7 +145,7 @@ class JudgeConsistency(Task[Consistency]):
         answers: of the round, one an agent.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
@@ -157,7 +157,7 @@ class JudgeConsistency(Task[Consistency]):
             " whether the answers that they give agree."
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to compare."""
         return lines(
             "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
@@ -165,21 +165,21 @@ class JudgeConsistency(Task[Consistency]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Yes or No in square brackets."""
         return f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and answers."""
         return lines(claim_lines(self.claim, self.profile), f"Replies: {answers(self.answers, self.profile)}")
 
-    def plain(self, text: str) -> Consistency | None:
+    def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
         said = [each.strip().lower() for each in BRACKETS.findall(text)]
         last = next((each for each in reversed(said) if each in ("yes", "no")), None)
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim and answers."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
@@ -196,8 +196,8 @@ class SummariseAnswers(LabelledTask):
         example: one of such a summary; empty where the labels have none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
-    wanted: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
+    answer_fields: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
     marks: ClassVar[tuple[str, str]] = ("[", "]")
 
     answers: tuple[OtherAnswer, ...]
@@ -211,7 +211,7 @@ class SummariseAnswers(LabelledTask):
             " condense what they say."
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to sum up."""
         return lines(
             "Sum up the final answer from the answers of all agents.",
@@ -219,12 +219,12 @@ class SummariseAnswers(LabelledTask):
             f"Here is an example:\n{self.example}\n(end of the example)" if self.example else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The label in square brackets, last."""
         names = ", ".join(f"[{name}]" for name in self.claim.labels.names)
         return lines(f"Put the final answer in square brackets{f': {names}' if names else ''}. {STEPS}")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and answers, or the other way round."""
         claim, given = claim_lines(self.claim, self.profile), answers(self.answers, self.profile)
         if self.swapped:
@@ -235,7 +235,7 @@ class SummariseAnswers(LabelledTask):
         """The last one in square brackets."""
         return bracketed(text, self.claim.labels)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, answers, an example."""
         claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
         given = answers(self.answers, self.profile)

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.tasks.answering import LabelledTask
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+from redargue.tasks.base import UNTRUSTED, Task, data, lines, max_length
 from redargue.tasks.querying import LONGEST_QUERY, Query
-from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_slots
+from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_vars
 
 SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
 SUPPORT = LabelSet(
@@ -44,26 +44,26 @@ def bracketed(text: str, *words: str) -> list[str]:
 class SelfContained(Frozen):
     """A statement that can be understood alone."""
 
-    statement: str = Field(description="the statement, self-contained", json_schema_extra=at_most(1_000))
+    statement: str = Field(description="the statement, self-contained", json_schema_extra=max_length(1_000))
 
 
 class Relevance(Frozen):
     """Whether a statement has to do with what its text is about."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=at_most(600))
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
     relevant: bool = Field(description="true if the statement is relevant")
 
 
 class _OfAResponse:
     """A statement and the text that it stands in. A plain class: it has no fields, and goes first."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "response")
 
-    def material(self: Any) -> str:
+    def input_text(self: Any) -> str:
         """Text and statement."""
         return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
 
-    def slots(self: Any) -> dict[str, str]:
+    def template_vars(self: Any) -> dict[str, str]:
         """Statement and text."""
         return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
 
@@ -77,7 +77,7 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
 
     claim: Claim
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is vague, and how much may be changed."""
         return lines(
             "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
@@ -87,16 +87,16 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """A code block, after the reasoning."""
         return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
 
-    def plain(self, text: str) -> SelfContained | None:
+    def parse_plain(self, text: str) -> SelfContained | None:
         """What the first code block holds."""
         found = code_block(text)
         return None if found is None else SelfContained(statement=found)
 
-    def accepted(self, answer: SelfContained) -> SelfContained:
+    def validate_answer(self, answer: SelfContained) -> SelfContained:
         """The statement, if it states something."""
         if not re.search(r"\w", answer.statement):
             raise ValueError("the statement is empty")
@@ -112,7 +112,7 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
     claim: Claim
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The relation that is looked for has no name, as in the paper, so that no meaning of a word decides."""
         return lines(
             "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
@@ -122,11 +122,11 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
             "Relevant means Foo." if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Square brackets, after the reasoning."""
         return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
-    def plain(self, text: str) -> Relevance | None:
+    def parse_plain(self, text: str) -> Relevance | None:
         """What stands in square brackets."""
         found = bracketed(text, "Foo", "Not Foo")
         if len(found) > 1:
@@ -142,12 +142,12 @@ class WriteNextQuery(Task[Query]):
         results: what was found so far, query by query.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     claim: Claim
     results: tuple[SearchResult, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """One query with new information."""
         return lines(
             "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
@@ -156,19 +156,19 @@ class WriteNextQuery(Task[Query]):
             UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """A code block, after the reasoning."""
         return "Think first about what is missing; then give the query alone in a code block (```)."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return statement_slots(self.claim, self.results, self.profile)
+        return statement_vars(self.claim, self.results, self.profile)
 
-    def plain(self, text: str) -> Query | None:
+    def parse_plain(self, text: str) -> Query | None:
         """What the first code block holds; else as other queries are read."""
         found = code_block(text)
         if found == "":
@@ -183,11 +183,11 @@ class RateSupport(LabelledTask):
         results: what was found, query by query.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     results: tuple[SearchResult, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Reason, sum up, decide."""
         return lines(
             "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
@@ -199,17 +199,17 @@ class RateSupport(LabelledTask):
             else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Square brackets, after the reasoning."""
         return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return statement_slots(self.claim, self.results, self.profile)
+        return statement_vars(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets, if it is one; without one what the last line alone names."""

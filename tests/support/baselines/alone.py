@@ -44,7 +44,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
 
 def known(task: AnswerClosedBook, call: Any) -> Answer:
     """The first label, or nothing but reasons."""
-    if "label" not in task.wanted:
+    if "label" not in task.answer_fields:
         return Answer(text="I recall it.", label=None)
     label = next(iter(task.choice()), "1871")
     return Answer(text=f"I recall it.\n**{label}**", label=label)

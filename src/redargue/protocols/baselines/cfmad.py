@@ -34,9 +34,9 @@ FIRST = "first-reader"
 class AnswerOption(AnswerClaim):
     """A plain answer to a question with options, whose option becomes the first stance."""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """To think first."""
-        return lines("Think step by step.", super().role())
+        return lines("Think step by step.", super().instructions())
 
 
 class CfmadSettings(Frozen):
@@ -205,7 +205,7 @@ class _Debate:
         opening = ArgueStance(**given)
         argument = (await self._say(side, opening, 1, stance)).text
         refuting = self.claim.labels.meaning(stance) is Meaning.REFUTED
-        heard = opening.instruction() if refuting and self.settings.prompt_for_reply else argument  # CFMAD-1
+        heard = opening.prompt_text() if refuting and self.settings.prompt_for_reply else argument  # CFMAD-1
         asked = self.claim.labels.named(Meaning.SUPPORTED) if refuting and self.settings.asks_why_true else stance
         critic = CriticiseStance(**given, argument=heard)
         criticism = (await self._say(f"{side}-critic", critic, 2, "")).text

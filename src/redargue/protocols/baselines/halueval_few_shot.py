@@ -55,8 +55,8 @@ class DetectHallucination(LabelledTask):
         reading: whether Yes and No are looked for as words or, as the authors do, as any letters of that case.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
-    wanted: ClassVar[tuple[Piece, ...]] = ("label",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
     kind: Kind = "qa"
     demonstrations: str = ""
@@ -71,7 +71,7 @@ class DetectHallucination(LabelledTask):
             ' up or wrong, "Yes" or "No".'
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to judge, and the examples."""
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
@@ -82,12 +82,12 @@ class DetectHallucination(LabelledTask):
             f"\n{self.demonstrations}\n" if self.demonstrations else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """One of two words."""
         judged = NAMES[self.kind].judged.lower()
         return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Knowledge where it is shown, what stands before, the text."""
         judged, before = NAMES[self.kind]
         return lines(
@@ -97,7 +97,7 @@ class DetectHallucination(LabelledTask):
             "#Your Judgement#:",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Examples, knowledge, what stands before, the text."""
         return {
             "demonstrations": self.demonstrations,

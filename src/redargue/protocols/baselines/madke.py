@@ -51,7 +51,7 @@ class AnswerWithKnowledge(AnswerClaim):
         examples: of answers, our own; empty where the labels have none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
 
     own: str = ""
     examples: str = ""
@@ -65,7 +65,7 @@ class AnswerWithKnowledge(AnswerClaim):
         """The persona."""
         return DEBATER
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do, and the examples."""
         return lines(
             self._wanted(),
@@ -83,7 +83,7 @@ class AnswerWithKnowledge(AnswerClaim):
             " the evidence as advice you may change your answer, or keep it."
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels in square brackets."""
         rules = "\n".join(
             f"If {each.description or 'this option is right'}, answer [{each.name}]."
@@ -91,7 +91,7 @@ class AnswerWithKnowledge(AnswerClaim):
         )
         return lines(rules, "Put your answer in the form [answer], at the end.")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, the others' answers, the own one, claim; hardened: the claim first."""
         claim = claim_lines(self.claim, self.profile)
         return lines(
@@ -106,7 +106,7 @@ class AnswerWithKnowledge(AnswerClaim):
         """The last one in square brackets."""
         return bracketed(text, self.claim.labels)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, labels, evidence, the others' answers, the own one, examples."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),

@@ -38,8 +38,8 @@ class SolveWithOthers(LabelledTask):
         solutions: what the other agents answered last; with none in a later round it checks its own once more.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before: tuple[Exchange, ...] = ()
     solutions: tuple[OtherAnswer, ...] = ()
@@ -49,19 +49,19 @@ class SolveWithOthers(LabelledTask):
         """The others read the whole reply, with or without a label."""
         return True
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Hardened only: what counts."""
         return hardened_rules(self.profile, quoting=isinstance(self, OnEvidence))
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The label on the last line."""
         return LAST_LINE
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """The agent's chat."""
         return self.before
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim with the question; later the others' answers, and what to do with them."""
         if not self.before:
             return lines(
@@ -79,11 +79,11 @@ class SolveWithOthers(LabelledTask):
             " updated answer.",
         )
 
-    def instruction(self) -> str:
+    def prompt_text(self) -> str:
         """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
+        return lines(self.instructions(), self.input_text(), self.output_format())
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, the others' answers."""
         return {
             "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
@@ -102,7 +102,7 @@ class SolveWithOthers(LabelledTask):
 class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):
     """The answer of an agent that sees evidence."""
 
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
 class MultiAgentDebateSettings(Frozen):

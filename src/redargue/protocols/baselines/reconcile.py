@@ -23,7 +23,7 @@ from redargue.protocols.baselines.sharing import EqualAgents, chance, examples_f
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, Group, SureAnswer
+from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
 from redargue.verdicts import Verdict
 
 SAMPLES = 3  # files of convincing samples: one a model of the paper's
@@ -209,20 +209,20 @@ class _Table:
             gaps=gaps(self.run.events),
         )
 
-    def _grouped(self, votes: Sequence[SureAnswer]) -> tuple[Group, ...]:
+    def _grouped(self, votes: Sequence[AnswerWithConfidence]) -> tuple[Group, ...]:
         """Answers by label, the most frequent first."""
         counted = Counter(each.answer for each in votes).most_common(self.settings.groups)
         return tuple(
             Group(answer=answer, given=tuple(each for each in votes if each.answer == answer)) for answer, _ in counted
         )
 
-    async def _round(self, round_: int, groups: tuple[Group, ...]) -> list[SureAnswer]:
+    async def _round(self, round_: int, groups: tuple[Group, ...]) -> list[AnswerWithConfidence]:
         """All agents at once; those that gave an answer vote."""
         said = await together([self._answer(agent, round_, groups) for agent in self.debaters])
         if all(isinstance(each, BadReply) for each in said):
             raise next(each for each in said if isinstance(each, BadReply))
-        votes = [each for each in said if isinstance(each, SureAnswer) and each.answer]
-        labels = tuple((each.answer or None) if isinstance(each, SureAnswer) else None for each in said)
+        votes = [each for each in said if isinstance(each, AnswerWithConfidence) and each.answer]
+        labels = tuple((each.answer or None) if isinstance(each, AnswerWithConfidence) else None for each in said)
         agreed = None not in labels and len(set(labels)) == 1
         weights = weighted_vote([(each.answer, each.confidence_level) for each in votes])
         told = ", ".join(f"{label}: {weight:.2f}" for label, weight in weights.items()) or "no votes"
@@ -230,7 +230,7 @@ class _Table:
         self.labels.append(labels)
         return votes
 
-    async def _answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> SureAnswer | BadReply:
+    async def _answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> AnswerWithConfidence | BadReply:
         """An agent's answer; of one that cannot be read, why, or as in the authors' program a random one."""
         given: dict[str, Any] = {
             "claim": self.claim,
@@ -246,7 +246,7 @@ class _Table:
             if self.settings.unparsed == "out" or not labels:
                 return error
             drawn = chance(self.run, "reconcile", self.claim.text, agent, str(round_)).choice(labels)
-            answer = SureAnswer(reasoning="", answer=drawn, confidence_level=0.0)  # RECONCILE-1
+            answer = AnswerWithConfidence(reasoning="", answer=drawn, confidence_level=0.0)  # RECONCILE-1
         text = f"{answer.reasoning}\nconfidence {answer.confidence_level:g}".strip()
         label = answer.answer or None
         self.quotes += tell(self.claim, self.run, agent, round_, text, label, answer.quotes, self.passages)

@@ -28,9 +28,9 @@ KNOWER = "knower"
 class AnswerZeroShot(AnswerClosedBook):
     """The label alone."""
 
-    wanted: ClassVar[tuple[Piece, ...]] = ("label",)
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels, and nothing else."""
         if self.claim.labels.free_text:
             return "Reply with your answer and nothing else."
