@@ -116,7 +116,7 @@ async def test_the_tools_are_offered_with_their_own_schemas_and_one_function_for
     system, user = body["messages"]
     assert system["content"].startswith("Task: NextStep.\nYou verify a claim in steps")
     assert "Available tools" not in system["content"]
-    assert user == {"role": "user", "content": TASK.input_text()}
+    assert user == {"role": "user", "content": TASK.rendered().input_text}
 
 
 async def test_every_other_task_is_asked_for_as_with_auto(server: Loopback) -> None:

@@ -54,7 +54,7 @@ class _Merge(Task[Keywords]):
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> tuple[Part, ...]:
-        return (Part(text="Claim: the lamp was lit in 1871.\n"), *agent_text_parts(self.said, self.profile))
+        return (Part(text="Claim: the lamp was lit in 1871.\n"), *agent_text_parts(self.said))
 
 
 def merge(*weights: float, profile: Profile = "hardened") -> _Merge:

@@ -193,7 +193,7 @@ class _Merge(Task[Keywords]):
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> Any:
-        return agent_text_parts(self.said, self.profile)
+        return agent_text_parts(self.said)
 
 
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
@@ -203,8 +203,8 @@ def test_a_text_stands_with_its_writers_level_and_only_its_own_words_are_its_par
         AgentText(agent="gatherer", text="Yes."),
     )
     task = _Merge(said=said, profile=profile)
-    assert "what analyst wrote (confidence level is 8):" in task.input_text()
-    assert "what gatherer wrote:" in task.input_text()
+    assert "what analyst wrote (confidence level is 8):" in task.rendered().input_text
+    assert "what gatherer wrote:" in task.rendered().input_text
     own = [(part.agent, part.text, part.weight) for part in task.parts() if part.agent]
     closed = "It was lit. </data>" if profile == "paper" else "It was lit. ‹/data›"
     assert own == [("analyst", closed, 2.0), ("gatherer", "Yes.", 1.0)]

@@ -47,11 +47,11 @@ def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
 
 
 def words(task: NextStep) -> str:
-    """The system message: the rules, and what the functions have no room for."""
+    """The system message: the task's rules, and what the functions have no room for."""
     names = {own: name for name, own in names_of(task.tools).items()}
     return lines(
         f"Task: {task.name()}.",
-        task.rules(),
+        task.rendered(task.rules()).instructions,
         f"Say why in a sentence, and call one function: one of the tools, or {ANSWER}.",
         *(f"{names[each.name]}: {each.about}" for each in task.tools if len(each.about) > LONGEST_ABOUT),
     )
@@ -129,7 +129,7 @@ def _spoken(task: NextStep, text: str) -> Step:
     if said and label_alone(labels, said[-1]):
         return Step(thought="\n".join(said[:-1]), answer=said[-1], quotes=quoted(text))
     try:
-        step = one(text, Step, task.input_text())
+        step = one(text, Step, task.rendered().input_text)
     except ValueError as error:
         raise ValueError(f"no function was called ({error})") from None
     assert isinstance(step, Step)

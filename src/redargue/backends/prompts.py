@@ -77,9 +77,9 @@ class Prompts:
         name = task.name()
         if name not in self.texts:
             return None
-        slots = task.template_vars()
+        values = {name: task.fill(text) for name, text in task.template_vars().items()}
         system, user = (
-            _SLOT.sub(lambda match: slots[match.group(1)], self.texts.get(each, ""))
+            _SLOT.sub(lambda match: values[match.group(1)], self.texts.get(each, ""))
             for each in (f"{name}.system", name)
         )
         return system, user

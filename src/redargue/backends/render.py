@@ -126,7 +126,7 @@ class Prompt(NamedTuple):
         messages: by the form in which JSON is asked for.
         schema: name and JSON schema of the reply; None where it is read plainly.
         stretches: agents' texts in ``user``, in their order.
-        earlier: questions and replies between ``system`` and ``user``, where a chat goes on.
+        history: earlier questions and replies of the chat, between ``system`` and ``user``.
         functions: one of which is to be called instead of a reply in words.
     """
 
@@ -134,13 +134,13 @@ class Prompt(NamedTuple):
     user: str
     schema: tuple[str, dict[str, Any]] | None
     stretches: tuple[Stretch, ...] = ()
-    earlier: tuple[tuple[str, str], ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
     functions: tuple[Function, ...] = ()
 
     @property
     def words(self) -> str:
         """All that is sent, but how JSON is asked for."""
-        return "\0".join([self.system, *(text for pair in self.earlier for text in pair), self.user])
+        return "\0".join([self.system, *(text for pair in self.history for text in pair), self.user])
 
     def messages(self, form: Form) -> Sequence[Message]:
         """The messages, for one way to ask."""
@@ -148,7 +148,7 @@ class Prompt(NamedTuple):
         if self.schema:
             system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
         said = [{"role": "system", "content": system}] if system else []
-        for user, reply in self.earlier:
+        for user, reply in self.history:
             said += [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
         return [*said, {"role": "user", "content": self.user}]
 
@@ -167,18 +167,19 @@ class Renderer:
 
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task: what stays the same from call to call first."""
-        plain = tuple((each.instruction, each.reply) for each in task.chat_history())
-        earlier = tuple((each.material, each.reply) for each in task.chat_history())
+        plain = tuple((each.prompt_text, each.reply) for each in task.chat_history())
+        history = tuple((each.input_text, each.reply) for each in task.chat_history())
         if filled := self.prompts.fill(task) if self.prompts else None:
-            return Prompt(*filled, schema=None, earlier=plain)
+            return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, NextStep):
-            system, offered = calling.words(task), calling.functions(task)
-            return Prompt(system, task.input_text(), None, earlier=earlier, functions=offered)
+            system, functions = calling.words(task), calling.functions(task)
+            return Prompt(system, task.rendered().input_text, None, history=history, functions=functions)
+        text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt(task.system(), task.prompt_text(), None, _stretches(task, task.prompt_text()), plain)
-        system = lines(f"Task: {task.name()}.", task.system(), task.instructions()).strip()
-        user = task.input_text()
-        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
+            return Prompt(text.system, text.prompt_text, None, _stretches(task, text.prompt_text), plain)
+        system = lines(f"Task: {task.name()}.", text.system, text.instructions).strip()
+        user = text.input_text
+        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), history)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """The answer that a reply gives.
@@ -208,27 +209,29 @@ class Renderer:
 
 
 def _shown(task: AnyTask) -> str:
-    """All of a chat's material, which strangers wrote in part: evidence may stand in a question that came before."""
-    return "\n".join([task.system(), *(each.material for each in task.chat_history()), task.input_text()])
+    """The input of the whole chat: a reply may repeat evidence that an earlier question showed."""
+    text = task.rendered()
+    return "\n".join([text.system, *(each.input_text for each in task.chat_history()), text.input_text])
 
 
 def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
-    """Where the texts of the task's agents stand in its message, which ends with the material.
+    """Where the agents' texts are in a task's message, which ends with the task's input.
 
     Raises:
-        ValueError: the task's parts are not its material.
+        ValueError: the task's parts, joined, are not its input.
     """
     parts = task.parts()
     if not any(part.agent for part in parts):
         return ()
     whole = "".join(part.text for part in parts)
-    if not user.endswith(whole):
-        raise ValueError(f"the parts of {task.name()} are not its material")
-    found, at = [], len(user) - len(whole)
+    if not user.endswith(task.fill(whole)):
+        raise ValueError(f"the parts of {task.name()} are not its input")
+    found, begin, marked = [], len(user) - len(task.fill(whole)), ""
     for part in parts:
+        start = begin + len(task.fill(marked))  # the beginning of the marked text is the beginning of the filled one
+        marked += part.text
         if part.agent:
-            found.append(Stretch(at, at + len(part.text), part.weight))
-        at += len(part.text)
+            found.append(Stretch(start, begin + len(task.fill(marked)), part.weight))
     return tuple(found)
 
 

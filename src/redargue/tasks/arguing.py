@@ -9,8 +9,9 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Part, Task, data, lines, list_bounds, max_length
+from redargue.tasks.base import Part, Task, lines, list_bounds, max_length
 from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
+from redargue.tasks.untrusted import wrap_untrusted
 
 Position = Literal["affirmative", "negative"]
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
@@ -76,7 +77,6 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
             _view(self.position),
             "Write one query for information that supports your team's view, and one for information that refutes the"
             " opponent's view.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -85,11 +85,15 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
 
     def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
         """The claim and both views."""
-        return {"claim": self.claim.text, "view": STANCES[self.position], "opposing": STANCES[OPPONENTS[self.position]]}
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "view": STANCES[self.position],
+            "opposing": STANCES[OPPONENTS[self.position]],
+        }
 
 
 class AnalyseText(Task[Analysis], _OfATeam):
@@ -113,7 +117,6 @@ class AnalyseText(Task[Analysis], _OfATeam):
             f"Bias: is there a biased political stance, {weight}?",
             f"Language: are there mistakes of spelling or grammar, {weight}?",
             "Then summarise the issues that you found.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -122,11 +125,11 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
     def input_text(self) -> str:
         """The text."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
         """The claim and the team's view."""
-        return {"claim": self.claim.text, "view": STANCES[self.position]}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
 
 
 class Rebut(Task[Argument], _OfATeam):
@@ -142,6 +145,8 @@ class Rebut(Task[Argument], _OfATeam):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
 
+    quotes_in_text: ClassVar[bool] = True
+
     opponent: str
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
@@ -154,11 +159,10 @@ class Rebut(Task[Argument], _OfATeam):
             "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
             " evidence; the authority of its sources; whether it is consistent with the context; contradictions in what"
             " it says; repetition in its explanations.",
-            "Quote the documents word for word, in double quotation marks, for every fact you rely on."
-            if self.profile == "hardened"
-            else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
+
+    def quote_source(self) -> str:
+        return "the documents"
 
     def output_format(self) -> str:
         """JSON."""
@@ -167,19 +171,19 @@ class Rebut(Task[Argument], _OfATeam):
     def input_text(self) -> str:
         """Claim, documents, analysis, the opponent's statement."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             f"Documents: {documents(self.passages, self.profile)}",
-            f"Your analyst: {data(self.analysis, self.profile)}" if self.analysis else None,
-            f"The opponent: {data(self.opponent, self.profile)}",
+            f"Your analyst: {wrap_untrusted(self.analysis)}" if self.analysis else None,
+            f"The opponent: {wrap_untrusted(self.opponent)}",
         )
 
     def template_vars(self) -> dict[str, str]:
         """Claim, view, the opponent's statement, analysis, documents."""
         return {
-            "claim": self.claim.text,
+            "claim": wrap_untrusted(self.claim.text, inline=True),
             "view": STANCES[self.position],
-            "opponent": data(self.opponent, self.profile),
-            "analysis": data(self.analysis, self.profile) if self.analysis else "",
+            "opponent": wrap_untrusted(self.opponent),
+            "analysis": wrap_untrusted(self.analysis),
             "documents": documents(self.passages, self.profile),
         }
 
@@ -203,9 +207,10 @@ class SummariseTeam(Task[Argument], _OfATeam):
             "You summarise for a team that debates a claim: one statement from what its members found.",
             _view(self.position),
             LEVELS if any(each.level is not None for each in self.texts) else None,
-            "Keep quotations word for word, in double quotation marks." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
+
+    def hardened_rules(self) -> str:
+        return "Keep quotations word for word, in double quotation marks."
 
     def output_format(self) -> str:
         """JSON."""
@@ -217,12 +222,12 @@ class SummariseTeam(Task[Argument], _OfATeam):
 
     def parts(self) -> tuple[Part, ...]:
         """The material, cut where a member's text begins and ends."""
-        return (Part(text=claim_lines(self.claim, self.profile) + "\n"), *agent_text_parts(self.texts, self.profile))
+        return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
 
     def template_vars(self) -> dict[str, str]:
         """Claim, view, texts."""
-        texts = "".join(part.text for part in agent_text_parts(self.texts, self.profile))
-        return {"claim": self.claim.text, "view": STANCES[self.position], "texts": texts}
+        texts = "".join(part.text for part in agent_text_parts(self.texts))
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position], "texts": texts}
 
 
 def _view(position: Position) -> str:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Task, lines, list_bounds, max_length
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 class Triplet(Frozen):
@@ -137,7 +138,6 @@ class DecomposeClaim(Task[Decomposition]):
             "3. object (must be a noun)",
             "4. attributes (only for what cannot be said as a subject, a relation or an object)",
             "Second, say what the topic of the claim is.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -149,8 +149,8 @@ class DecomposeClaim(Task[Decomposition]):
 
     def input_text(self) -> str:
         """The claim."""
-        return f"Claim: {self.claim.text}"
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
     def template_vars(self) -> dict[str, str]:
         """The claim."""
-        return {"claim": self.claim.text}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True)}

@@ -12,7 +12,8 @@ from typing import ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, json_schema, lines, max_length
+from redargue.tasks.base import Profile, Task, json_schema, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 BLOCK = 20  # sentences of a task at most: what a reply can hold without being cut
 LONGEST = 400  # characters of a claim
@@ -51,7 +52,7 @@ class ExtractedClaims(Frozen):
 def numbered(sentences: tuple[str, ...], profile: Profile) -> str:
     """Sentences as they stand in a prompt: one a line, with its number."""
     shown = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
-    return data("\n".join(shown), profile)
+    return wrap_untrusted("\n".join(shown))
 
 
 class MarkOpinions(Task[SentenceMarks]):
@@ -73,7 +74,6 @@ class MarkOpinions(Task[SentenceMarks]):
             "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
             " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
             " world that can be checked, right or wrong.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -83,13 +83,13 @@ class MarkOpinions(Task[SentenceMarks]):
     def input_text(self) -> str:
         """What was said before, and the sentences."""
         return lines(
-            f"Said before: {data(self.context, self.profile)}" if self.context else None,
+            f"Said before: {wrap_untrusted(self.context)}" if self.context else None,
             f"Sentences: {numbered(self.sentences, self.profile)}",
         )
 
     def template_vars(self) -> dict[str, str]:
         """What was said before, and the sentences."""
-        return {"context": data(self.context, self.profile), "sentences": numbered(self.sentences, self.profile)}
+        return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences, self.profile)}
 
     def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
         """Wants every sentence marked once."""
@@ -124,7 +124,6 @@ class ExtractClaims(Task[ExtractedClaims]):
             " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
             "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
             " several claims, or none.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -133,9 +132,9 @@ class ExtractClaims(Task[ExtractedClaims]):
 
     def input_text(self) -> str:
         """What the text answers, what stands before, the sentences."""
-        before = data(" ".join(self.before), self.profile) if self.before else None
+        before = wrap_untrusted(" ".join(self.before)) if self.before else None
         return lines(
-            f"The text answers or follows: {data(self.context, self.profile)}" if self.context else None,
+            f"The text answers or follows: {wrap_untrusted(self.context)}" if self.context else None,
             f"Before these sentences stands: {before}" if before else None,
             f"Sentences: {numbered(self.sentences, self.profile)}",
         )
@@ -143,8 +142,8 @@ class ExtractClaims(Task[ExtractedClaims]):
     def template_vars(self) -> dict[str, str]:
         """What the text answers, what stands before, the sentences."""
         return {
-            "context": data(self.context, self.profile),
-            "before": data(" ".join(self.before), self.profile),
+            "context": wrap_untrusted(self.context),
+            "before": wrap_untrusted(" ".join(self.before)),
             "sentences": numbered(self.sentences, self.profile),
         }
 

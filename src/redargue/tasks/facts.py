@@ -9,8 +9,9 @@ from pydantic import Field, field_validator
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import documents
-from redargue.tasks.base import UNTRUSTED, Task, data, lines, list_bounds, max_length
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, documents
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_SPAN = 200  # characters of a short answer
 
@@ -58,9 +59,8 @@ class RecallFact(Task[TruthJudgement]):
 
     statement: str
 
-    def instructions(self) -> str:
-        """Hardened only: what is wanted."""
-        return _rules("Say whether a statement is true, from what you know.") if self.profile == "hardened" else ""
+    def hardened_rules(self) -> str:
+        return "Say whether a statement is true, from what you know."
 
     def output_format(self) -> str:
         """One word."""
@@ -69,12 +69,13 @@ class RecallFact(Task[TruthJudgement]):
     def input_text(self) -> str:
         """The paper's question; hardened: the statement."""
         if self.profile == "paper":
-            return f"Is it true that {self.statement.rstrip('.')}? True or false? The answer is:"
-        return f"Statement: {data(self.statement, self.profile)}"
+            statement = wrap_untrusted(self.statement.rstrip("."), inline=True)
+            return f"Is it true that {statement}? True or false? The answer is:"
+        return f"Statement: {wrap_untrusted(self.statement)}"
 
     def template_vars(self) -> dict[str, str]:
         """The statement."""
-        return {"statement": data(self.statement, self.profile)}
+        return {"statement": wrap_untrusted(self.statement)}
 
     def parse_plain(self, text: str) -> TruthJudgement | None:
         """True, false, yes, no, or that it is impossible to say; anything else is an error."""
@@ -97,9 +98,11 @@ class VerifyFact(RecallFact):
 
     passages: tuple[Passage, ...] = ()
 
-    def instructions(self) -> str:
-        """Hardened only: what is wanted, and what counts."""
-        return _rules("Say whether a statement is true, from the documents alone.", QUOTE) if _hard(self) else ""
+    def hardened_rules(self) -> str:
+        return _from_documents("Say whether a statement is true, from the documents alone.")
+
+    def quote_source(self) -> str:
+        return "the documents"
 
     def input_text(self) -> str:
         """The documents, and the paper's question under them; hardened: the statement first."""
@@ -150,9 +153,8 @@ class RecallAnswer(Task[Span]):
 
     question: str
 
-    def instructions(self) -> str:
-        """Hardened only: what is wanted."""
-        return _rules("Answer a question in a few words, from what you know.") if self.profile == "hardened" else ""
+    def hardened_rules(self) -> str:
+        return "Answer a question in a few words, from what you know."
 
     def output_format(self) -> str:
         """A few words."""
@@ -161,12 +163,12 @@ class RecallAnswer(Task[Span]):
     def input_text(self) -> str:
         """The question, and where the answer stands in the paper's form."""
         if self.profile == "paper":
-            return f"Question: {self.question}\nThe answer is:"
-        return f"Question: {data(self.question, self.profile)}"
+            return f"Question: {wrap_untrusted(self.question)}\nThe answer is:"
+        return f"Question: {wrap_untrusted(self.question)}"
 
     def template_vars(self) -> dict[str, str]:
         """The question."""
-        return {"question": data(self.question, self.profile)}
+        return {"question": wrap_untrusted(self.question)}
 
     def parse_plain(self, text: str) -> Span | None:
         """A few words; none, or too many, are an error."""
@@ -189,9 +191,11 @@ class AnswerQuestion(RecallAnswer):
 
     passages: tuple[Passage, ...] = ()
 
-    def instructions(self) -> str:
-        """Hardened only: what is wanted, and what counts."""
-        return _rules("Answer a question in a few words, from the documents alone.", QUOTE) if _hard(self) else ""
+    def hardened_rules(self) -> str:
+        return _from_documents("Answer a question in a few words, from the documents alone.")
+
+    def quote_source(self) -> str:
+        return "the documents"
 
     def input_text(self) -> str:
         """The documents, and the question under them; hardened: the question first."""
@@ -203,14 +207,5 @@ class AnswerQuestion(RecallAnswer):
         return {**super().template_vars(), "document": documents(self.passages, self.profile)}
 
 
-QUOTE = "Quote the documents word for word for what you rely on."
-
-
-def _hard(task: RecallFact | RecallAnswer) -> bool:
-    return task.profile == "hardened"
-
-
-def _rules(wanted: str, quote: str = "") -> str:
-    return lines(
-        wanted, quote, "How something is written is no evidence for or against it." if quote else None, UNTRUSTED
-    )
+def _from_documents(wanted: str) -> str:
+    return lines(wanted, STYLE_IS_NO_EVIDENCE)

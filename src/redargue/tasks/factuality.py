@@ -12,8 +12,9 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, data, lines, list_bounds, max_length
+from redargue.tasks.base import Task, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
@@ -104,9 +105,10 @@ class WriteScepticalQueries(Task[Queries]):
             "You write queries for a search engine that help to verify a claim. You are sceptical: the claim may be"
             " wrong, and your queries have to bring that to light if it is.",
             f"Write {self.count} queries. Each is specific, stands for itself, and does not presume the claim.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Examples:\n{self.demonstrations}" if self.demonstrations else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
 
     def output_format(self) -> str:
         """A list, in JSON."""
@@ -114,11 +116,11 @@ class WriteScepticalQueries(Task[Queries]):
 
     def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
         """Claim, number of queries, demonstrations."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "count": str(self.count), "demonstrations": self.demonstrations}
 
     def validate_answer(self, answer: Queries) -> Queries:
@@ -145,10 +147,10 @@ class CheckFactuality(Task[FactualityCheck]):
             "You get a TEXT. Find out whether anything in it is factually wrong.",
             "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
             "Say why; say what the error is, if there is one, and how the text would be right without it.",
-            lines("Quote the evidence word for word for every fact you rely on.", UNTRUSTED)
-            if self.profile == "hardened"
-            else None,
         )
+
+    def quote_source(self) -> str:
+        return "the evidence"
 
     def output_format(self) -> str:
         """FacTool's four keys."""
@@ -160,12 +162,12 @@ class CheckFactuality(Task[FactualityCheck]):
 
     def input_text(self) -> str:
         """Text and evidence."""
-        text = claim_lines(self.claim, self.profile).replace("Claim: ", "TEXT: ", 1)
+        text = claim_lines(self.claim).replace("Claim: ", "TEXT: ", 1)
         return lines(text, f"EVIDENCE: {documents(self.passages, self.profile)}")
 
     def template_vars(self) -> dict[str, str]:
         """Text and evidence."""
-        text = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
+        text = claim_lines(self.claim).removeprefix("Claim: ")
         return {"text": text, "evidence": documents(self.passages, self.profile)}
 
 
@@ -185,7 +187,6 @@ class JudgeWorthiness(Task[Worthiness]):
         return lines(
             "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
             " check. It is not if it is an opinion, advice, or about its own writer or reader.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -194,11 +195,11 @@ class JudgeWorthiness(Task[Worthiness]):
 
     def input_text(self) -> str:
         """The statement."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
         """The statement."""
-        return {"claim": claim_lines(self.claim, self.profile).removeprefix("Claim: ")}
+        return {"claim": claim_lines(self.claim).removeprefix("Claim: ")}
 
 
 class AskQuestions(Task[Questions]):
@@ -221,9 +222,10 @@ class AskQuestions(Task[Questions]):
         return lines(
             "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
             " each thing that the claim says, and each to be understood without the claim.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Examples:\n{self.demonstrations}" if self.demonstrations else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
 
     def output_format(self) -> str:
         """A list, in JSON."""
@@ -231,11 +233,11 @@ class AskQuestions(Task[Questions]):
 
     def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
         """Claim and demonstrations."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "demonstrations": self.demonstrations}
 
     def validate_answer(self, answer: Questions) -> Questions:
@@ -260,7 +262,6 @@ class StateStance(Task[Stance]):
         """The three stances."""
         return lines(
             "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -269,9 +270,9 @@ class StateStance(Task[Stance]):
 
     def input_text(self) -> str:
         """Claim and evidence."""
-        return lines(claim_lines(self.claim, self.profile), f"EVIDENCE: {data(self.passage.text, self.profile)}")
+        return lines(claim_lines(self.claim), f"EVIDENCE: {wrap_untrusted(self.passage.text)}")
 
     def template_vars(self) -> dict[str, str]:
         """Claim and evidence."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
-        return {"claim": claim, "evidence": data(self.passage.text, self.profile)}
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"claim": claim, "evidence": wrap_untrusted(self.passage.text)}

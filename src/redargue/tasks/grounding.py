@@ -14,7 +14,8 @@ from pydantic.config import JsonDict
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines, list_bounds, max_length
+from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
 MOST_QUESTIONS = 12
@@ -37,7 +38,7 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
             (each.question, " ".join(documents(each.passages, profile).split())) for each in asked if each.passages
         )
         return "\n".join(f"{question} {answer}" for question, answer in pairs)
-    shown = ((data(each.question, profile), documents(each.passages, profile)) for each in asked)
+    shown = ((wrap_untrusted(each.question), documents(each.passages, profile)) for each in asked)
     return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
 
 
@@ -91,20 +92,21 @@ class FollowUps(Frozen):
     )
 
 
-def in_place(claim: Claim, profile: Profile, text: str = "") -> str:
+def in_place(claim: Claim, text: str = "") -> str:
     """The claim, or a text in its stead, and what the claim stands in, if anything."""
-    stands_in = f"It stands in this text: {data(claim.context, profile)}" if claim.context else None
-    return lines(text or claim.text, stands_in)
+    stands_in = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(text or wrap_untrusted(claim.text, inline=True), stands_in)
 
 
-def asked_whether(claim: Claim, profile: Profile) -> str:
+def asked_whether(claim: Claim) -> str:
     """The claim as the question that these prompts ask."""
-    return in_place(claim, profile, f"Question: Is it true that {' '.join(claim.text.split()).rstrip('.')}?")
+    text = wrap_untrusted(" ".join(claim.text.split()).rstrip("."), inline=True)
+    return in_place(claim, f"Question: Is it true that {text}?")
 
 
-def examples(demonstrations: str) -> str | None:
-    """Demonstrations as they stand in a prompt; None for none."""
-    return f"\n{demonstrations.strip()}\n" if demonstrations else None
+def examples(demonstrations: str) -> str:
+    """Demonstrations as a prompt shows them."""
+    return f"\n{demonstrations.strip()}\n" if demonstrations else ""
 
 
 class WriteFollowUps(Task[FollowUps]):
@@ -125,9 +127,10 @@ class WriteFollowUps(Task[FollowUps]):
         return lines(
             "Say which questions have to be answered in order to verify a claim.",
             "Each is put to a search engine alone, and has to be understood alone.",
-            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
-            examples(self.demonstrations),
         )
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         """One line a question."""
@@ -136,11 +139,11 @@ class WriteFollowUps(Task[FollowUps]):
     def input_text(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim, self.profile)}{after}"
+        return f"Claim: {in_place(self.claim)}{after}"
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> FollowUps | None:
         """One line a question."""
@@ -182,10 +185,13 @@ class JudgeAnswers(Task[Aggregate]):
         """What is wanted, and the demonstrations."""
         return lines(
             "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why.",
-            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            examples(self.demonstrations),
         )
+
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         """The label in square brackets, the reasons after it."""
@@ -194,12 +200,12 @@ class JudgeAnswers(Task[Aggregate]):
     def input_text(self) -> str:
         """The claim as a question, the context."""
         after = ANSWER_NEXT if self.profile == "paper" else None
-        return lines(f"{asked_whether(self.claim, self.profile)}\n\nContext:", context(self.asked, self.profile), after)
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the context, the demonstrations."""
         return {
-            "claim": in_place(self.claim, self.profile),
+            "claim": in_place(self.claim),
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
@@ -258,10 +264,13 @@ class AskFollowUp(Task[FollowUp]):
         return lines(
             "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
             "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
-            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            examples(self.demonstrations),
         )
+
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         """The next line of the text."""
@@ -272,12 +281,12 @@ class AskFollowUp(Task[FollowUp]):
 
     def input_text(self) -> str:
         """The text so far."""
-        return lines(asked_whether(self.claim, self.profile), self._so_far())
+        return lines(asked_whether(self.claim), self._so_far())
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the text so far, the demonstrations."""
         return {
-            "claim": in_place(self.claim, self.profile),
+            "claim": in_place(self.claim),
             "asked": self._so_far(),
             "demonstrations": self.demonstrations,
         }
@@ -290,7 +299,7 @@ class AskFollowUp(Task[FollowUp]):
         for each in self.asked:
             found = documents(each.passages, self.profile)
             found = " ".join(found.split()) if self.profile == "paper" else found
-            parts += [f"{_ASKS} {data(each.question, self.profile)}", f"{_FOUND} {found}"]
+            parts += [f"{_ASKS} {wrap_untrusted(each.question)}", f"{_FOUND} {found}"]
         return "\n".join(parts)
 
     def parse_plain(self, text: str) -> FollowUp | None:
@@ -333,7 +342,11 @@ class ConcludeAsking(JudgeAnswers):
 
     def instructions(self) -> str:
         """As before, but that it has to end here."""
-        return lines(self._asking().instructions(), "No more questions may be asked: give the final answer now.")
+        return self._asking().instructions()
+
+    def worked_examples(self) -> str:
+        """The same examples; that the questions are over comes after them."""
+        return lines(self._asking().worked_examples(), "No more questions may be asked: give the final answer now.")
 
     def output_format(self) -> str:
         """The label."""

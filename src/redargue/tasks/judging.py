@@ -9,8 +9,9 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, data, lines, max_length
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.querying import OtherAnswer, others
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
 
@@ -61,10 +62,10 @@ class JudgeDebate(LabelledTask):
             "You judge a debate that checks a claim. This was its final round, and the debaters did not settle it:"
             " you determine the correct answer.",
             self._meaning() if self.scores else None,
-            "Quote the documents word for word, in double quotation marks, for every fact you rely on.\n" + UNTRUSTED
-            if self.profile == "hardened"
-            else None,
         )
+
+    def quote_source(self) -> str:
+        return "the documents"
 
     def _meaning(self) -> str:
         if any(score.metric is Metric.CONSISTENCY for score in self.scores):
@@ -87,19 +88,12 @@ class JudgeDebate(LabelledTask):
 
     def input_text(self) -> str:
         """History, scores, claim, as in Fig. 6; hardened: the claim first."""
-        claim = claim_lines(self.claim, self.profile)
-        return lines(
-            claim if self.profile == "hardened" else None,
-            "Debate history:",
-            self._history(),
-            self._means(),
-            claim if self.profile == "paper" else None,
-        )
+        return self.with_claim(claim_lines(self.claim), "Debate history:", self._history(), self._means())
 
     def template_vars(self) -> dict[str, str]:
         """Claim, its labels, history, scores."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": ", ".join(f"**{name}**" for name in self.claim.labels.names),
             "history": self._history(),
             "scores": self._means(),
@@ -121,7 +115,7 @@ class JudgeDebate(LabelledTask):
         return lines(
             f"Round {turn.round}, {turn.agent}:",
             f"Document: {documents(turn.passages, self.profile)}" if turn.query else None,
-            f"Answer: {data(turn.answer.text, self.profile)}",
+            f"Answer: {wrap_untrusted(turn.answer.text)}",
         )
 
 
@@ -158,13 +152,12 @@ class CheckConsensus(Task[Agreement]):
         return lines(
             "Several debaters answered the same question. Say whether their final answers are the same answer,"
             " whatever words they use. Do not judge which of them is right.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def input_text(self) -> str:
         """Question and answers."""
-        return lines(f"Question: {self.claim.text}", f"Answers: {others(self.answers, self.profile)}")
+        return lines(f"Question: {wrap_untrusted(self.claim.text, inline=True)}", f"Answers: {others(self.answers)}")
 
     def template_vars(self) -> dict[str, str]:
         """Question and answers."""
-        return {"claim": self.claim.text, "answers": others(self.answers, self.profile)}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}

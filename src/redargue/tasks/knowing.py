@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.tasks.answering import LabelledTask, Piece, claim_lines
-from redargue.tasks.base import UNTRUSTED, Task, lines, max_length
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, max_length
 
 WHEN = {
     Meaning.SUPPORTED: "If the claim is correct",
@@ -36,8 +36,8 @@ class AnswerClosedBook(LabelledTask):
     must_answer: bool = False
 
     def instructions(self) -> str:
-        """What is asked; hardened only: whose words the context is."""
-        return lines(self._asked(), UNTRUSTED if self.profile == "hardened" and self.claim.context else None)
+        """What is asked."""
+        return self._asked()
 
     def _asked(self) -> str:
         return lines("Check the claim from what you know. You have no documents.", self._must())
@@ -54,7 +54,7 @@ class AnswerClosedBook(LabelledTask):
 
     def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
         """The claim and its labels."""
@@ -134,8 +134,6 @@ class SelfCheck(Task[SelfChecked]):
         return lines(
             "You are given a claim. Find out whether it holds a factual error, from what you know.",
             "Reason about it step by step before you decide.",
-            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
-            self._shown() if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -146,21 +144,20 @@ class SelfCheck(Task[SelfChecked]):
             ' "error": "None if the claim is factual, else its error",'
             ' "corrected_claim": "None if the claim is factual, else the claim put right",'
             ' "factuality": true if the claim is factual, else false}',
-            self._shown() if self.profile == "paper" else None,
         )
 
-    def _shown(self) -> str | None:
-        return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else None
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
 
     def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def prompt_text(self) -> str:
-        """As FacTool has it: without examples the claim stands before the form of the reply."""
+    def layout(self) -> tuple[PromptPart, ...]:
+        """As in FacTool: the examples follow the form of the reply; without examples the claim precedes it."""
         if self.demonstrations:
-            return super().prompt_text()
-        return lines(self.instructions(), self.input_text(), self.output_format())
+            return "instructions", "output_format", "worked_examples", "input_text"
+        return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
         """The claim, and the examples."""

@@ -13,7 +13,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Task, data, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_KEYWORDS = 8  # catalogues want every word of a query to occur
 LONGEST_KEYWORD = 60  # characters
@@ -59,7 +60,6 @@ class WriteKeywords(Task[Keywords]):
         return lines(
             "Take the keywords out of a query, for a catalogue of scientific papers that finds papers in which all of"
             f" them occur: at most {self.most}, the most telling first, in the query's own words.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -68,11 +68,11 @@ class WriteKeywords(Task[Keywords]):
 
     def input_text(self) -> str:
         """The query."""
-        return f"Query: {data(self.query, self.profile)}"
+        return f"Query: {wrap_untrusted(self.query)}"
 
     def template_vars(self) -> dict[str, str]:
         """The query and how many keywords."""
-        return {"query": data(self.query, self.profile), "most": str(self.most)}
+        return {"query": wrap_untrusted(self.query), "most": str(self.most)}
 
 
 class SummariseAbstract(Task[Summary]):
@@ -97,7 +97,6 @@ class SummariseAbstract(Task[Summary]):
         return lines(
             f"Summarise a paper's abstract in at most {self.sentences} sentences: what it says about the query, with"
             " its numbers and its reservations. Say nothing that the abstract does not say.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -106,12 +105,12 @@ class SummariseAbstract(Task[Summary]):
 
     def input_text(self) -> str:
         """Query, title, abstract."""
-        return lines(f"Query: {data(self.query, self.profile)}", f"Abstract: {self._paper()}")
+        return lines(f"Query: {wrap_untrusted(self.query)}", f"Abstract: {self._paper()}")
 
     def template_vars(self) -> dict[str, str]:
         """Query, title, abstract and how many sentences."""
-        query, title, abstract = (data(each, self.profile) for each in (self.query, self.title, self.abstract))
+        query, title, abstract = (wrap_untrusted(each) for each in (self.query, self.title, self.abstract))
         return {"query": query, "title": title, "abstract": abstract, "sentences": str(self.sentences)}
 
     def _paper(self) -> str:
-        return data(lines(self.title, self.abstract), self.profile)
+        return wrap_untrusted(lines(self.title, self.abstract))

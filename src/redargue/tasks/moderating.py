@@ -13,8 +13,9 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks.answering import AnswerClaim, LabelledTask, Piece, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Exchange, Profile, Task, data, lines, list_bounds, max_length
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines, documents
+from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 DEBATER = (
     "You are a debater. You need not agree with the other side: what both of you look for is the correct answer to the"
@@ -63,27 +64,24 @@ class _Debated(Frozen):
     claim: Claim
     before: tuple[Exchange, ...] = ()
 
+    @property
+    def topic_in_system(self: Any) -> bool:
+        """As in the paper; hardened, no untrusted text goes into a system message."""
+        return bool(self.profile == "paper")
+
 
 def topic(task: Task[Any], claim: Claim) -> str:
     """Claim, evidence where there is some, and the question."""
-    return lines(claim_lines(claim, task.profile), evidence_line(task), label_question(claim.labels))
+    return lines(claim_lines(claim), evidence_line(task), label_question(claim.labels))
 
 
 def topic_vars(task: Task[Any], claim: Claim) -> dict[str, str]:
     """The parts of ``topic`` that are filled in."""
     return {
-        "claim": claim_lines(claim, task.profile).removeprefix("Claim: "),
+        "claim": claim_lines(claim).removeprefix("Claim: "),
         "labels": label_question(claim.labels),
         "evidence": (evidence_line(task) or "").removeprefix("Evidence: "),
     }
-
-
-def hardened_rules(profile: Profile, *, quoting: bool) -> str:
-    """What the paper's prompts do not say."""
-    if profile == "paper":
-        return ""
-    quote = "Quote the evidence word for word, in double quotation marks, for every fact you rely on."
-    return lines(quote if quoting else None, "How something is written is no evidence for or against it.", UNTRUSTED)
 
 
 class DebateTurn(LabelledTask, _Debated):
@@ -105,11 +103,16 @@ class DebateTurn(LabelledTask, _Debated):
 
     def system(self) -> str:
         """The meta prompt; the topic is part of it in the paper's form."""
-        return lines(DEBATER, topic(self, self.claim) if self.profile == "paper" else None)
+        return lines(DEBATER, topic(self, self.claim) if self.topic_in_system else None)
 
     def instructions(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=isinstance(self, OnEvidence))
+        return ""
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
 
     def output_format(self) -> str:
         """None: the moderator reads it, whatever it is."""
@@ -121,10 +124,10 @@ class DebateTurn(LabelledTask, _Debated):
 
     def input_text(self) -> str:
         """The topic; from then on what the other side said, and what is wanted."""
-        opens = not self.before and (self.profile == "hardened" or not self.opponent)
+        opens = not self.before and not (self.topic_in_system and self.opponent)
         return lines(
             topic(self, self.claim) if opens else None,
-            data(self.opponent, self.profile) if self.opponent else None,
+            wrap_untrusted(self.opponent) if self.opponent else None,
             self._asked(),
         )
 
@@ -136,7 +139,7 @@ class DebateTurn(LabelledTask, _Debated):
     def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, the other side's words, what is asked about them."""
         return topic_vars(self, self.claim) | {
-            "opponent": data(self.opponent, self.profile) if self.opponent else "",
+            "opponent": wrap_untrusted(self.opponent),
             "asked": self._asked(),
         }
 
@@ -221,19 +224,17 @@ class _Moderator:
 
     def system(self: Any) -> str:
         """The meta prompt; the topic is part of it in the paper's form."""
-        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
+        return lines(MODERATOR, topic(self, self.claim) if self.topic_in_system else None)
 
-    def instructions(self: Any) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=False)
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
 
 
 class _Deciding(_Moderator):
     """A question whose answer may be a label."""
 
-    def prompt_text(self: Any) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.instructions(), self.input_text(), self.output_format())
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
     def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
         """The labels, or no answer."""
@@ -274,10 +275,10 @@ class ModerateRound(_Deciding, Task[Ruling], _Debated):
     def input_text(self) -> str:
         """Both sides' answers of the round, and what is wanted; hardened: the topic before the first."""
         return lines(
-            topic(self, self.claim) if self.profile == "hardened" and not self.before else None,
+            None if self.topic_in_system or self.before else topic(self, self.claim),
             f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
-            f"Affirmative side: {data(self.affirmative, self.profile)}",
-            f"Negative side: {data(self.negative, self.profile)}",
+            f"Affirmative side: {wrap_untrusted(self.affirmative)}",
+            f"Negative side: {wrap_untrusted(self.negative)}",
             "Evaluate both answers, and say whether one of them is clearly to be preferred. If so, say which side you"
             " support and why, and give the answer that you think is correct: the debate then ends. If not, leave the"
             " answer empty: the debate goes on.",
@@ -287,8 +288,8 @@ class ModerateRound(_Deciding, Task[Ruling], _Debated):
         """Claim, question, evidence, which round, both sides."""
         return topic_vars(self, self.claim) | {
             "round": ORDINALS[self.number - 1],
-            "affirmative": data(self.affirmative, self.profile),
-            "negative": data(self.negative, self.profile),
+            "affirmative": wrap_untrusted(self.affirmative),
+            "negative": wrap_untrusted(self.negative),
         }
 
 
@@ -318,9 +319,9 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
     def input_text(self) -> str:
         """Both sides, and the question; hardened: the topic first."""
         return lines(
-            topic(self, self.claim) if self.profile == "hardened" else None,
-            f"Affirmative side: {data(self.affirmative, self.profile)}",
-            f"Negative side: {data(self.negative, self.profile)}",
+            None if self.topic_in_system else topic(self, self.claim),
+            f"Affirmative side: {wrap_untrusted(self.affirmative)}",
+            f"Negative side: {wrap_untrusted(self.negative)}",
             "Which answers are in question now? Name them without reasons.",
         )
 
@@ -332,8 +333,8 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
     def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, both sides."""
         return topic_vars(self, self.claim) | {
-            "affirmative": data(self.affirmative, self.profile),
-            "negative": data(self.negative, self.profile),
+            "affirmative": wrap_untrusted(self.affirmative),
+            "negative": wrap_untrusted(self.negative),
         }
 
 
@@ -356,7 +357,7 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
 
     def input_text(self) -> str:
         """The topic once more, and what is wanted."""
-        question = topic(self, self.claim) if self.profile == "paper" else label_question(self.claim.labels)
+        question = topic(self, self.claim) if self.topic_in_system else label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
     def template_vars(self) -> dict[str, str]:

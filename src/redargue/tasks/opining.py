@@ -9,7 +9,8 @@ from pydantic import Field, field_validator, model_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, data, lines, max_length
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 Part = Literal["judge", "trust", "skeptic", "leader"]
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
@@ -75,9 +76,10 @@ class GiveOpinion(Task[Opinion]):
         return lines(
             ROLES[self.part],
             f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.",
-            "Quote the evidence word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
+
+    def quote_source(self) -> str:
+        return "the evidence"
 
     def output_format(self) -> str:
         """JSON."""
@@ -86,7 +88,7 @@ class GiveOpinion(Task[Opinion]):
     def input_text(self) -> str:
         """Claim, evidence, the others' opinions."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             f"Evidence: {documents(self.passages, self.profile)}",
             f"Opinions so far:\n{self._others()}" if self.others else None,
         )
@@ -94,7 +96,7 @@ class GiveOpinion(Task[Opinion]):
     def template_vars(self) -> dict[str, str]:
         """Claim, evidence, opinions."""
         return {
-            "claim": self.claim.text,
+            "claim": wrap_untrusted(self.claim.text, inline=True),
             "evidence": documents(self.passages, self.profile),
             "others": self._others(),
         }
@@ -104,4 +106,4 @@ class GiveOpinion(Task[Opinion]):
             f"{each.opinion} (factual: {str(each.factuality).lower()}, severity {each.severity})"
             for each in self.others
         )
-        return "\n".join(data(each, self.profile) for each in said)
+        return "\n".join(wrap_untrusted(each) for each in said)

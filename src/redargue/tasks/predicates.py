@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Task, lines, max_length
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.grounding import (
     ANSWER_NEXT,
     NEXT_EXAMPLE,
@@ -26,6 +26,7 @@ from redargue.tasks.grounding import (
     is_object,
     questions_in,
 )
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PREDICATES = 12
 
@@ -97,9 +98,10 @@ class WritePredicates(Task[Predicates]):
             "You take a claim apart in first-order logic:",
             "1) define all predicates of the claim, and say of each what has to be verified;",
             "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
-            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
-            examples(self.demonstrations),
         )
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         """Predicates, an empty line, questions."""
@@ -111,11 +113,11 @@ class WritePredicates(Task[Predicates]):
     def input_text(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim, self.profile)}{after}"
+        return f"Claim: {in_place(self.claim)}{after}"
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Predicates | None:
         """Predicates and questions in the paper's form."""
@@ -198,10 +200,13 @@ class VerifyPredicates(Task[Prediction]):
             "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
             " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
             "Explain your prediction so that a person understands it.",
-            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            examples(self.demonstrations),
         )
+
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         """The truth of each predicate, their conjunction, the label in brackets, the explanation."""
@@ -216,21 +221,19 @@ class VerifyPredicates(Task[Prediction]):
         """The claim as a question, the predicates, the questions with what was found."""
         after = ANSWER_NEXT if self.profile == "paper" else None
         shown = f"{self._predicates()}\n"
-        return lines(
-            f"{asked_whether(self.claim, self.profile)}\n\nContext:", shown, context(self.asked, self.profile), after
-        )
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the predicates, the questions with what was found, the demonstrations."""
         return {
-            "claim": in_place(self.claim, self.profile),
+            "claim": in_place(self.claim),
             "predicates": self._predicates(),
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
     def _predicates(self) -> str:
-        return "\n".join(each.line for each in self.predicates)
+        return wrap_untrusted("\n".join(each.line for each in self.predicates))
 
     def parse_plain(self, text: str) -> Prediction | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""

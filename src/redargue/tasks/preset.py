@@ -8,8 +8,9 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.answering import AnswerClaim, claim_lines, documents
 from redargue.tasks.arguing import Argument
-from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
 from redargue.tasks.moderating import label_question
+from redargue.tasks.untrusted import wrap_untrusted
 
 OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
 
@@ -39,19 +40,13 @@ class _OfAStance(Frozen):
 
 def _case(task: Any) -> str:
     """Evidence and claim, in the paper's order; hardened: the claim first."""
-    evidence, claim = f"Evidence: {documents(task.passages, task.profile)}", claim_lines(task.claim, task.profile)
-    return lines(evidence, claim) if task.profile == "paper" else lines(claim, evidence)
-
-
-def _rules(task: Any) -> str:
-    if task.profile == "paper":
-        return ""
-    return lines("Quote the evidence word for word, in double quotation marks, for every fact you rely on.", UNTRUSTED)
+    case: str = task.with_claim(claim_lines(task.claim), f"Evidence: {documents(task.passages, task.profile)}")
+    return case
 
 
 def _case_vars(task: Any) -> dict[str, str]:
     return {
-        "claim": claim_lines(task.claim, task.profile).removeprefix("Claim: "),
+        "claim": claim_lines(task.claim).removeprefix("Claim: "),
         "evidence": documents(task.passages, task.profile),
     }
 
@@ -59,9 +54,10 @@ def _case_vars(task: Any) -> dict[str, str]:
 class _Speaker:
     """Any member of a thread. A plain class: it has no fields, and goes first."""
 
-    def instructions(self) -> str:
-        """Hardened only: what counts."""
-        return _rules(self)
+    quotes_in_text: ClassVar[bool] = True
+
+    def quote_source(self) -> str:
+        return "the evidence"
 
     def parse_plain(self, text: str) -> Argument | None:
         """A reply in the paper's own form is the argument as it stands."""
@@ -98,7 +94,7 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
 
     def input_text(self) -> str:
         """Evidence, claim, argument, and what is wanted."""
-        return lines(_case(self), f"Assistant: {data(self.argument, self.profile)}", self._asked())
+        return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
 
     def _asked(self) -> str:
         truth = OPPOSITE.get(self.claim.labels.meaning(self.stance))
@@ -111,7 +107,7 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
     def template_vars(self) -> dict[str, str]:
         """Claim, evidence, argument, what is wanted."""
         return _case_vars(self) | {
-            "argument": data(self.argument, self.profile),
+            "argument": wrap_untrusted(self.argument),
             "asked": self._asked(),
         }
 
@@ -136,8 +132,8 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
         return lines(
             _case(self),
             why(self.claim, self.asked),
-            f"Fact checker: {data(self.argument, self.profile)}",
-            f"Critic: {data(self.criticism, self.profile)}",
+            f"Fact checker: {wrap_untrusted(self.argument)}",
+            f"Critic: {wrap_untrusted(self.criticism)}",
             "Play the part of the fact checker: point out the mistakes in what the critic says, and state your view"
             " once more.",
         )
@@ -146,8 +142,8 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
         """Claim, evidence, question, argument, criticism."""
         return _case_vars(self) | {
             "asked": why(self.claim, self.asked),
-            "argument": data(self.argument, self.profile),
-            "criticism": data(self.criticism, self.profile),
+            "argument": wrap_untrusted(self.argument),
+            "criticism": wrap_untrusted(self.criticism),
         }
 
 
@@ -171,9 +167,11 @@ class JudgeStances(AnswerClaim):
 
     threads: tuple[Thread, ...] = ()
 
-    def instructions(self) -> str:
-        """Hardened only: what counts."""
-        return _rules(self)
+    def hardened_rules(self) -> str:
+        return ""
+
+    def quote_source(self) -> str:
+        return "the evidence"
 
     def output_format(self) -> str:
         """The label on the last line."""
@@ -183,12 +181,15 @@ class JudgeStances(AnswerClaim):
         """Evidence, claim, both threads, question."""
         return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
 
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
+
     def _threads(self) -> str:
         return "\n".join(
             lines(
-                f"{name}: {data(each.argument, self.profile)}",
-                f"Critic: {data(each.criticism, self.profile)}",
-                f"{name}: {data(each.rebuttal, self.profile)}",
+                f"{name}: {wrap_untrusted(each.argument)}",
+                f"Critic: {wrap_untrusted(each.criticism)}",
+                f"{name}: {wrap_untrusted(each.rebuttal)}",
             )
             for name, each in zip(self._names(), self.threads, strict=True)
         )
@@ -197,10 +198,6 @@ class JudgeStances(AnswerClaim):
         sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
         meaning = self.claim.labels.meaning
         return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
-
-    def prompt_text(self) -> str:
-        """The paper's order: the question stands last."""
-        return lines(self.instructions(), self.input_text(), self.output_format())
 
     def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, both threads."""

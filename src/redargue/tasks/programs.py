@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_STEPS = 20
 LONGEST_TEXT = 600  # characters of a question or statement
@@ -204,8 +205,10 @@ class WriteProgram(Task[Program]):
             "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
             " statements are.",
             "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
-            f"\n{self.demonstrations.strip()}\n" if self.demonstrations else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
 
     def output_format(self) -> str:
         """The program, ended by Predict."""
@@ -217,12 +220,14 @@ class WriteProgram(Task[Program]):
     def input_text(self) -> str:
         """The claim, as a comment with the head of the program under it; hardened: the claim."""
         if self.profile == "paper":
-            return f"# The claim is that {' '.join(self.claim.text.split())}\ndef program():"
-        return f"Claim: {self.claim.text}"
+            return (
+                f"# The claim is that {wrap_untrusted(' '.join(self.claim.text.split()), inline=True)}\ndef program():"
+            )
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": self.claim.text, "demonstrations": self.demonstrations}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Program | None:
         """A program in the paper's form."""

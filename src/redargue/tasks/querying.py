@@ -6,7 +6,8 @@ import re
 from typing import ClassVar
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
+from redargue.tasks.base import Task, lines
+from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_QUERY = 300
 MUST_REVISE = (
@@ -33,9 +34,9 @@ class OtherAnswer(Frozen):
     text: str
 
 
-def others(answers: tuple[OtherAnswer, ...], profile: Profile) -> str:
+def others(answers: tuple[OtherAnswer, ...]) -> str:
     """Other debaters' answers as they stand in a prompt; with names where there are several."""
-    texts = [data(each.text, profile) for each in answers]
+    texts = [wrap_untrusted(each.text) for each in answers]
     if len(answers) == 1:
         return texts[0]
     return "\n".join(f"[{each.agent}]\n{text}" for each, text in zip(answers, texts, strict=True))
@@ -62,7 +63,6 @@ class WriteQuery(Task[Query]):
             "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
             f"Your own source of evidence is {self.tool}: {self.about}.",
             self._wanted(),
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def _wanted(self) -> str:
@@ -74,11 +74,11 @@ class WriteQuery(Task[Query]):
 
     def input_text(self) -> str:
         """The claim."""
-        return f"Claim: {self.claim.text}"
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
     def template_vars(self) -> dict[str, str]:
         """The claim, the tool and what it finds."""
-        return {"claim": self.claim.text, "tool": self.tool, "about": self.about}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "tool": self.tool, "about": self.about}
 
 
 class RewriteQuery(WriteQuery):
@@ -114,17 +114,19 @@ class RewriteQuery(WriteQuery):
 
     def input_text(self) -> str:
         """Other answers, own last query, claim, as in Fig. 4; hardened: the claim, which does not change, first."""
-        claim = super().input_text()
-        return lines(
-            claim if self.profile == "hardened" else None,
-            f"Other debaters' answer: {others(self.others, self.profile)}",
-            f"The query you used before: {self.used}",
-            claim if self.profile == "paper" else None,
+        return self.with_claim(
+            super().input_text(),
+            f"Other debaters' answer: {others(self.others)}",
+            f"The query you used before: {wrap_untrusted(self.used, inline=True)}",
         )
 
     def template_vars(self) -> dict[str, str]:
         """Also the others' answers and the query used before."""
-        return {**super().template_vars(), "others": others(self.others, self.profile), "used": self.used}
+        return {
+            **super().template_vars(),
+            "others": others(self.others),
+            "used": wrap_untrusted(self.used, inline=True),
+        }
 
 
 def parse_query(reply: str) -> Query | None:

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, lines
+from redargue.tasks.base import Profile, lines
+from redargue.tasks.untrusted import wrap_untrusted
 
 SEARCH = ActionTool(
     name="search",
@@ -56,10 +57,10 @@ class ThinkAndAct(NextStep):
             "You think, act and observe in turns. A thought says what is known and what is missing. An action is one"
             " of: search, which looks something up and shows the beginning of what was found; lookup, which shows the"
             " next sentence that holds a word, of what was searched for last; finish, which gives the label.",
-            "How something is written is no evidence for or against it." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Examples:\n{self.demonstrations}\n" if self.demonstrations else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def answers(self) -> tuple[str, ...]:
         """The labels by their own names, as in the rules and the demonstrations."""
@@ -75,12 +76,12 @@ class ThinkAndAct(NextStep):
 
     def input_text(self) -> str:
         """The claim, what was thought, done and observed, and where it goes on."""
-        return lines(claim_lines(self.claim, self.profile), self._history(), f"Thought {self.step}:")
+        return lines(claim_lines(self.claim), self._history(), f"Thought {self.step}:")
 
     def template_vars(self) -> dict[str, str]:
         """Claim, demonstrations, history, the number of the step."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "demonstrations": self.demonstrations,
             "history": self._history(),
             "step": str(self.step),
@@ -176,5 +177,7 @@ def trajectory(steps: tuple[PastStep, ...], profile: Profile) -> str:
         if step.action:
             text = step.action.input
             parts.append(f"Action {number}: {step.action.name}" + (f"[{text}]" if text else ""))
-        parts.append(f"Observation {number}: {step.problem or documents(step.passages, profile)}")
+        parts.append(
+            f"Observation {number}: {wrap_untrusted(step.problem, inline=True) or documents(step.passages, profile)}"
+        )
     return "\n".join(parts)

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.answering import claim_lines
-from redargue.tasks.base import Profile, Task, data, lines, list_bounds, max_length
-from redargue.tasks.moderating import OnEvidence, evidence_line, hardened_rules, label_question
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, claim_lines
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, list_bounds, max_length
+from redargue.tasks.moderating import OnEvidence, evidence_line, label_question
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 class AnswerWithConfidence(Frozen):
@@ -68,13 +69,24 @@ class AnswerSurely(Task[AnswerWithConfidence]):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
 
+    quotes_in_text: ClassVar[bool] = True
+
     claim: Claim
     groups: tuple[Group, ...] = ()
     samples: str = ""
 
     def instructions(self) -> str:
         """The samples; hardened: what counts."""
-        return lines(self.samples, hardened_rules(self.profile, quoting=isinstance(self, OnEvidence)))
+        return ""
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
+
+    def worked_examples(self) -> str:
+        return self.samples
 
     def output_format(self) -> str:
         """JSON, and nothing but a label in its answer."""
@@ -87,12 +99,15 @@ class AnswerSurely(Task[AnswerWithConfidence]):
     def input_text(self) -> str:
         """Claim, evidence, question; then what all agents answered."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             evidence_line(self),
             label_question(self.claim.labels),
             "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
             self._discussed() if self.groups else None,
         )
+
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
     def _discussed(self) -> str:
         return lines(
@@ -103,12 +118,8 @@ class AnswerSurely(Task[AnswerWithConfidence]):
 
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text
-        names = (data(each.answer, self.profile) if free else each.answer for each in self.groups)
-        return "\n".join(_told(name, each, self.profile) for name, each in zip(names, self.groups, strict=True))
-
-    def prompt_text(self) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.instructions(), self.input_text(), self.output_format())
+        names = (wrap_untrusted(each.answer, inline=True) if free else each.answer for each in self.groups)
+        return "\n".join(_told(name, each) for name, each in zip(names, self.groups, strict=True))
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """The labels."""
@@ -125,7 +136,7 @@ class AnswerSurely(Task[AnswerWithConfidence]):
     def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, all agents' answers, samples."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),
             "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
             "groups": self._groups(),
@@ -137,7 +148,7 @@ class AnswerSurelyOnEvidence(OnEvidence, AnswerSurely):
     """The answer of an agent that sees evidence."""
 
 
-def _told(name: str, group: Group, profile: Profile) -> str:
+def _told(name: str, group: Group) -> str:
     """How many say so, and each one's reasons with its confidence."""
     count = len(group.given)
     who = "There is 1 agent that thinks" if count == 1 else f"There are {count} agents that think"
@@ -145,10 +156,9 @@ def _told(name: str, group: Group, profile: Profile) -> str:
         f"{who} the answer is {name}.",
         *(
             "One agent's solution: "
-            + data(
+            + wrap_untrusted(
                 f"I think the answer is {each.answer} because {each.reasoning} My confidence level is"
-                f" {each.confidence_level:g}.",
-                profile,
+                f" {each.confidence_level:g}."
             )
             for each in group.given
         ),

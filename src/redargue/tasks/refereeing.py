@@ -12,7 +12,8 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
 from redargue.tasks.arguing import STANCES, Argument, Position
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines, max_length
+from redargue.tasks.base import Profile, Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
@@ -141,9 +142,10 @@ class JudgeTeams(Task[Judgement]):
             "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical consistency"
             " between arguments and evidence; neutral language; overall persuasiveness (clear, complete).",
             "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
-            "Quotations that were not found in the documents are no evidence." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
+
+    def hardened_rules(self) -> str:
+        return "Quotations that were not found in the documents are no evidence."
 
     def output_format(self) -> str:
         """JSON."""
@@ -154,11 +156,15 @@ class JudgeTeams(Task[Judgement]):
 
     def input_text(self) -> str:
         """Claim and debate."""
-        return lines(claim_lines(self.claim, self.profile), self._debate())
+        return lines(claim_lines(self.claim), self._debate())
 
     def template_vars(self) -> dict[str, str]:
         """Claim, emphasis, debate."""
-        return {"claim": self.claim.text, "emphasis": self.emphasis, "debate": self._debate()}
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "emphasis": self.emphasis,
+            "debate": self._debate(),
+        }
 
     def _debate(self) -> str:
         if self.passages:
@@ -167,7 +173,7 @@ class JudgeTeams(Task[Judgement]):
 
 
 def _speech(speech: Speech, profile: Profile) -> str:
-    said = data(speech.argument.text, profile)
+    said = wrap_untrusted(speech.argument.text)
     count = len(speech.verified)
     checked = f"\n({count} of {len(speech.argument.quotes)} quotations were found in its documents)"
     return f"Round {speech.round}, {speech.position} team: {said}" + (checked if profile == "hardened" else "")

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, FiniteFloat
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 class Statements(Frozen):
@@ -77,9 +78,9 @@ def _as_json(kind: type[Frozen], name: str) -> str:
     return lines(demand, "Examples:", *shown, "Now the input:")
 
 
-def _json(fields: dict[str, Any], profile: Profile) -> str:
+def _json(fields: Any) -> str:
     """The material as ragas gives it: one JSON object."""
-    return data(json.dumps(fields, ensure_ascii=False), profile)
+    return wrap_untrusted(json.dumps(fields, ensure_ascii=False))
 
 
 _STATEMENTS_IN = {
@@ -138,7 +139,6 @@ class WriteStatements(Task[Statements]):
         return lines(
             "Break each sentence of the answer into one or more statements that can be understood alone."
             " Use no pronouns. Reply with the statements only, in the answer's order.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -147,11 +147,11 @@ class WriteStatements(Task[Statements]):
 
     def input_text(self) -> str:
         """Question and answer."""
-        return _json(self.template_vars(), self.profile)
+        return _json({"question": self.question, "answer": self.answer})
 
     def template_vars(self) -> dict[str, str]:
         """Question and answer."""
-        return {"question": self.question, "answer": self.answer}
+        return {"question": wrap_untrusted(self.question), "answer": wrap_untrusted(self.answer)}
 
 
 class CheckStatements(Task[CheckedStatements]):
@@ -167,7 +167,6 @@ class CheckStatements(Task[CheckedStatements]):
         return lines(
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
             " 0 if it cannot.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -176,11 +175,11 @@ class CheckStatements(Task[CheckedStatements]):
 
     def input_text(self) -> str:
         """Context and statements."""
-        return _json({"context": self.context, "statements": self.statements}, self.profile)
+        return _json({"context": self.context, "statements": self.statements})
 
     def template_vars(self) -> dict[str, str]:
         """Context and statements, these as JSON."""
-        return {"context": self.context, "statements": json.dumps(self.statements, ensure_ascii=False)}
+        return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
 
 
 class WriteQuestion(Task[Question]):
@@ -195,7 +194,6 @@ class WriteQuestion(Task[Question]):
         return lines(
             "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
             " evasive, vague or says that it does not know, 0 otherwise.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -204,11 +202,11 @@ class WriteQuestion(Task[Question]):
 
     def input_text(self) -> str:
         """The response."""
-        return _json(self.template_vars(), self.profile)
+        return _json({"response": self.response})
 
     def template_vars(self) -> dict[str, str]:
         """The response."""
-        return {"response": self.response}
+        return {"response": wrap_untrusted(self.response)}
 
 
 class CompareTexts(Task[Similarities]):

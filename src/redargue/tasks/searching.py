@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, exactly_one, lines, list_bounds, max_length
+from redargue.tasks.base import Profile, Task, exactly_one, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY
 
 FACT_CHECKER = "You are a fact-checking agent."
@@ -53,13 +53,13 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
 
 def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
     """Both as they stand in a prompt."""
-    statement = claim_lines(claim, profile).replace("Claim: ", "STATEMENT: ", 1)
+    statement = claim_lines(claim).replace("Claim: ", "STATEMENT: ", 1)
     return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
 
 
 def statement_vars(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
     """Both by their names."""
-    statement = claim_lines(claim, profile).removeprefix("Claim: ")
+    statement = claim_lines(claim).removeprefix("Claim: ")
     return {"statement": statement, "knowledge": knowledge(results, profile)}
 
 
@@ -146,8 +146,10 @@ class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
             "You get a STATEMENT and the KNOWLEDGE that was found for it.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
             "Then you have to decide: answer with True or with False.",
-            _hardened(self.profile),
         )
+
+    def quote_source(self) -> str:
+        return "the knowledge"
 
     def output_format(self) -> str:
         """JSON, after the reasoning."""
@@ -186,8 +188,10 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
             "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
             " tell you most: it has to aim at information that the knowledge does not hold yet.",
-            _hardened(self.profile),
         )
+
+    def quote_source(self) -> str:
+        return "the knowledge"
 
     def output_format(self) -> str:
         """JSON, after the reasoning: one of two."""
@@ -219,9 +223,3 @@ _DIVERSE = (
     "If you write a query, make it differ clearly from those before it, in its words and in what it aims at, so that it"
     " finds something else."
 )
-
-
-def _hardened(profile: Profile) -> str | None:
-    if profile == "paper":
-        return None
-    return lines("Quote the knowledge word for word for every fact you rely on.", UNTRUSTED)

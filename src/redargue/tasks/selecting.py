@@ -11,8 +11,9 @@ from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.tasks import answering
 from redargue.tasks.answering import LabelledTask, claim_lines
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines, max_length
+from redargue.tasks.base import Profile, Task, lines, max_length
 from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PIECES = 3
 LARGEST_POOL = 50
@@ -30,14 +31,14 @@ def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
     """The pieces of evidence, one a number."""
     shown = ((each.text, each.title) for each in passages)
     return "\n".join(
-        f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else data(lines(title, text), profile)}"
+        f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else wrap_untrusted(lines(title, text))}"
         for number, (text, title) in enumerate(shown, 1)
     )
 
 
-def answers(given: tuple[OtherAnswer, ...], profile: Profile) -> str:
+def answers(given: tuple[OtherAnswer, ...]) -> str:
     """Several agents' answers, each with its agent's name."""
-    return "\n".join(f"({each.agent}) {data(each.text, profile)}" for each in given)
+    return "\n".join(f"({each.agent}) {wrap_untrusted(each.text)}" for each in given)
 
 
 class Piece(Frozen):
@@ -82,7 +83,6 @@ class SelectEvidence(Task[Selection]):
         return lines(
             f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
             " those that help most.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -94,12 +94,10 @@ class SelectEvidence(Task[Selection]):
 
     def input_text(self) -> str:
         """Pool, own last answer, claim; hardened: the claim first."""
-        claim = claim_lines(self.claim, self.profile)
-        return lines(
-            claim if self.profile == "hardened" else None,
+        return self.with_claim(
+            claim_lines(self.claim),
             f"Evidence: {numbered(self.pool, self.profile)}",
-            f"Your last answer: {data(self.own, self.profile)}" if self.own else None,
-            claim if self.profile == "paper" else None,
+            f"Your last answer: {wrap_untrusted(self.own)}" if self.own else None,
         )
 
     def parse_plain(self, text: str) -> Selection | None:
@@ -124,9 +122,9 @@ class SelectEvidence(Task[Selection]):
     def template_vars(self) -> dict[str, str]:
         """Claim, pool, own last answer."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "pool": numbered(self.pool, self.profile),
-            "own": data(self.own, self.profile) if self.own else "",
+            "own": wrap_untrusted(self.own),
         }
 
 
@@ -162,7 +160,6 @@ class JudgeConsistency(Task[Consistency]):
         return lines(
             "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
             "Find each agent's answer, and say whether all of them answer the question correctly and in the same way.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -171,7 +168,7 @@ class JudgeConsistency(Task[Consistency]):
 
     def input_text(self) -> str:
         """Claim and answers."""
-        return lines(claim_lines(self.claim, self.profile), f"Replies: {answers(self.answers, self.profile)}")
+        return lines(claim_lines(self.claim), f"Replies: {answers(self.answers)}")
 
     def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
@@ -182,8 +179,8 @@ class JudgeConsistency(Task[Consistency]):
     def template_vars(self) -> dict[str, str]:
         """Claim and answers."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "answers": answers(self.answers, self.profile),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "answers": answers(self.answers),
         }
 
 
@@ -215,9 +212,10 @@ class SummariseAnswers(LabelledTask):
         """What to sum up."""
         return lines(
             "Sum up the final answer from the answers of all agents.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Here is an example:\n{self.example}\n(end of the example)" if self.example else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"Here is an example:\n{self.example}\n(end of the example)" if self.example else ""
 
     def output_format(self) -> str:
         """The label in square brackets, last."""
@@ -226,7 +224,7 @@ class SummariseAnswers(LabelledTask):
 
     def input_text(self) -> str:
         """Claim and answers, or the other way round."""
-        claim, given = claim_lines(self.claim, self.profile), answers(self.answers, self.profile)
+        claim, given = claim_lines(self.claim), answers(self.answers)
         if self.swapped:
             return lines(f"Claim: {given}", claim.removeprefix("Claim: "))
         return lines(claim, given)
@@ -237,7 +235,7 @@ class SummariseAnswers(LabelledTask):
 
     def template_vars(self) -> dict[str, str]:
         """Claim, answers, an example."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
-        given = answers(self.answers, self.profile)
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
+        given = answers(self.answers)
         first, second = (given, claim) if self.swapped else (claim, given)
         return {"claim": first, "answers": second, "demonstrations": self.example}

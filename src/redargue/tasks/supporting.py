@@ -13,9 +13,10 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.tasks.answering import LabelledTask
-from redargue.tasks.base import UNTRUSTED, Task, data, lines, max_length
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.querying import LONGEST_QUERY, Query
 from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_vars
+from redargue.tasks.untrusted import wrap_untrusted
 
 SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
 SUPPORT = LabelSet(
@@ -61,11 +62,17 @@ class _OfAResponse:
 
     def input_text(self: Any) -> str:
         """Text and statement."""
-        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
+        return lines(
+            f"RESPONSE: {wrap_untrusted(self.claim.context)}",
+            f"STATEMENT: {wrap_untrusted(self.claim.text, inline=True)}",
+        )
 
     def template_vars(self: Any) -> dict[str, str]:
         """Statement and text."""
-        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
+        return {
+            "statement": wrap_untrusted(self.claim.text, inline=True),
+            "response": wrap_untrusted(self.claim.context),
+        }
 
 
 class MakeSelfContained(_OfAResponse, Task[SelfContained]):
@@ -84,7 +91,6 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
             "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
             " them by what the response says they stand for.",
             "Change nothing else: no fact is added, and none is corrected.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -118,9 +124,10 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
             "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
             "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
             " Foo. Whether the statement is true does not matter.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            "Relevant means Foo." if self.profile == "hardened" else None,
         )
+
+    def hardened_rules(self) -> str:
+        return "Relevant means Foo."
 
     def output_format(self) -> str:
         """Square brackets, after the reasoning."""
@@ -153,7 +160,6 @@ class WriteNextQuery(Task[Query]):
             "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
             "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
             " is useful for the statement.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def output_format(self) -> str:
@@ -194,10 +200,10 @@ class RateSupport(LabelledTask):
             "Reason step by step, and sum up what the knowledge says of the statement.",
             "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
             " is not supported.",
-            lines("Quote the knowledge word for word for every fact you rely on.", UNTRUSTED)
-            if self.profile == "hardened"
-            else None,
         )
+
+    def quote_source(self) -> str:
+        return "the knowledge"
 
     def output_format(self) -> str:
         """Square brackets, after the reasoning."""

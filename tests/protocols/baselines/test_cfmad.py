@@ -134,9 +134,9 @@ async def test_of_options_the_first_stance_is_a_plain_answer_and_the_second_anot
 
 async def test_of_options_a_critic_says_that_the_answer_may_be_wrong_cfmad_3() -> None:  # CFMAD-3
     verdict, _, calls = await debate(WHICH, AnswerClaim=said("C"))
-    assert "option C might be" in of(calls, "positive", ArgueStance).input_text()
-    assert "its answer may be wrong" in of(calls, "positive-critic", CriticiseStance).input_text()
-    assert "Option C: <data>" in of(calls, "judge", JudgeStances).input_text()
+    assert "option C might be" in of(calls, "positive", ArgueStance).rendered().input_text
+    assert "its answer may be wrong" in of(calls, "positive-critic", CriticiseStance).rendered().input_text
+    assert "Option C: <data>" in of(calls, "judge", JudgeStances).rendered().input_text
     assert verdict.label == "C"
 
 

@@ -70,7 +70,7 @@ async def test_each_step_sees_what_was_found_before_it() -> None:
     assert order == ["SearchOrAnswer", "SearchOrAnswer", "CompareTexts", "SearchOrAnswer"]
     steps = asked(backend, SearchOrAnswer)
     assert [[result.query for result in step.results] for step in steps] == [[], ["a"], ["a", "b"]]
-    assert "KNOWLEDGE: N/A" in steps[0].input_text()
+    assert "KNOWLEDGE: N/A" in steps[0].rendered().input_text
     assert [quote.text for quote in verdict.quotes if quote.found] == [QUOTE]
 
 
@@ -123,7 +123,7 @@ async def test_a_diverse_query_is_asked_for_after_two() -> None:
     assert [step.diverse for step in steps] == [False, False, True, True]
     told = [step.template_vars()["diverse"] for step in steps]  # a user's own prompt can say it, too
     assert told[:2] == ["", ""]
-    assert told[2] in steps[2].input_text()
+    assert told[2] in steps[2].rendered().input_text
     assert "alike" not in told[2]  # they need not be
 
 
@@ -147,7 +147,7 @@ def test_an_answer_that_a_page_holds_is_nobodys() -> None:
 async def test_a_search_that_found_nothing_is_known_as_such() -> None:
     tool = ShelfTool("corpus", failing=True)
     verdict, _, backend = await check(query("a"), Move(final_answer="False"), tool=tool, profile="paper")
-    assert f"KNOWLEDGE: {NOTHING_FOUND}" in asked(backend, SearchOrAnswer)[1].input_text()
+    assert f"KNOWLEDGE: {NOTHING_FOUND}" in asked(backend, SearchOrAnswer)[1].rendered().input_text
     assert verdict.gaps == ("corpus failed for 'a': corpus answered 503",)
 
 

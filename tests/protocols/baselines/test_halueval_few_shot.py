@@ -39,7 +39,7 @@ async def test_the_knowledge_is_withheld_unless_it_is_asked_for() -> None:
     assert configure("halueval-few-shot", "paper", {}).tools() == ()
     verdict, task, shelf = await judged(said, knowledge=True)
     assert shelf.queries == [CLAIM.text]
-    words = task.input_text()
+    words = task.rendered().input_text
     assert (
         words.index(TEXT) < words.index("When was it lit?") < words.index("In 1871.") < words.index("#Your Judgement#")
     )
@@ -51,7 +51,7 @@ async def test_each_kind_has_its_own_examples_and_names(kind: Any) -> None:
     assert task.demonstrations == demonstrations(f"halueval-few-shot-{kind}")
     for name in NAMES[task.kind]:
         assert task.demonstrations.count(f"#{name}#: ") == task.demonstrations.count("#Your Judgement#: ")
-        assert f"#{name}#: " in task.input_text()
+        assert f"#{name}#: " in task.rendered().input_text
     found = task.demonstrations.count("Judgement#: Yes"), task.demonstrations.count("Judgement#: No")
     assert found == {"qa": (3, 4), "dialogue": (3, 3), "summarization": (2, 1)}[kind]
     assert "kinds of hallucination that follow" in task.prompt_text()
@@ -102,7 +102,7 @@ async def test_both_words_or_neither_are_no_label() -> None:
 async def test_no_document_is_cut() -> None:
     long = Claim(text="It burned.", context="A house stood there. " * 2_000, labels=HALLUCINATED)
     _, task, _ = await judged(Answer(text="No", label="no"), long, kind="summarization")
-    assert long.context.strip() in task.input_text()
+    assert long.context.strip() in task.rendered().input_text
 
 
 async def test_labels_without_sides_are_refused() -> None:

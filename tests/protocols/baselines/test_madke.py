@@ -209,11 +209,11 @@ async def test_a_summary_that_cannot_be_read_is_no_label_madke_5() -> None:  # M
 
 
 async def test_the_authors_program_swaps_question_and_answers_madke_1() -> None:  # MADKE-1
-    straight = SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper").input_text()
+    straight = SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper").rendered().input_text
     assert straight.startswith(f"Claim: {CLAIM.text}\n(agent-2)")
     settings = configure("madke", "authors", {}).settings.model_dump()
     _, _, calls = await debate(settings=settings)
-    swapped = calls[-1][1].input_text()
+    swapped = calls[-1][1].rendered().input_text
     assert swapped.startswith("Claim: (agent-1)")
     assert swapped.endswith(f"\n{CLAIM.text}")
     assert configure("madke", "paper", {}).settings.model_dump()["swapped"] is False

@@ -61,7 +61,7 @@ async def test_thought_action_and_observation_until_finish() -> None:
         ("search", {"query": "Cape Ansel"}, None),
         ("", {}, "SUPPORTS"),
     ]
-    assert seen[1].input_text().splitlines() == [
+    assert seen[1].rendered().input_text.splitlines() == [
         f"Claim: {CLAIM.text}",
         "Thought 1: I look.",
         "Action 1: search[Cape Ansel]",
@@ -114,7 +114,7 @@ async def test_a_thought_without_an_action_is_asked_for_its_action() -> None:
     verdict, seen, _ = await episode(Step(thought="Hm."), alone=[finish("REFUTES")])
     assert [type(each).__name__ for each in seen] == ["ThinkAndAct", "ChooseAction"]
     assert isinstance(seen[1], ChooseAction)
-    assert seen[1].input_text().endswith("Thought 1: Hm.\nAction 1:")
+    assert seen[1].rendered().input_text.endswith("Thought 1: Hm.\nAction 1:")
     assert (verdict.label, verdict.rounds) == ("REFUTES", 1)
 
 

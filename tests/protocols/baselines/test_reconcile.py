@@ -73,7 +73,7 @@ async def test_agents_that_differ_see_all_answers_grouped_until_they_agree() -> 
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("REFUTES", "consensus", 1)
     assert verdict.round_labels == (("REFUTES", "SUPPORTS", "SUPPORTS"), ("REFUTES",) * 3)
     for _, task in calls[3:]:  # all see the same, their own answer included: RECONCILE-3
-        told = task.model_copy(update={"profile": "paper"}).input_text()
+        told = task.model_copy(update={"profile": "paper"}).rendered().input_text
         assert told.endswith(
             "There are 2 agents that think the answer is SUPPORTS.\n"
             "One agent's solution: I think the answer is SUPPORTS because One. My confidence level is 0.7.\n"

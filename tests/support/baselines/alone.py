@@ -17,7 +17,7 @@ from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
-REASONED = Exchange(instruction="Is it?", material="Is it?", reply="It was built from 1869 on.")
+REASONED = Exchange(prompt_text="Is it?", input_text="Is it?", reply="It was built from 1869 on.")
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 

@@ -33,7 +33,7 @@ from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, Selec
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")
-EARLIER = (Exchange(instruction="Asked.", material="Asked.", reply="Said."),)
+EARLIER = (Exchange(prompt_text="Asked.", input_text="Asked.", reply="Said."),)
 FOR, AGAINST = "It was lit in 1871.\n**SUPPORTS**", "It was lit in 1875.\n**REFUTES**"
 
 EXAMPLES = "Question: Bees are birds.\nAnswer: They have six legs. [REFUTES]"

@@ -23,7 +23,8 @@ from redargue.protocols.demonstrating import demonstrations
 from redargue.protocols.quoting import gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer, LabelledTask, Piece, documents
-from redargue.tasks.base import UNTRUSTED, AnyTask, Profile, data, lines
+from redargue.tasks.base import AnyTask, Profile, lines
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
 DETECTOR = "detector"
@@ -78,9 +79,10 @@ class DetectHallucination(LabelledTask):
             f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
             " wrong, by what you know of the world.",
             "Go by the kinds of hallucination that follow." if self.demonstrations else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"\n{self.demonstrations}\n" if self.demonstrations else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def output_format(self) -> str:
         """One of two words."""
@@ -92,8 +94,8 @@ class DetectHallucination(LabelledTask):
         judged, before = NAMES[self.kind]
         return lines(
             f"#Knowledge#: {self._knowledge()}" if self.knowledge is not None else None,
-            f"#{before}#: {data(self.claim.context, self.profile)}" if self.claim.context else None,
-            f"#{judged}#: {self.claim.text}",
+            f"#{before}#: {wrap_untrusted(self.claim.context)}" if self.claim.context else None,
+            f"#{judged}#: {wrap_untrusted(self.claim.text, inline=True)}",
             "#Your Judgement#:",
         )
 
@@ -102,8 +104,8 @@ class DetectHallucination(LabelledTask):
         return {
             "demonstrations": self.demonstrations,
             "knowledge": self._knowledge(),
-            "context": data(self.claim.context, self.profile),
-            "claim": self.claim.text,
+            "context": wrap_untrusted(self.claim.context),
+            "claim": wrap_untrusted(self.claim.text, inline=True),
         }
 
     def _knowledge(self) -> str:

@@ -22,7 +22,7 @@ from redargue.protocols.baselines.sharing import SEARCHER, EqualAgents, examples
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim, claim_lines
-from redargue.tasks.base import UNTRUSTED, AnyTask, Profile, data, lines
+from redargue.tasks.base import AnyTask, Profile, lines
 from redargue.tasks.querying import OtherAnswer
 from redargue.tasks.selecting import (
     LARGEST_POOL,
@@ -34,6 +34,7 @@ from redargue.tasks.selecting import (
     bracketed,
     numbered,
 )
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
 DEBATER = (
@@ -69,11 +70,16 @@ class AnswerWithKnowledge(AnswerClaim):
         """What to do, and the examples."""
         return lines(
             self._wanted(),
-            "Quote the evidence word for word, in double quotation marks, for every fact you rely on.\n" + UNTRUSTED
-            if self.profile == "hardened"
-            else None,
-            f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else None,
         )
+
+    def hardened_rules(self) -> str:
+        return ""
+
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def worked_examples(self) -> str:
+        return f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else ""
 
     def _wanted(self) -> str:
         if not self.own:
@@ -93,13 +99,11 @@ class AnswerWithKnowledge(AnswerClaim):
 
     def input_text(self) -> str:
         """Evidence, the others' answers, the own one, claim; hardened: the claim first."""
-        claim = claim_lines(self.claim, self.profile)
-        return lines(
-            claim if self.profile == "hardened" else None,
+        return self.with_claim(
+            claim_lines(self.claim),
             f"Evidence: {numbered(self.passages, self.profile)}" if self.passages else None,
-            f"The other agents' answers:\n{answers(self.others, self.profile)}" if self.others else None,
-            f"Your last answer: {data(self.own, self.profile)}" if self.own else None,
-            claim if self.profile == "paper" else None,
+            f"The other agents' answers:\n{answers(self.others)}" if self.others else None,
+            f"Your last answer: {wrap_untrusted(self.own)}" if self.own else None,
         )
 
     def label_of(self, text: str) -> str | None:
@@ -109,11 +113,11 @@ class AnswerWithKnowledge(AnswerClaim):
     def template_vars(self) -> dict[str, str]:
         """Claim, labels, evidence, the others' answers, the own one, examples."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": ", ".join(f"[{name}]" for name in self.claim.labels.names),
             "evidence": numbered(self.passages, self.profile),
-            "others": answers(self.others, self.profile),
-            "own": data(self.own, self.profile) if self.own else "",
+            "others": answers(self.others),
+            "own": wrap_untrusted(self.own),
             "demonstrations": self.examples,
         }
 

@@ -21,10 +21,11 @@ from redargue.protocols.base import Behaviour, Plan, methods
 from redargue.protocols.baselines.sharing import EqualAgents, most_frequent, pool, tell
 from redargue.protocols.quoting import distinct, gaps
 from redargue.run import Run
-from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask, Piece, claim_lines
-from redargue.tasks.base import AnyTask, Exchange, Profile, data, lines
-from redargue.tasks.moderating import OnEvidence, evidence_line, hardened_rules, label_question
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, Answer, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.tasks.base import FORMAT_LAST, AnyTask, Exchange, Profile, PromptPart, lines
+from redargue.tasks.moderating import OnEvidence, evidence_line, label_question
 from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 
 LAST_LINE = "Put your final answer, the label alone and in bold, on the last line of your reply."
@@ -50,8 +51,13 @@ class SolveWithOthers(LabelledTask):
         return True
 
     def instructions(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=isinstance(self, OnEvidence))
+        return ""
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
 
     def output_format(self) -> str:
         """The label on the last line."""
@@ -66,7 +72,7 @@ class SolveWithOthers(LabelledTask):
         if not self.before:
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
-                claim_lines(self.claim, self.profile),
+                claim_lines(self.claim),
                 evidence_line(self),
                 label_question(self.claim.labels),
             )
@@ -79,14 +85,13 @@ class SolveWithOthers(LabelledTask):
             " updated answer.",
         )
 
-    def prompt_text(self) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.instructions(), self.input_text(), self.output_format())
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, the others' answers."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),
             "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
             "solutions": self._solutions(),
@@ -94,9 +99,8 @@ class SolveWithOthers(LabelledTask):
 
     def _solutions(self) -> str:
         """Each between fences, without its writer's name."""
-        if self.profile == "paper":
-            return "\n".join(f"One agent's answer: ```{each.text}```" for each in self.solutions)
-        return "\n".join(f"One agent's answer: {data(each.text, self.profile)}" for each in self.solutions)
+        mark = "```" if self.profile == "paper" else ""  # the paper's own fence
+        return "\n".join(f"One agent's answer: {mark}{wrap_untrusted(each.text)}{mark}" for each in self.solutions)
 
 
 class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):

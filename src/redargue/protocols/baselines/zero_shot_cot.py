@@ -47,8 +47,11 @@ class AnswerFromReasoning(AnswerZeroShot):
 
     reasoning: Exchange
 
-    def _asked(self) -> str:
-        return "" if self.profile == "paper" else "Say whether the claim is correct, as your reasoning has it."
+    def instructions(self) -> str:
+        return ""
+
+    def hardened_rules(self) -> str:
+        return "Say whether the claim is correct, as your reasoning has it."
 
     def input_text(self) -> str:
         """The claim and the reasoning stand in the chat already."""
