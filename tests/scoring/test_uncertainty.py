@@ -206,8 +206,9 @@ def test_a_text_stands_with_its_writers_level_and_only_its_own_words_are_its_par
     assert "what analyst wrote (confidence level is 8):" in task.rendered().input_text
     assert "what gatherer wrote:" in task.rendered().input_text
     own = [(part.agent, part.text, part.weight) for part in task.parts() if part.agent]
+    assert own == [("analyst", "It was lit. </data>", 2.0), ("gatherer", "Yes.", 1.0)]
     closed = "It was lit. </data>" if profile == "paper" else "It was lit. ‹/data›"
-    assert own == [("analyst", closed, 2.0), ("gatherer", "Yes.", 1.0)]
+    assert closed in task.rendered().input_text
     assert "1 (lowest) to 10 (highest)" in LEVELS
 
 

@@ -158,7 +158,6 @@ def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
         assert "It stands in this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.rendered().input_text
         assert "between <data>" in task.rendered().instructions
     assert "It stands in this text: She asked." in WritePredicates(claim=claim, profile="paper").prompt_text()
-    assert "between <data>" not in WritePredicates(claim=CLAIM).rendered().instructions
 
 
 def test_our_demonstrations_can_be_read_and_say_what_their_predicates_say() -> None:

@@ -62,7 +62,7 @@ async def test_thought_action_and_observation_until_finish() -> None:
         ("", {}, "SUPPORTS"),
     ]
     assert seen[1].rendered().input_text.splitlines() == [
-        f"Claim: {CLAIM.text}",
+        f"Claim: <data>{CLAIM.text}</data>",
         "Thought 1: I look.",
         "Action 1: search[Cape Ansel]",
         "Observation 1: [1]",
