@@ -116,7 +116,7 @@ async def test_the_tools_are_offered_with_their_own_schemas_and_one_function_for
     system, user = body["messages"]
     assert system["content"].startswith("Task: NextStep.\nYou verify a claim in steps")
     assert "Available tools" not in system["content"]
-    assert user == {"role": "user", "content": TASK.material()}
+    assert user == {"role": "user", "content": TASK.rendered().input_text}
 
 
 async def test_every_other_task_is_asked_for_as_with_auto(server: Loopback) -> None:
@@ -464,7 +464,7 @@ async def test_the_agent_is_told_of_calls_that_were_not_made_and_of_replies_that
         verdict = await made.verify(CLAIM)
     assert (verdict.label, verdict.rounds, [each.found for each in verdict.quotes]) == ("SUPPORTS", 4, [True])
     told = bodies(server)[-1]["messages"][-1]["content"]
-    assert 'Action: corpus with input: {"query": "lighthouse"}\nObservation: This call was not made' in told
+    assert 'Action: corpus with input: {"query": "lighthouse"}\nObservation: <data>This call was not made' in told
     assert "no function was called" in told
     events = list(read_events(folder))
     steps = [(each.round, each.tool, bool(each.problem)) for each in events if isinstance(each, Stepped)]

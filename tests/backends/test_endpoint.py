@@ -153,7 +153,7 @@ async def test_of_fields_that_exclude_each_other_a_grammar_lets_one_hold_somethi
         for form in ("schema", "json"):
             await ask(endpoint, schema=("NextStep", schema_of(step)), form=form)
     strict, loose = (each["response_format"] for each in bodies(server))
-    assert "x-either" not in json.dumps([strict, loose])
+    assert "x-exactly-one" not in json.dumps([strict, loose])
     assert strict["json_schema"]["schema"]["properties"]["tool"]["enum"] == ["look", ""]
     calling, answering = (each["properties"] for each in loose["schema"]["anyOf"])
     assert (calling["tool"]["enum"], calling["answer"]["enum"]) == (["look"], [""])

@@ -464,7 +464,7 @@ def test_a_free_text_answer_has_no_list_of_labels() -> None:
 class _Chatting(AnswerClaim):
     chat: tuple[Exchange, ...] = ()
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         return self.chat
 
 

@@ -60,7 +60,9 @@ async def test_an_answer_becomes_a_verdict_with_its_quotations_looked_up_and_its
     verdict = await verify(TwoReaders, happened)
     assert (verdict.label, verdict.decided_by, verdict.reason) == ("SUPPORTS", "web-reader", "It says so.")
     assert [quote.text for quote in verdict.side(Side.FOR)] == [QUOTE]
-    assert [quote.text for quote in verdict.quotes if quote.status is QuoteStatus.NOT_FOUND] == ["It was lit by mermaids."]
+    assert [quote.text for quote in verdict.quotes if quote.status is QuoteStatus.NOT_FOUND] == [
+        "It was lit by mermaids."
+    ]
     (event,) = [event for event in happened.events if isinstance(event, Answered)]
     assert event.agent == "web-reader"
 

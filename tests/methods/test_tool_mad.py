@@ -85,7 +85,7 @@ async def test_an_undefined_score_fails_the_gate_and_is_no_number() -> None:
     assert all(score.value is None and score.undefined for score in undefined)
     (task,) = tasks(run, JudgeDebate)
     assert [score.value for score in task.scores if score.metric is Metric.FAITHFULNESS] == [None, None]
-    assert "faithfulness score: not available" in task.instruction()
+    assert "faithfulness score: not available" in task.prompt_text()
 
 
 async def test_unparsed_never_equals_unparsed() -> None:
@@ -168,7 +168,7 @@ async def test_a_debater_without_a_tool_has_no_query_and_no_faithfulness() -> No
     assert verdict.decided_by == "consensus"
     (vanilla,) = tasks(run, AnswerClaim, "vanilla")
     assert not vanilla.has_tool
-    assert "Document" not in vanilla.instruction()
+    assert "Document" not in vanilla.prompt_text()
     assert {(score.agent, score.metric) for score in verdict.scores} == {
         ("corpus", Metric.FAITHFULNESS),
         ("corpus", Metric.RELEVANCE),
@@ -187,7 +187,7 @@ async def test_three_debaters_must_be_unanimous_and_hear_all_others() -> None:
     assert (verdict.decided_by, verdict.rounds) == ("consensus", 2)
     second = tasks(run, AnswerClaim, "keywords")[1]
     assert [each.agent for each in second.others] == ["corpus", "vanilla"]
-    assert "[vanilla]" in second.instruction()
+    assert "[vanilla]" in second.prompt_text()
 
 
 def test_debaters_of_a_kind_are_numbered() -> None:
@@ -257,8 +257,8 @@ async def test_a_tool_that_fails_gives_no_documents_and_a_gap() -> None:
     verdict, run = await debate(script(), tools=tools, rounds=1)
     (task,) = tasks(run, AnswerClaim, "keywords")
     assert task.passages == ()
-    assert "(no document was found)" in task.instruction()
-    assert "503" not in task.instruction()
+    assert "(no document was found)" in task.prompt_text()
+    assert "503" not in task.prompt_text()
     assert verdict.gaps == ("keywords failed for 'first query': keywords answered 503",)
 
 
@@ -270,7 +270,7 @@ async def test_hardened_consensus_needs_a_found_quotation_and_the_papers_does_no
     assert not verdict.side(Side.FOR)
     verdict, run = await debate(made_up, rounds=1, profile="paper", faithfulness_threshold=0.7, relevance_threshold=0.8)
     assert verdict.decided_by == "consensus"
-    assert "<data>" not in tasks(run, AnswerClaim)[0].instruction()
+    assert "<data>" not in tasks(run, AnswerClaim)[0].prompt_text()
 
 
 async def test_not_enough_info_answers_are_noncommittal_and_reach_the_judge() -> None:
@@ -317,7 +317,7 @@ async def test_an_error_of_one_debater_is_the_error_of_the_debate() -> None:
 
 async def test_the_claims_own_labels_are_offered() -> None:
     _, run = await debate(script(), claim=Claim(text=CLAIM.text, labels=TWO))
-    assert "NOT ENOUGH INFO" not in tasks(run, AnswerClaim)[0].instruction()
+    assert "NOT ENOUGH INFO" not in tasks(run, AnswerClaim)[0].prompt_text()
 
 
 async def test_faithfulness_is_of_the_whole_answer_against_the_documents_joined() -> None:

@@ -96,7 +96,7 @@ async def test_a_low_score_is_told_to_those_who_agreed(alert: str, told: set[str
     second = {name: tasks(run, AnswerClaim, name)[1] for name in ("corpus", "keywords")}
     assert {name for name, task in second.items() if task.alert == (Metric.FAITHFULNESS,)} == told
     for name, task in second.items():
-        assert ("My last answer's faithfulness was too low" in task.instruction()) == (name in told)
+        assert ("My last answer's faithfulness was too low" in task.prompt_text()) == (name in told)
     _, run = await debate({**script(CheckStatements=checked(0, 0)), **DISAGREE}, rounds=2, low_score_alert=alert)
     assert not any(task.alert for task in tasks(run, AnswerClaim))  # nobody agreed
 
@@ -104,8 +104,8 @@ async def test_a_low_score_is_told_to_those_who_agreed(alert: str, told: set[str
 async def test_a_debater_can_be_told_that_a_contradicted_query_has_to_change() -> None:
     _, run = await debate({**script(), **DISAGREE}, rounds=2, must_revise=("keywords",))
     (kept,), (revised,) = (tasks(run, RewriteQuery, name) for name in ("corpus", "keywords"))
-    assert MUST_REVISE in revised.instruction()
-    assert MUST_REVISE not in kept.instruction()
+    assert MUST_REVISE in revised.prompt_text()
+    assert MUST_REVISE not in kept.prompt_text()
 
 
 async def test_the_search_debater_hears_this_rounds_answer_and_a_kept_query_keeps_its_documents() -> None:
@@ -142,8 +142,8 @@ async def test_the_acl_version_shows_the_judge_one_score_against_documents_and_g
     assert {score.metric for score in task.scores} == {Metric.CONSISTENCY}
     assert {score.agent for score in task.scores} == {"corpus", "keywords"}  # vanilla has no documents
     assert sum(score.value for score in task.scores) == pytest.approx(1.0)  # means over two rounds
-    assert "consistency score measures" in task.instruction()
-    assert "faithfulness" not in task.instruction()
+    assert "consistency score measures" in task.prompt_text()
+    assert "faithfulness" not in task.prompt_text()
     verdict, run = await debate(script(RateTexts=Similarities(values=(0.0,))), **settings.model_dump())
     assert (verdict.decided_by, verdict.rounds) == ("consensus", 1)  # agreement is enough, whatever the score
 

@@ -31,7 +31,7 @@ from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.home import home
 from redargue.ledger.budget import Account
 from redargue.ledger.prices import Prices
-from redargue.tasks.base import EITHER
+from redargue.tasks.base import EXACTLY_ONE
 from redargue.transport import Answer, Service, Transport
 
 MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
@@ -292,8 +292,8 @@ def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str,
 
 def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema as one of several, where one field of some is to hold something and the others nothing."""
-    plain = {name: each for name, each in schema.items() if name != EITHER}
-    fields = schema.get(EITHER, ())
+    plain = {name: each for name, each in schema.items() if name != EXACTLY_ONE}
+    fields = schema.get(EXACTLY_ONE, ())
     if not fields:
         return plain
     empty = {name: {"enum": [""]} for name in fields}
@@ -317,7 +317,9 @@ def _unbounded(schema: Any) -> Any:
         return [_unbounded(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems", EITHER)}
+    return {
+        name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems", EXACTLY_ONE)
+    }
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:

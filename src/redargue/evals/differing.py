@@ -370,7 +370,7 @@ class _Listening:
 
     def render(self, task: AnyTask) -> str:
         text = self._inner.render(task)
-        self.last = text.replace("\0", "\n"), task.instruction()
+        self.last = text.replace("\0", "\n"), task.prompt_text()
         return text
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:

@@ -77,10 +77,10 @@ async def test_each_stance_is_argued_for_criticised_and_defended_and_the_judge_h
 
 def test_the_questions_say_what_each_member_is_to_argue() -> None:
     given: dict[str, Any] = {"claim": CLAIM, "profile": "paper"}
-    assert "why is the claim true?" in ArgueStance(**given, stance="SUPPORTS").instruction()
-    assert "why is the claim false?" in ArgueStance(**given, stance="REFUTES").instruction()
-    assert "in fact false" in CriticiseStance(**given, stance="SUPPORTS", argument="a").instruction()
-    assert "in fact true" in CriticiseStance(**given, stance="REFUTES", argument="a").instruction()
+    assert "why is the claim true?" in ArgueStance(**given, stance="SUPPORTS").prompt_text()
+    assert "why is the claim false?" in ArgueStance(**given, stance="REFUTES").prompt_text()
+    assert "in fact false" in CriticiseStance(**given, stance="SUPPORTS", argument="a").prompt_text()
+    assert "in fact true" in CriticiseStance(**given, stance="REFUTES", argument="a").prompt_text()
 
 
 async def test_both_threads_run_at_once() -> None:
@@ -97,7 +97,7 @@ async def test_both_threads_run_at_once() -> None:
 
 async def test_the_authors_program_shows_the_negative_thread_the_prompt_cfmad_1() -> None:  # CFMAD-1
     _, _, calls = await debate(settings={"prompt_for_reply": True, "profile": "paper"})
-    prompt = of(calls, "negative", ArgueStance).instruction()
+    prompt = of(calls, "negative", ArgueStance).prompt_text()
     assert of(calls, "negative-critic", CriticiseStance).argument == prompt
     assert of(calls, "negative", RebutCritic).argument == prompt
     assert of(calls, "positive-critic", CriticiseStance).argument == "positive: ArgueStance"
@@ -106,7 +106,7 @@ async def test_the_authors_program_shows_the_negative_thread_the_prompt_cfmad_1(
 
 async def test_the_authors_program_asks_the_negative_side_why_the_claim_is_true_cfmad_2() -> None:  # CFMAD-2
     _, _, calls = await debate(settings={"asks_why_true": True, "profile": "paper"})
-    assert "why is the claim true?" in of(calls, "negative", RebutCritic).instruction()
+    assert "why is the claim true?" in of(calls, "negative", RebutCritic).prompt_text()
     settings = configure("cfmad", "authors", {}).settings.model_dump()
     assert (settings["prompt_for_reply"], settings["asks_why_true"]) == (True, True)
 
@@ -135,9 +135,9 @@ async def test_of_options_the_first_stance_is_a_plain_answer_and_the_second_anot
 
 async def test_of_options_a_critic_says_that_the_answer_may_be_wrong_cfmad_3() -> None:  # CFMAD-3
     verdict, _, calls = await debate(WHICH, AnswerClaim=said("C"))
-    assert "option C might be" in of(calls, "positive", ArgueStance).material()
-    assert "its answer may be wrong" in of(calls, "positive-critic", CriticiseStance).material()
-    assert "Option C: <data>" in of(calls, "judge", JudgeStances).material()
+    assert "option C might be" in of(calls, "positive", ArgueStance).rendered().input_text
+    assert "its answer may be wrong" in of(calls, "positive-critic", CriticiseStance).rendered().input_text
+    assert "Option C: <data>" in of(calls, "judge", JudgeStances).rendered().input_text
     assert verdict.label == "C"
 
 

@@ -111,6 +111,6 @@ def test_factool_3_what_is_no_json_or_no_verdict_is_refused_and_nothing_is_evalu
 
 def test_queries_are_as_many_as_were_wanted_and_none_is_empty() -> None:
     task = WriteScepticalQueries(claim=CLAIM)
-    assert task.accepted(Queries(queries=(" a\nb ", "", "a b", "c", "d"))).queries == ("a b", "c")
+    assert task.validate_answer(Queries(queries=(" a\nb ", "", "a b", "c", "d"))).queries == ("a b", "c")
     with pytest.raises(ValueError, match="empty"):
-        task.accepted(Queries(queries=(" ",)))
+        task.validate_answer(Queries(queries=(" ",)))

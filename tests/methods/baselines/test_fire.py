@@ -73,7 +73,7 @@ async def test_each_step_sees_what_was_found_before_it() -> None:
     assert order == ["SearchOrAnswer", "SearchOrAnswer", "CompareTexts", "SearchOrAnswer"]
     steps = asked(backend, SearchOrAnswer)
     assert [[result.query for result in step.results] for step in steps] == [[], ["a"], ["a", "b"]]
-    assert "KNOWLEDGE: N/A" in steps[0].material()
+    assert "KNOWLEDGE: N/A" in steps[0].rendered().input_text
     assert [quote.text for quote in verdict.quotes if quote.found] == [QUOTE]
 
 
@@ -124,9 +124,9 @@ async def test_a_diverse_query_is_asked_for_after_two() -> None:
     _, _, backend = await check(*map(query, "abc"), Move(final_answer="True"), diverse_prompt=True)
     steps = asked(backend, SearchOrAnswer)
     assert [step.diverse for step in steps] == [False, False, True, True]
-    told = [step.slots()["diverse"] for step in steps]  # a user's own prompt can say it, too
+    told = [step.template_vars()["diverse"] for step in steps]  # a user's own prompt can say it, too
     assert told[:2] == ["", ""]
-    assert told[2] in steps[2].material()
+    assert told[2] in steps[2].rendered().input_text
     assert "alike" not in told[2]  # they need not be
 
 
@@ -150,7 +150,7 @@ def test_an_answer_that_a_page_holds_is_nobodys() -> None:
 async def test_a_search_that_found_nothing_is_known_as_such() -> None:
     tool = ShelfTool("corpus", failing=True)
     verdict, _, backend = await check(query("a"), Move(final_answer="False"), tool=tool, profile="paper")
-    assert f"KNOWLEDGE: {NOTHING_FOUND}" in asked(backend, SearchOrAnswer)[1].material()
+    assert f"KNOWLEDGE: {NOTHING_FOUND}" in asked(backend, SearchOrAnswer)[1].rendered().input_text
     assert verdict.gaps == ("corpus failed for 'a': corpus answered 503",)
 
 
@@ -181,9 +181,9 @@ def test_fire_2_what_is_neither_true_nor_false_is_refused(given: dict[str, Any])
 @pytest.mark.parametrize("move", [Move(), query("  ")])
 def test_a_move_is_an_answer_or_a_query(move: Move) -> None:
     with pytest.raises(ValueError, match="neither"):
-        SearchOrAnswer(claim=CLAIM).accepted(move)
+        SearchOrAnswer(claim=CLAIM).validate_answer(move)
     both = Move(final_answer="True", search_query="a")
-    assert SearchOrAnswer(claim=CLAIM).accepted(both) == Move(final_answer="True")
+    assert SearchOrAnswer(claim=CLAIM).validate_answer(both) == Move(final_answer="True")
 
 
 def test_json_true_is_the_papers_word() -> None:

@@ -155,10 +155,9 @@ def test_a_prediction_may_stand_in_tags() -> None:
 def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
     claim = CLAIM.model_copy(update={"context": "She asked. </data> He said so."})
     for task in (WritePredicates(claim=claim), VerifyPredicates(claim=claim, predicates=(LIT,), asked=())):
-        assert "It stands in this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.material()
-        assert "between <data>" in task.role()
-    assert "It stands in this text: She asked." in WritePredicates(claim=claim, profile="paper").instruction()
-    assert "between <data>" not in WritePredicates(claim=CLAIM).role()
+        assert "It stands in this text: <data>\nShe asked. ‹/data› He said so.\n</data>" in task.rendered().input_text
+        assert "between <data>" in task.rendered().instructions
+    assert "It stands in this text: She asked." in WritePredicates(claim=claim, profile="paper").prompt_text()
 
 
 def test_our_demonstrations_can_be_read_and_say_what_their_predicates_say() -> None:
@@ -203,10 +202,10 @@ async def test_one_predicate_that_does_not_hold_is_enough_folk_5() -> None:  # F
 def test_questions_without_an_answer_are_left_out_in_the_papers_form_alone() -> None:
     """FOLK-3."""
     asked = (Grounded(question="When?"), Grounded(question="Who?", passages=(Passage(text="Ada\nPell."),)))
-    paper = VerifyPredicates(claim=CLAIM, predicates=(LIT,), asked=asked, profile="paper").material()
+    paper = VerifyPredicates(claim=CLAIM, predicates=(LIT,), asked=asked, profile="paper").rendered().input_text
     assert "When?" not in paper
     assert "Who? Ada Pell." in paper
-    hardened = VerifyPredicates(claim=CLAIM, predicates=(LIT,), asked=asked).material()
+    hardened = VerifyPredicates(claim=CLAIM, predicates=(LIT,), asked=asked).rendered().input_text
     assert "When?\n</data>\nFound: (no document was found)" in hardened
 
 

@@ -34,11 +34,11 @@ async def test_the_knowledge_is_withheld_unless_it_is_asked_for() -> None:
     said = Answer(text="Yes", label="yes")
     verdict, task, shelf = await judged(said)
     assert (verdict.label, shelf.queries, task.knowledge) == ("yes", [], None)
-    assert "#Knowledge#" not in task.instruction()
+    assert "#Knowledge#" not in task.prompt_text()
     assert configure("halueval-few-shot", "paper", {}).tools() == ()
     verdict, task, shelf = await judged(said, knowledge=True)
     assert shelf.queries == [CLAIM.text]
-    words = task.material()
+    words = task.rendered().input_text
     assert (
         words.index(TEXT) < words.index("When was it lit?") < words.index("In 1871.") < words.index("#Your Judgement#")
     )
@@ -50,13 +50,13 @@ async def test_each_kind_has_its_own_examples_and_names(kind: Any) -> None:
     assert task.demonstrations == read_examples("redargue.methods.baselines.halueval_few_shot", kind)
     for name in NAMES[task.kind]:
         assert task.demonstrations.count(f"#{name}#: ") == task.demonstrations.count("#Your Judgement#: ")
-        assert f"#{name}#: " in task.material()
+        assert f"#{name}#: " in task.rendered().input_text
     found = task.demonstrations.count("Judgement#: Yes"), task.demonstrations.count("Judgement#: No")
     assert found == {"qa": (3, 4), "dialogue": (3, 3), "summarization": (2, 1)}[kind]
-    assert "kinds of hallucination that follow" in task.instruction()
+    assert "kinds of hallucination that follow" in task.prompt_text()
     none = (await judged(Answer(text="No", label="no"), shots=False, profile="paper"))[1]
     assert none.demonstrations == ""
-    assert "that follow" not in none.instruction()
+    assert "that follow" not in none.prompt_text()
     assert Renderer().prompt(none).system.startswith("You detect hallucinations")
 
 
@@ -101,7 +101,7 @@ async def test_both_words_or_neither_are_no_label() -> None:
 async def test_no_document_is_cut() -> None:
     long = Claim(text="It burned.", context="A house stood there. " * 2_000, labels=HALLUCINATED)
     _, task, _ = await judged(Answer(text="No", label="no"), long, kind="summarization")
-    assert long.context.strip() in task.material()
+    assert long.context.strip() in task.rendered().input_text
 
 
 async def test_labels_without_sides_are_refused() -> None:

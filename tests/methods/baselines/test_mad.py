@@ -68,7 +68,7 @@ async def test_each_chat_holds_its_own_replies_word_for_word_and_the_others_late
     order = [agent for agent, _ in calls]
     assert order == ["affirmative", "negative", "moderator"] * 3 + ["judge"] * 2
     heard = [
-        (agent, task.opponent, [each.reply for each in task.earlier()])
+        (agent, task.opponent, [each.reply for each in task.chat_history()])
         for agent, task in calls
         if isinstance(task, DebateTurn)
     ]
@@ -103,9 +103,9 @@ async def test_the_judge_lists_candidates_from_the_first_answers_mad_2(
     assert isinstance(listing, ListCandidates)
     assert (listing.affirmative, listing.negative) == shown
     assert isinstance(deciding, DecideDebate)
-    (before,) = deciding.earlier()
+    (before,) = deciding.chat_history()
     assert before.reply == '{"candidates":["one","the other"]}'
-    assert before.instruction == listing.instruction()
+    assert before.prompt_text == listing.prompt_text()
 
 
 async def test_a_judge_without_an_answer_gives_no_label_mad_4() -> None:  # MAD-4
@@ -153,7 +153,7 @@ def test_a_ruling_that_a_page_holds_is_nobodys_in_later_rounds_either(profile: A
 def test_rulings_are_read_under_the_papers_keys(given: dict[str, Any], expected: str) -> None:
     ruling = Ruling.model_validate({"Reason": "so", **given})
     task = ModerateRound(claim=CLAIM, number=1, affirmative="a", negative="b")
-    assert task.accepted(ruling).debate_answer == expected
+    assert task.validate_answer(ruling).debate_answer == expected
     assert ruling.supported_side == ("negative" if expected else "")
 
 

@@ -211,11 +211,11 @@ async def test_a_summary_that_cannot_be_read_is_no_label_madke_5() -> None:  # M
 
 
 async def test_the_authors_program_swaps_question_and_answers_madke_1() -> None:  # MADKE-1
-    straight = SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper").material()
+    straight = SummariseAnswers(claim=CLAIM, answers=OTHERS, profile="paper").rendered().input_text
     assert straight.startswith(f"Claim: {CLAIM.text}\n(agent-2)")
     settings = configure("madke", "authors", {}).settings.model_dump()
     _, _, calls = await debate(settings=settings)
-    swapped = calls[-1][1].material()
+    swapped = calls[-1][1].rendered().input_text
     assert swapped.startswith("Claim: (agent-1)")
     assert swapped.endswith(f"\n{CLAIM.text}")
     assert configure("madke", "paper", {}).settings.model_dump()["swapped"] is False
@@ -237,7 +237,7 @@ def test_the_examples_bear_the_label_sets_own_names() -> None:
     assert "[yes]" in with_labels(EXAMPLES, YES_NO_MAYBE)
     assert with_labels(EXAMPLES, TWO).count("Question:") == 2
     assert with_labels(EXAMPLES, OPTIONS) == ""
-    words = AnswerWithKnowledge(claim=Claim(text="Bees are birds.", labels=TWO), profile="paper").instruction()
+    words = AnswerWithKnowledge(claim=Claim(text="Bees are birds.", labels=TWO), profile="paper").prompt_text()
     assert "[REFUTES]" in words
     assert "NOT ENOUGH" not in words
 

@@ -79,7 +79,7 @@ async def test_one_after_the_other_each_reads_what_those_before_it_said_in_the_s
 
 async def test_an_agent_alone_is_asked_to_check_its_answer() -> None:
     _, _, calls = await debate(named, agents=1)
-    assert "Check once more" in calls[1][1].material()
+    assert "Check once more" in calls[1][1].rendered().input_text
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ async def test_with_tools_all_agents_see_what_was_found() -> None:
     )
     assert all(len(task.model_dump()["passages"]) == 1 for _, task, _ in calls)
     assert all(each.found for each in verdict.quotes)
-    assert "Evidence:" in calls[0][1].material()
-    assert "Evidence:" not in calls[-1][1].material()  # it stands in the chat already
+    assert "Evidence:" in calls[0][1].rendered().input_text
+    assert "Evidence:" not in calls[-1][1].rendered().input_text  # it stands in the chat already
 
 
 def test_as_published_nobody_has_evidence() -> None:

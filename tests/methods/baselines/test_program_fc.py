@@ -20,7 +20,7 @@ from redargue.methods.base import configure
 from redargue.methods.baselines.program_fc import ProgramFC, ProgramFCSettings, majority
 from redargue.methods.demonstrating import demonstrations
 from redargue.run import Run
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, Truth, VerifyFact
+from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Program, ProgramStep, WriteProgram, parse_program
 from redargue.verdicts import Verdict
 from support.baselines.programs import step
@@ -55,7 +55,7 @@ async def check(
 
     def truth(task: RecallFact, call: Any) -> Any:
         said = facts(task, call) if callable(facts) else facts
-        return said if isinstance(said, BadReply) else Truth(verdict=said, quotes=(QUOTE,))
+        return said if isinstance(said, BadReply) else TruthJudgement(verdict=said, quotes=(QUOTE,))
 
     def span(task: RecallAnswer, call: Any) -> Any:
         return spans if isinstance(spans, BadReply) else Span(text=spans)
@@ -201,7 +201,9 @@ def test_long_texts_take_no_time(hostile: str) -> None:
     ],
 )
 def test_the_truth_of_a_fact_is_a_word(said: str, verdict: str) -> None:
-    assert Renderer().read(VerifyFact(statement="s", profile="paper"), said, plain=True) == Truth(verdict=verdict)
+    assert Renderer().read(VerifyFact(statement="s", profile="paper"), said, plain=True) == TruthJudgement(
+        verdict=verdict
+    )
 
 
 @pytest.mark.parametrize("said", ["", "maybe", "True or false", "It is true that bees are no insects: false", "nope"])

@@ -62,8 +62,8 @@ async def test_thought_action_and_observation_until_finish() -> None:
         ("search", {"query": "Cape Ansel"}, None),
         ("", {}, "SUPPORTS"),
     ]
-    assert seen[1].material().splitlines() == [
-        f"Claim: {CLAIM.text}",
+    assert seen[1].rendered().input_text.splitlines() == [
+        f"Claim: <data>{CLAIM.text}</data>",
         "Thought 1: I look.",
         "Action 1: search[Cape Ansel]",
         "Observation 1: [1]",
@@ -115,7 +115,7 @@ async def test_a_thought_without_an_action_is_asked_for_its_action() -> None:
     verdict, seen, _ = await episode(Step(thought="Hm."), alone=[finish("REFUTES")])
     assert [type(each).__name__ for each in seen] == ["ThinkAndAct", "ChooseAction"]
     assert isinstance(seen[1], ChooseAction)
-    assert seen[1].material().endswith("Thought 1: Hm.\nAction 1:")
+    assert seen[1].rendered().input_text.endswith("Thought 1: Hm.\nAction 1:")
     assert (verdict.label, verdict.rounds) == ("REFUTES", 1)
 
 
@@ -183,7 +183,7 @@ def test_labels_and_words_are_the_same_in_every_form() -> None:
     assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
     *_, answer = functions(task)
     assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)
-    for words in (calling.words(task), task.instruction()):
+    for words in (calling.words(task), task.prompt_text()):
         assert task.demonstrations in words
         assert "You think, act and observe in turns" in words
 

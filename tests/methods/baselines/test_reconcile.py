@@ -15,7 +15,7 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
 from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
 from redargue.run import Run
-from redargue.tasks.reconciling import AnswerSurely, SureAnswer
+from redargue.tasks.reconciling import AnswerSurely, AnswerWithConfidence
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, GROUPS, sure
 from support.debates import CLOCK, QUOTE, ShelfTool, script
@@ -74,7 +74,7 @@ async def test_agents_that_differ_see_all_answers_grouped_until_they_agree() -> 
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("REFUTES", "consensus", 1)
     assert verdict.round_labels == (("REFUTES", "SUPPORTS", "SUPPORTS"), ("REFUTES",) * 3)
     for _, task in calls[3:]:  # all see the same, their own answer included: RECONCILE-3
-        told = task.model_copy(update={"profile": "paper"}).material()
+        told = task.model_copy(update={"profile": "paper"}).rendered().input_text
         assert told.endswith(
             "There are 2 agents that think the answer is SUPPORTS.\n"
             "One agent's solution: I think the answer is SUPPORTS because One. My confidence level is 0.7.\n"
@@ -146,27 +146,27 @@ async def test_each_agent_is_shown_the_other_agents_samples() -> None:
 
 @pytest.mark.parametrize(("given", "expected"), [("90%", 0.9), ("0.9", 0.9), (" 75 % ", 0.75), (1, 1.0), (0.0, 0.0)])
 def test_confidences_may_be_in_per_cent(given: Any, expected: float) -> None:
-    answer = SureAnswer.model_validate({"reasoning": "", "answer": "A", "confidence_level": given})
+    answer = AnswerWithConfidence.model_validate({"reasoning": "", "answer": "A", "confidence_level": given})
     assert answer.confidence_level == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("given", ["high", "", None, 95, "120%", "-5%", "nan", "nan%"])
 def test_what_is_no_confidence_is_refused_reconcile_4(given: Any) -> None:  # RECONCILE-4
     with pytest.raises(ValueError):
-        SureAnswer.model_validate({"reasoning": "", "answer": "A", "confidence_level": given})
+        AnswerWithConfidence.model_validate({"reasoning": "", "answer": "A", "confidence_level": given})
 
 
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
 def test_a_reply_is_one_json_object_whose_answer_is_a_label(profile: Any) -> None:
     task, plain = AnswerSurely(claim=CLAIM, profile=profile), profile == "paper"
     said = Renderer().read(task, '{"reasoning": "so", "answer": "supports", "confidence_level": "80%"}', plain=plain)
-    assert said == SureAnswer(reasoning="so", answer="SUPPORTS", confidence_level=0.8)
+    assert said == AnswerWithConfidence(reasoning="so", answer="SUPPORTS", confidence_level=0.8)
     with pytest.raises(ValueError, match="none of the labels"):
         Renderer().read(task, '{"reasoning": "so", "answer": "1871", "confidence_level": 1}', plain=plain)
 
 
 def test_how_to_reply_stands_last_in_the_papers_form() -> None:
-    words = AnswerSurely(claim=CLAIM, groups=GROUPS, profile="paper").instruction()
+    words = AnswerSurely(claim=CLAIM, groups=GROUPS, profile="paper").prompt_text()
     assert words.index("There are 2 agents") < words.index("Reply in JSON, strictly")
 
 

@@ -70,7 +70,7 @@ async def test_a_claim_alone_is_searched_for_five_times_and_rated() -> None:
 async def test_knowledge_is_the_results_joined_by_newlines() -> None:
     _, asked, _, _ = await rate(profile="paper", max_steps=2)
     text = ShelfTool("corpus").passages[0].text
-    shown = [task.material().partition("KNOWLEDGE: ")[2] for task in asked]
+    shown = [task.rendered().input_text.partition("KNOWLEDGE: ")[2] for task in asked]
     assert shown == ["N/A", text, f"{text}\n{text}"]
 
 

@@ -63,8 +63,8 @@ def test_a_reply_is_json_and_python_is_not_evaluated() -> None:
 
 def test_without_examples_the_claim_comes_before_the_form_and_with_them_after() -> None:
     none, three = (SelfCheck(claim=CLAIM, demonstrations=shown, profile="paper") for shown in ("", "[claim]: x"))
-    assert none.instruction().index(CLAIM.text) < none.instruction().index("begin with {")
-    words = three.instruction()
+    assert none.prompt_text().index(CLAIM.text) < none.prompt_text().index("begin with {")
+    words = three.prompt_text()
     assert words.index("begin with {") < words.index("[claim]: x") < words.index(CLAIM.text)
 
 

@@ -21,7 +21,7 @@ from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
-REASONED = Exchange(instruction="Is it?", material="Is it?", reply="It was built from 1869 on.")
+REASONED = Exchange(prompt_text="Is it?", input_text="Is it?", reply="It was built from 1869 on.")
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 
@@ -52,7 +52,7 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
 
 def known(task: AnswerClosedBook, call: Any) -> Answer:
     """The first label, or nothing but reasons."""
-    if "label" not in task.wanted:
+    if "label" not in task.answer_fields:
         return Answer(text="I recall it.", label=None)
     label = next(iter(task.choice()), "1871")
     return Answer(text=f"I recall it.\n**{label}**", label=label)

@@ -9,7 +9,7 @@ from redargue.evidence import Passage
 from redargue.methods.baselines import folk, program_fc, self_ask
 from redargue.methods.demonstrating import demonstrations
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, Truth, VerifyFact
+from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.grounding import (
     Aggregate,
     AskFollowUp,
@@ -76,7 +76,7 @@ def step(function: str, text: str) -> ProgramStep:
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
     WriteProgram: Program(steps=(step("Question", KEEPER), step("Verify", "{answer_1} lit it."), step("Verify", LIT))),
     RecallAnswer: Span(text="Ada Pell", quotes=(QUOTE,)),
-    RecallFact: Truth(verdict="true", quotes=(QUOTE,)),
+    RecallFact: TruthJudgement(verdict="true", quotes=(QUOTE,)),
     WritePredicates: Predicates(predicates=(PREDICATE,), questions=(KEEPER, LIT)),
     VerifyPredicates: Prediction(
         truths=(PredicateTruth(predicate=PREDICATE.predicate, reason="it says so", holds=True),),

@@ -107,7 +107,7 @@ def compared(table: Published, runner: Runner) -> Compared:
 
 def _reasons(task: type[AnyTask]) -> bool:
     """Whether an answer comes with reasons: before a label, or as the thought of a step."""
-    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.wanted)
+    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
 def _structure(line: Line, runner: Runner) -> Beside:

@@ -26,7 +26,7 @@ from redargue.methods.demonstrating import shown
 from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, Truth, VerifyFact
+from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Function, Program, WriteProgram, parse_program
 from redargue.verdicts import Verdict
 
@@ -352,7 +352,7 @@ class _Execution:
             return RecallFact(statement=text, profile=self.settings.profile)
         return VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
 
-    def _quoted(self, answer: Span | Truth) -> tuple[str, ...]:
+    def _quoted(self, answer: Span | TruthJudgement) -> tuple[str, ...]:
         return () if self.settings.setting == "closed-book" else answer.quotes  # nothing was there to be quoted
 
     async def _evidence(self, agent: str, text: str) -> tuple[Passage, ...]:

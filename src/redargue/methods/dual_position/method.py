@@ -38,7 +38,7 @@ from redargue.tasks.arguing import (
     WriteTeamQueries,
 )
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.confidence import Said
+from redargue.tasks.confidence import AgentText
 from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
 from redargue.tasks.scoring import CompareTexts
 from redargue.verdicts import Verdict
@@ -197,7 +197,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=argument.text))
         return argument
 
-    def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[Said, ...]:
+    def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[AgentText, ...]:
         """The members' texts with how certain each was: as attention weights where the backend has them (``D6``)."""
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
         values = tuple(uncertainties.values())
@@ -209,7 +209,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
             levels = confidence_levels(values)
             confidence = {role: {"level": level} for role, level in zip(uncertainties, levels, strict=True)}
         return tuple(
-            Said(agent=role, text=text.argument.text, **confidence.get(role, {})) for role, text in texts.items()
+            AgentText(agent=role, text=text.argument.text, **confidence.get(role, {})) for role, text in texts.items()
         )
 
     async def measured(

@@ -112,7 +112,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         opening = ArgueStance(**fields)
         argument = (await self.speak(side, opening, 1, stance)).text
         refuting = self.claim.labels.meaning(stance) is Meaning.REFUTED
-        heard = opening.instruction() if refuting and self.settings.prompt_for_reply else argument
+        heard = opening.prompt_text() if refuting and self.settings.prompt_for_reply else argument
         asked = self.claim.labels.named(Meaning.SUPPORTED) if refuting and self.settings.asks_why_true else stance
         critic = CriticiseStance(**fields, argument=heard)
         criticism = (await self.speak(f"{side}-critic", critic, 2, None)).text

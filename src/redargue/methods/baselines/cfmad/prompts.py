@@ -9,6 +9,6 @@ from redargue.tasks.base import lines
 class AnswerOption(AnswerClaim):
     """A plain answer to a question with options, whose option becomes the first stance."""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """To think first."""
-        return lines("Think step by step.", super().role())
+        return lines("Think step by step.", super().instructions())

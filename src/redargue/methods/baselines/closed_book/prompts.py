@@ -12,9 +12,9 @@ from redargue.tasks.knowing import AnswerClosedBook
 class AnswerZeroShot(AnswerClosedBook):
     """The label alone."""
 
-    wanted: ClassVar[tuple[Piece, ...]] = ("label",)
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels, and nothing else."""
         if self.claim.labels.free_text:
             return "Reply with your answer and nothing else."
@@ -31,9 +31,9 @@ class AnswerStepByStep(AnswerClosedBook):
 class ReasonStepByStep(AnswerStepByStep):
     """The reasoning alone: the first of two questions."""
 
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning",)
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning",)
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """What the question is, and where the reply begins."""
         choice = "" if self.claim.labels.free_text else f" The answer will be one of {self._every()}."
         return f"Write your reasoning.{choice}"
@@ -46,21 +46,24 @@ class AnswerFromReasoning(AnswerZeroShot):
         reasoning: the first question with its reply.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
 
     reasoning: Exchange
 
-    def _asked(self) -> str:
-        return "" if self.profile == "paper" else "Say whether the claim is correct, as your reasoning has it."
+    def instructions(self) -> str:
+        return ""
 
-    def material(self) -> str:
+    def hardened_rules(self) -> str:
+        return "Say whether the claim is correct, as your reasoning has it."
+
+    def input_text(self) -> str:
         """The claim and the reasoning stand in the chat already."""
         return "Therefore, what is the answer?"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim and its labels."""
-        return {"claim": super().material().removeprefix("Claim: "), "labels": self._every()}
+        return {"claim": super().input_text().removeprefix("Claim: "), "labels": self._every()}
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """The reasoning."""
         return (self.reasoning,)

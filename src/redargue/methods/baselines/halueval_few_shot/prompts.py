@@ -8,7 +8,8 @@ from typing import ClassVar, Literal, NamedTuple
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.tasks.answering import LabelledTask, Piece, documents
-from redargue.tasks.base import UNTRUSTED, data, lines
+from redargue.tasks.base import lines
+from redargue.tasks.untrusted import wrap_untrusted
 
 Kind = Literal["qa", "dialogue", "summarization"]
 Reading = Literal["words", "substrings"]
@@ -38,8 +39,8 @@ class DetectHallucination(LabelledTask):
         reading: whether Yes and No are looked for as words or, as the authors do, as any letters of that case.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
-    wanted: ClassVar[tuple[Piece, ...]] = ("label",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
     kind: Kind = "qa"
     demonstrations: str = ""
@@ -54,39 +55,40 @@ class DetectHallucination(LabelledTask):
             ' up or wrong, "Yes" or "No".'
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to judge, and the examples."""
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
             f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
             " wrong, by what you know of the world.",
             "Go by the kinds of hallucination that follow." if self.demonstrations else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"\n{self.demonstrations}\n" if self.demonstrations else None,
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations}\n" if self.demonstrations else ""
+
+    def output_format(self) -> str:
         """One of two words."""
         judged = NAMES[self.kind].judged.lower()
         return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Knowledge where it is shown, what stands before, the text."""
         judged, before = NAMES[self.kind]
         return lines(
             f"#Knowledge#: {self._knowledge()}" if self.knowledge is not None else None,
-            f"#{before}#: {data(self.claim.context, self.profile)}" if self.claim.context else None,
-            f"#{judged}#: {self.claim.text}",
+            f"#{before}#: {wrap_untrusted(self.claim.context)}" if self.claim.context else None,
+            f"#{judged}#: {wrap_untrusted(self.claim.text, inline=True)}",
             "#Your Judgement#:",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Examples, knowledge, what stands before, the text."""
         return {
             "demonstrations": self.demonstrations,
             "knowledge": self._knowledge(),
-            "context": data(self.claim.context, self.profile),
-            "claim": self.claim.text,
+            "context": wrap_untrusted(self.claim.context),
+            "claim": wrap_untrusted(self.claim.text, inline=True),
         }
 
     def _knowledge(self) -> str:

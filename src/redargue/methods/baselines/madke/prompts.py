@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from redargue.tasks.answering import AnswerClaim, claim_lines
-from redargue.tasks.base import UNTRUSTED, data, lines
+from redargue.tasks.base import lines
 from redargue.tasks.selecting import STEPS, answers, bracketed, numbered
+from redargue.tasks.untrusted import wrap_untrusted
 
 DEBATER = (
     "You are an intelligent, diplomatic and assertive debater. You debate with other agents and try to reach a"
@@ -23,7 +24,7 @@ class AnswerWithKnowledge(AnswerClaim):
         examples: of answers, our own; empty where the labels have none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
 
     own: str = ""
     examples: str = ""
@@ -37,15 +38,20 @@ class AnswerWithKnowledge(AnswerClaim):
         """The persona."""
         return DEBATER
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do, and the examples."""
         return lines(
             self._wanted(),
-            "Quote the evidence word for word, in double quotation marks, for every fact you rely on.\n" + UNTRUSTED
-            if self.profile == "hardened"
-            else None,
-            f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else None,
         )
+
+    def hardened_rules(self) -> str:
+        return ""
+
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def worked_examples(self) -> str:
+        return f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else ""
 
     def _wanted(self) -> str:
         if not self.own:
@@ -55,7 +61,7 @@ class AnswerWithKnowledge(AnswerClaim):
             " the evidence as advice you may change your answer, or keep it."
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels in square brackets."""
         rules = "\n".join(
             f"If {each.description or 'this option is right'}, answer [{each.name}]."
@@ -63,28 +69,26 @@ class AnswerWithKnowledge(AnswerClaim):
         )
         return lines(rules, "Put your answer in the form [answer], at the end.")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, the others' answers, the own one, claim; hardened: the claim first."""
-        claim = claim_lines(self.claim, self.profile)
-        return lines(
-            claim if self.profile == "hardened" else None,
+        return self.with_claim(
+            claim_lines(self.claim),
             f"Evidence: {numbered(self.passages, self.profile)}" if self.passages else None,
-            f"The other agents' answers:\n{answers(self.others, self.profile)}" if self.others else None,
-            f"Your last answer: {data(self.own, self.profile)}" if self.own else None,
-            claim if self.profile == "paper" else None,
+            f"The other agents' answers:\n{answers(self.others)}" if self.others else None,
+            f"Your last answer: {wrap_untrusted(self.own)}" if self.own else None,
         )
 
     def label_of(self, text: str) -> str | None:
         """The last one in square brackets."""
         return bracketed(text, self.claim.labels)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, labels, evidence, the others' answers, the own one, examples."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": ", ".join(f"[{name}]" for name in self.claim.labels.names),
             "evidence": numbered(self.passages, self.profile),
-            "others": answers(self.others, self.profile),
-            "own": data(self.own, self.profile) if self.own else "",
+            "others": answers(self.others),
+            "own": wrap_untrusted(self.own),
             "demonstrations": self.examples,
         }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from redargue.tasks.answering import AnswerClaim, LabelledTask, Piece, claim_lines
-from redargue.tasks.base import Exchange, data, lines
-from redargue.tasks.moderating import OnEvidence, evidence_line, hardened_rules, label_question
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
+from redargue.tasks.moderating import OnEvidence, evidence_line, label_question
 from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
 
 LAST_LINE = "Put your final answer, the label alone and in bold, on the last line of your reply."
 
@@ -20,8 +21,8 @@ class SolveWithOthers(LabelledTask):
         solutions: what the other agents answered last; with none in a later round it checks its own once more.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before: tuple[Exchange, ...] = ()
     solutions: tuple[OtherAnswer, ...] = ()
@@ -31,24 +32,29 @@ class SolveWithOthers(LabelledTask):
         """The others read the whole reply, with or without a label."""
         return True
 
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=isinstance(self, OnEvidence))
+    def instructions(self) -> str:
+        return ""
 
-    def form(self) -> str:
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
+
+    def output_format(self) -> str:
         """The label on the last line."""
         return LAST_LINE
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """The agent's chat."""
         return self.before
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim with the question; later the others' answers, and what to do with them."""
         if not self.before:
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
-                claim_lines(self.claim, self.profile),
+                claim_lines(self.claim),
                 evidence_line(self),
                 label_question(self.claim.labels),
             )
@@ -61,14 +67,13 @@ class SolveWithOthers(LabelledTask):
             " updated answer.",
         )
 
-    def instruction(self) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, the others' answers."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),
             "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
             "solutions": self._solutions(),
@@ -76,12 +81,11 @@ class SolveWithOthers(LabelledTask):
 
     def _solutions(self) -> str:
         """Each between fences, without its writer's name."""
-        if self.profile == "paper":
-            return "\n".join(f"One agent's answer: ```{each.text}```" for each in self.solutions)
-        return "\n".join(f"One agent's answer: {data(each.text, self.profile)}" for each in self.solutions)
+        mark = "```" if self.profile == "paper" else ""  # the paper's own fence
+        return "\n".join(f"One agent's answer: {mark}{wrap_untrusted(each.text)}{mark}" for each in self.solutions)
 
 
 class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):
     """The answer of an agent that sees evidence."""
 
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")

@@ -22,7 +22,7 @@ from redargue.methods.baselines.reconcile.voting import weighted_vote
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, Group, SureAnswer
+from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
 from redargue.verdicts import Verdict
 
 SAMPLES = 3
@@ -89,7 +89,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
             votes = await self.discuss(round_, self.group(votes))
         return self.conclude(round_, votes)
 
-    async def discuss(self, round_: int, groups: tuple[Group, ...]) -> list[SureAnswer]:
+    async def discuss(self, round_: int, groups: tuple[Group, ...]) -> list[AnswerWithConfidence]:
         """All agents answer concurrently; those whose reply can be read vote.
 
         Raises:
@@ -99,8 +99,8 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         failures = [reply for reply in replies if isinstance(reply, BadReply)]
         if len(failures) == len(replies):
             raise failures[0]
-        votes = [reply for reply in replies if isinstance(reply, SureAnswer) and reply.answer]
-        labels = tuple((reply.answer or None) if isinstance(reply, SureAnswer) else None for reply in replies)
+        votes = [reply for reply in replies if isinstance(reply, AnswerWithConfidence) and reply.answer]
+        labels = tuple((reply.answer or None) if isinstance(reply, AnswerWithConfidence) else None for reply in replies)
         weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
         tally = ", ".join(f"{label}: {weight:.2f}" for label, weight in weights.items()) or "no votes"
         agreed = None not in labels and len(set(labels)) == 1
@@ -108,14 +108,14 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         self.labels.append(labels)
         return votes
 
-    def group(self, votes: Sequence[SureAnswer]) -> tuple[Group, ...]:
+    def group(self, votes: Sequence[AnswerWithConfidence]) -> tuple[Group, ...]:
         """Answers by label, the most frequent first."""
         counts = Counter(vote.answer for vote in votes).most_common(self.settings.groups)
         return tuple(
             Group(answer=answer, given=tuple(vote for vote in votes if vote.answer == answer)) for answer, _ in counts
         )
 
-    async def answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> SureAnswer | BadReply:
+    async def answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> AnswerWithConfidence | BadReply:
         """An agent's answer; the error where it cannot be read, or (``RECONCILE-1``) a random answer."""
         fields: dict[str, Any] = {
             "claim": self.claim,
@@ -132,7 +132,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
             if self.settings.unparsed == "out" or not labels:
                 return error
             drawn = self.rng("reconcile", self.claim.text, agent, str(round_)).choice(labels)
-            answer = SureAnswer(reasoning="", answer=drawn, confidence_level=0.0)
+            answer = AnswerWithConfidence(reasoning="", answer=drawn, confidence_level=0.0)
         text = f"{answer.reasoning}\nconfidence {answer.confidence_level:g}".strip()
         shown = Answer(text=text, label=answer.answer or None, quotes=answer.quotes)
         self.answered(agent, shown, round_=round_, passages=self.passages)
@@ -147,7 +147,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         texts = (with_labels(read_examples(__package__, f"sample-{place + 1}"), self.claim.labels) for place in others)
         return "\n\n".join(text for text in texts if text)
 
-    def conclude(self, rounds: int, votes: Sequence[SureAnswer]) -> Verdict:
+    def conclude(self, rounds: int, votes: Sequence[AnswerWithConfidence]) -> Verdict:
         """The weightiest answer, with the reasoning of its most confident agent."""
         weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
         label = max(weights, key=weights.__getitem__, default=None)
