@@ -28,7 +28,7 @@ class TwoReaders(Method, name="two-readers"):
     More about it.
     """
 
-    roles = {"corpus-reader": "corpus", "web-reader": ("keywords", "corpus")}  # noqa: RUF012
+    roles = {"corpus-reader": "corpus", "web-reader": ("keywords", "corpus")}
     asks = (AnswerClaim,)
 
     async def check(self, claim: Claim, web_reader: Agent) -> Answer:
@@ -76,7 +76,7 @@ async def test_several_tools_of_an_agent_are_searched_and_each_text_is_kept_once
 class Meddler(Method, name="meddler"):
     """Does what it does not declare."""
 
-    roles = {"reader": "corpus"}  # noqa: RUF012
+    roles = {"reader": "corpus"}
     asks = (AnswerClaim,)
     deed = ""
 
@@ -145,7 +145,7 @@ async def test_a_variant_takes_its_parents_place_where_settings_ask_for_it(volum
 
 
 async def test_a_method_without_a_plan_says_so_and_what_to_do() -> None:
-    with pytest.raises(UsageError, match="'loud' does not say what a claim costs\n.*--budget"):
+    with pytest.raises(UsageError, match=r"'loud' does not say what a claim costs\n.*--budget"):
         configure("loud", "hardened", {}).plan()
 
 
