@@ -1,7 +1,4 @@
-"""A method, a backend and evidence tools put together: what verifies claims.
-
-Importing this module registers every method, backend and tool: one import line each.
-"""
+"""A method, a backend and evidence tools put together: what verifies claims."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from redargue.backends import embedded, recorded, roles, scripted  # noqa: F401  (each registers)
+from redargue.backends import roles  # noqa: F401  (what the small models play)
 from redargue.backends.base import Backend, backends, require
 from redargue.backends.chat import ChatBackend
 from redargue.backends.prompts import Prompts
@@ -35,17 +32,6 @@ from redargue.methods.base import ConfiguredMethod, configure
 from redargue.registry import did_you_mean
 from redargue.run import Run
 from redargue.services import SERVICES, limiter, services
-from redargue.tools import (  # noqa: F401  (each registers)
-    arxiv,
-    corpus,
-    google,
-    keywords,
-    openalex,
-    pubmed,
-    reranked,
-    tavily,
-    wikipedia,
-)
 from redargue.tools.base import Action, PerClaim, Sources, Tool, own, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
@@ -292,7 +278,7 @@ class Verifier:
         )
         try:
             async with self._open():
-                verdict = await self.method.for_claim(claim, run).verify()
+                verdict = await self.method.verify(claim, run)
         except RecordError:
             raise  # the record itself is unfit: nothing that it says of this claim can be kept
         except RedargueError as error:

@@ -12,6 +12,7 @@ from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.events import CallFinished, Refereed, RoundVoted
 from redargue.evidence import Passage, Side
+from redargue.methods.base import ConfiguredMethod
 from redargue.methods.dual_position import DualPosition
 from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.run import Run
@@ -35,7 +36,7 @@ async def debate(claim: Claim = CLAIM, /, *, failing: bool = False, **given: Any
     passages = given.pop("passages", ())
     tools = {name: ShelfTool(name, *passages, failing=failing) for name in ("corpus", "keywords")}
     run = Run(ScriptedBackend(script(**lines)), tools, clock=CLOCK)
-    return await DualPosition(DualPositionSettings(**given)).verify(claim, run), run
+    return await ConfiguredMethod(DualPosition, DualPositionSettings(**given)).verify(claim, run), run
 
 
 def asked(run: Run, task: str) -> list[tuple[int, str]]:

@@ -10,7 +10,9 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Answered
-from redargue.methods.markov_debate import MarkovDebate, MarkovDebateSettings
+from redargue.methods.base import ConfiguredMethod
+from redargue.methods.markov_debate.method import MarkovDebate
+from redargue.methods.markov_debate.settings import MarkovDebateSettings
 from redargue.run import Run
 from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.verdicts import Verdict
@@ -40,7 +42,7 @@ async def chain(
         {name: ShelfTool(name) for name in ("corpus", "keywords")},
         clock=CLOCK,
     )
-    verdict = await MarkovDebate(MarkovDebateSettings(**given)).verify(claim, run)
+    verdict = await ConfiguredMethod(MarkovDebate, MarkovDebateSettings(**given)).verify(claim, run)
     return verdict, [(each.round, each.agent) for each in run.events if isinstance(each, Answered)], heard
 
 

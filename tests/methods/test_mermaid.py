@@ -15,6 +15,7 @@ from redargue.errors import BadReply, ToolFailed
 from redargue.events import CallFinished, Decomposed, EvidenceFound, EvidenceMissing, EvidenceRecalled, Stepped
 from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
+from redargue.methods.base import ConfiguredMethod
 from redargue.methods.mermaid import Mermaid
 from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
 from redargue.run import Run
@@ -66,7 +67,7 @@ async def verify(*steps: Any, tools: tuple[str, ...] = ("corpus",), **given: Any
     run = Run(
         backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK, actions={"get_article": article}, memory=kept
     )
-    verdict = await Mermaid(MermaidSettings(tools=tools, **given)).verify(CLAIM, run)
+    verdict = await ConfiguredMethod(Mermaid, MermaidSettings(tools=tools, **given)).verify(CLAIM, run)
     return verdict, run, article
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.methods.agent import Agent
 from redargue.backends.scripted import ScriptedBackend
-from redargue.run import Run
+from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
 from redargue.methods.tool_mad.relevance import Noncommittal, relevance
+from redargue.run import Run
 from redargue.tasks.scoring import (
     CheckStatements,
     CompareTexts,

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redargue.methods.agent import Agent
 from redargue.backends.attention import rescaled
 from redargue.backends.base import Output, Reply, Token
 from redargue.backends.completion import read_completion
 from redargue.backends.scripted import ScriptedBackend
 from redargue.ledger.record import Record
-from redargue.run import Run
+from redargue.methods.agent import Agent
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
     token_sar,
     uncertain,
 )
+from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.confidence import LEVELS, Said, said_parts

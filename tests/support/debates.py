@@ -132,5 +132,5 @@ async def debate(
     """Holds one debate with a scripted backend."""
     evidence: Mapping[str, Tool] = tools or {name: ShelfTool(name) for name in ("corpus", "keywords")}
     run = Run(ScriptedBackend(parts), evidence, clock=CLOCK)
-    verdict = await ConfiguredMethod(ToolMad, ToolMadSettings(**settings)).for_claim(claim, run).verify()
+    verdict = await ConfiguredMethod(ToolMad, ToolMadSettings(**settings)).verify(claim, run)
     return verdict, run

@@ -60,7 +60,6 @@ def table(
 ) -> None:
     """Runs what a published table needs and prints it: the paper's figures, ours, and what cannot be compared."""
     given = dict(locals())
-    from redargue import verifier  # noqa: F401  (registers everything)
     from redargue.cli.check import NO_GATE, exit_code
     from redargue.cli.progress import Progress
     from redargue.evals.batch import Tally

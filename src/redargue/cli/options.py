@@ -23,7 +23,6 @@ from redargue.methods.base import configure, methods
 from redargue.services import limiter, services
 from redargue.tools.base import Sources
 from redargue.transport import Transport
-from redargue.verifier import Verifier  # noqa: F401  (registers every method)
 
 REACHED_WITHIN = 2.0  # seconds, or there is no network worth the name
 

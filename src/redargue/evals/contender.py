@@ -12,7 +12,6 @@ from redargue.errors import UnknownName, UsageError
 from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.tools.base import tools
-from redargue.verifier import Verifier  # noqa: F401  (registers every method and tool)
 
 DEBATED = "debated"
 READS = "~"

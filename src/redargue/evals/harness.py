@@ -26,8 +26,8 @@ from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
 from redargue.memory.memory import Memory, open_memory
-from redargue.models.embedder import shared
 from redargue.methods.base import configure
+from redargue.models.embedder import shared
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool

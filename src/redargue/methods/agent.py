@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from redargue.backends.base import Output
-from redargue.claims import Claim
+from redargue.claims import Claim, Frozen
 from redargue.concurrency import together
 from redargue.errors import Undeclared
 from redargue.evidence import Passage
@@ -24,6 +24,7 @@ class Agent:
         tasks: what its method declares; any task is allowed where this is None.
 
     Attributes:
+        answers: everything it has answered.
         passages: everything its searches have returned, in order, each text once.
     """
 
@@ -38,6 +39,7 @@ class Agent:
     ) -> None:
         self.name, self.run, self.claim = name, run, claim
         self.tools, self._tasks = tuple(dict.fromkeys(tools)), tasks
+        self.answers: list[Frozen] = []
         self._read: dict[str, Passage] = {}
 
     @property
@@ -71,12 +73,14 @@ class Agent:
                 f"the agent {self.name!r} was given {task.name()}, which its method does not declare",
                 hint=f"add {task.name()} to the method's `asks`",
             )
-        return await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
+        outputs = await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
+        self.answers += [output.answer for output in outputs]
+        return outputs
 
     async def search(self, query: str, k: int = 3, *, tool: str = "", round_: int = 0) -> tuple[Passage, ...]:
         """At most ``k`` passages from each of the agent's tools, which are asked concurrently; each text once.
 
-        A tool that fails returns nothing, and the verdict lists it among its gaps. An agent without a tool finds nothing.
+        A tool that fails returns nothing, and the verdict lists it among its gaps.
 
         Args:
             query: what to look for.

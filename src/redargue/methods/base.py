@@ -8,7 +8,9 @@ says who decided.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import random
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -193,10 +195,11 @@ class Method:
         return tuple(row for row in _deviations(cls.__module__.rpartition(".")[0]) if row.method == cls.name)
 
     async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
-        """Verifies the claim: ``async def check(self, claim, reader)``.
+        """Verifies the claim.
 
-        Implementations take the claim, then any of their agents by role name. They return an agent's answer, whose
-        quotations are then looked up in what the agents have read, or the result of :meth:`verdict`.
+        Implementations take the claim, then any of their agents by role name: ``async def check(self, claim, reader)``.
+        They return an agent's answer, whose quotations are then looked up in what the agents have read, or the result
+        of :meth:`verdict`.
 
         Raises:
             RedargueError: becomes the verdict's ``error``.
@@ -209,9 +212,10 @@ class Method:
         outcome = await self.check(self.claim, **self._wanted_agents())
         if isinstance(outcome, Verdict):
             return outcome
+        author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
         if not any(isinstance(event, Answered) for event in self.run.events):
-            self.answered(next(iter(self.agents)), outcome)
-        return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence)
+            self.answered(author or next(iter(self.agents)), outcome)
+        return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
 
     def agent(self, name: str) -> Agent:
         """One of the declared agents.
@@ -301,6 +305,10 @@ class Method:
         """
         require(self.run.backend, self.name, tasks)
 
+    def rng(self, *parts: str) -> random.Random:
+        """Random numbers that depend on the run's seed and on what they are for, and on nothing else."""
+        return random.Random(hashlib.sha256("\0".join([str(self.run.seed), *parts]).encode()).digest())
+
     def two_sides(self) -> tuple[str, str]:
         """The claim's label for what is correct, and that for what is not.
 
@@ -348,14 +356,28 @@ class ConfiguredMethod:
         """What a backend must be able to perform."""
         return self.kind.asks_for(self.settings)
 
-    def plan(self) -> CostRange | None:
-        """What a claim costs; None where the method does not say."""
-        return self.kind.plan_for(self.settings)
+    def plan(self) -> CostRange:
+        """What a claim costs.
+
+        Raises:
+            UsageError: the method does not say.
+        """
+        plan = self.kind.plan_for(self.settings)
+        if plan is None:
+            raise UsageError(
+                f"the method {self.name!r} does not say what a claim costs",
+                hint="check one claim; its verdict says what was spent. A limit still holds: --budget 50calls",
+            )
+        return plan
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
         """The instance that verifies one claim."""
         variants = (variant for when, variant in self.kind._variants if when(self.settings))
         return next(variants, self.kind)(self.settings, claim, run)
+
+    async def verify(self, claim: Claim, run: Run) -> Verdict:
+        """The verdict on one claim."""
+        return await self.for_claim(claim, run).verify()
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
@@ -386,18 +408,16 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
     return ConfiguredMethod(method, settings)
 
 
-def usual_calls(name: str) -> int | None:
-    """Calls that a claim usually costs with the method's defaults, embeddings not counted; None where it does not say.
+def usual_calls(name: str) -> int:
+    """Calls that a claim usually costs with the method's defaults, embeddings not counted.
 
     Raises:
         UnknownName: no such method.
+        UsageError: the method does not say what a claim costs.
     """
     method = configure(name, "hardened", {})
-    plan = method.plan()
-    if plan is None:
-        return None
     free = {task.name() for task in method.tasks() if task.charge == "embedding"}
-    return sum(count for task, count in plan.usual.calls.items() if task not in free)
+    return sum(count for task, count in method.plan().usual.calls.items() if task not in free)
 
 
 class _Row(Deviation):

@@ -19,16 +19,16 @@ METHODS = {
     "madke": "redargue.methods.baselines.madke:Madke",
     "multi-agent-debate": "redargue.methods.baselines.multi_agent_debate:MultiAgentDebate",
     "nli": "redargue.methods.baselines.nli:Nli",
-    "no-search": "redargue.methods.baselines.no_search:NoSearch",
+    "no-search": "redargue.methods.baselines.closed_book:NoSearch",
     "program-fc": "redargue.methods.baselines.program_fc:ProgramFC",
     "react": "redargue.methods.baselines.react:React",
     "reconcile": "redargue.methods.baselines.reconcile:Reconcile",
     "safe": "redargue.methods.baselines.safe:Safe",
     "self-ask": "redargue.methods.baselines.self_ask:SelfAsk",
-    "self-check": "redargue.methods.baselines.self_check:SelfCheckMethod",
+    "self-check": "redargue.methods.baselines.closed_book:SelfCheckMethod",
     "self-consistency": "redargue.methods.baselines.self_consistency:SelfConsistency",
-    "zero-shot": "redargue.methods.baselines.zero_shot:ZeroShot",
-    "zero-shot-cot": "redargue.methods.baselines.zero_shot_cot:ZeroShotCot",
+    "zero-shot": "redargue.methods.baselines.closed_book:ZeroShot",
+    "zero-shot-cot": "redargue.methods.baselines.closed_book:ZeroShotCot",
 }
 
 ALIASES = {"one-reader": "single-reader"}

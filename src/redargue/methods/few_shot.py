@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 
-from redargue.claims import Frozen
+from redargue.claims import Frozen, LabelSet, Meaning
 
 
 @cache
@@ -29,3 +30,17 @@ def with_json_replies(text: str, read: Callable[[str], Frozen | None], *, before
     return "\n\n".join(
         f"{question}\n{reply.model_dump_json(exclude_defaults=True)}" for question, reply in replies if reply
     )
+
+
+def with_labels(text: str, labels: LabelSet) -> str:
+    """Examples with the labels of a set in the slots ``{supported}``, ``{refuted}`` and so on.
+
+    Examples whose label the set lacks are left out: all of them for options and free text.
+    """
+    names = {str(meaning): label for meaning in Meaning if (label := labels.named(meaning))}
+    examples = [example.strip() for example in text.split("\n\n") if example.strip()]
+    fitting = [example for example in examples if set(_SLOT.findall(example)) <= set(names)]
+    return "\n\n".join(_SLOT.sub(lambda slot: names[slot.group(1)], example) for example in fitting)
+
+
+_SLOT = re.compile(r"\{(\w+)\}")

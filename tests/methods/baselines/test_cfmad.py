@@ -13,8 +13,9 @@ from redargue.claims import FREE_TEXT, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.evidence import Side
-from redargue.methods.base import configure
-from redargue.methods.baselines.cfmad import AnswerOption, Cfmad, CfmadSettings
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.cfmad.method import Cfmad, CfmadSettings
+from redargue.methods.baselines.cfmad.prompts import AnswerOption
 from redargue.run import Run
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Task
@@ -39,7 +40,7 @@ async def debate(
     speaking = dict.fromkeys(("ArgueStance", "CriticiseStance", "RebutCritic"), speak)
     backend = ScriptedBackend(script(**{**speaking, "AnswerClaim": said(claim.labels.names[0]), **lines}))
     run = Run(backend, {"corpus": ShelfTool("corpus")}, clock=CLOCK, seed=seed)
-    verdict = await Cfmad(CfmadSettings(**(settings or {}))).verify(claim, run)
+    verdict = await ConfiguredMethod(Cfmad, CfmadSettings(**(settings or {}))).verify(claim, run)
     return verdict, run, [(call.agent, task) for task, call in backend.calls]
 
 
@@ -152,7 +153,7 @@ async def test_without_a_first_option_there_is_no_label(first: str | None) -> No
 )
 async def test_claims_without_two_stances_are_refused(claim: Claim) -> None:
     with pytest.raises(UsageError):
-        await Cfmad(CfmadSettings()).verify(claim, Run(ScriptedBackend(script()), {}, clock=CLOCK))
+        await ConfiguredMethod(Cfmad, CfmadSettings()).verify(claim, Run(ScriptedBackend(script()), {}, clock=CLOCK))
 
 
 async def test_quotes_speak_for_the_stance_of_who_quotes_them() -> None:

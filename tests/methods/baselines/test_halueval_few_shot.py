@@ -12,8 +12,8 @@ from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evals.datasets.labels import HALLUCINATED
 from redargue.methods.base import configure
-from redargue.methods.baselines.halueval_few_shot import NAMES, DetectHallucination
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.baselines.halueval_few_shot.prompts import NAMES, DetectHallucination
+from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.verdicts import Verdict
@@ -47,7 +47,7 @@ async def test_the_knowledge_is_withheld_unless_it_is_asked_for() -> None:
 @pytest.mark.parametrize("kind", NAMES)
 async def test_each_kind_has_its_own_examples_and_names(kind: Any) -> None:
     _, task, _ = await judged(Answer(text="No", label="no"), kind=kind, profile="paper")
-    assert task.demonstrations == demonstrations(f"halueval-few-shot-{kind}")
+    assert task.demonstrations == read_examples("redargue.methods.baselines.halueval_few_shot", kind)
     for name in NAMES[task.kind]:
         assert task.demonstrations.count(f"#{name}#: ") == task.demonstrations.count("#Your Judgement#: ")
         assert f"#{name}#: " in task.material()

@@ -14,8 +14,8 @@ from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, CannotPlay
 from redargue.events import Answered, RoundEnded
 from redargue.evidence import Passage
-from redargue.methods.base import configure
-from redargue.methods.baselines.mad import Mad, MadSettings
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.mad.method import Mad, MadSettings
 from redargue.run import Run
 from redargue.tasks.base import Task
 from redargue.tasks.moderating import (
@@ -41,7 +41,7 @@ async def debate(
     """The verdict, the run, and what was asked of whom."""
     backend = ScriptedBackend(script(**lines))
     run = Run(backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK)
-    verdict = await Mad(MadSettings(tools=tools, **(settings or {}))).verify(claim, run)
+    verdict = await ConfiguredMethod(Mad, MadSettings(tools=tools, **(settings or {}))).verify(claim, run)
     return verdict, run, [(call.agent, task) for task, call in backend.calls]
 
 

@@ -13,9 +13,10 @@ from redargue.claims import OPTIONS, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import BadReply
 from redargue.events import Judged, RoundEnded
 from redargue.evidence import Passage
-from redargue.methods.base import configure
-from redargue.methods.baselines.madke import AnswerWithKnowledge, Madke, MadkeSettings
-from redargue.methods.baselines.sharing import examples_for
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.madke.method import Madke, MadkeSettings
+from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
+from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Task
@@ -32,6 +33,7 @@ from support.baselines.debates import CLAIM, OTHERS, said
 from support.debates import CLOCK, QUOTE, ShelfTool, script
 
 pytestmark = pytest.mark.anyio
+EXAMPLES = read_examples("redargue.methods.baselines.madke")
 YES, NO = Consistency(consistent="yes"), Consistency(consistent="no")
 WIKI = tuple(Passage(text=f"Wikipedia says {number}.") for number in range(12))
 WEB = tuple(Passage(text=f"The web says {number}.") for number in range(12))
@@ -47,7 +49,7 @@ async def debate(*, settings: Any = None, **lines: Any) -> tuple[Verdict, Run, l
     backend = ScriptedBackend(script(**{"AnswerClaim": named, **lines}))
     tools = {"corpus": ShelfTool("corpus", *WIKI), "keywords": ShelfTool("keywords", *WEB)}
     run = Run(backend, tools, clock=CLOCK)
-    verdict = await Madke(MadkeSettings(**(settings or {}))).verify(CLAIM, run)
+    verdict = await ConfiguredMethod(Madke, MadkeSettings(**(settings or {}))).verify(CLAIM, run)
     assert {call.sampling.temperature for _, call in backend.calls} == {0.5}
     return verdict, run, [(call.agent, task) for task, call in backend.calls]
 
@@ -132,8 +134,8 @@ async def test_without_choosing_everybody_sees_the_whole_pool() -> None:
 async def test_of_an_empty_pool_nobody_chooses() -> None:
     backend = ScriptedBackend(script(AnswerClaim=named))
     run = Run(backend, {name: ShelfTool(name, failing=True) for name in ("corpus", "keywords")}, clock=CLOCK)
-    verdict = await Madke(MadkeSettings()).verify(CLAIM, run)
-    least = Madke(MadkeSettings()).plan()[0]
+    verdict = await ConfiguredMethod(Madke, MadkeSettings()).verify(CLAIM, run)
+    least = ConfiguredMethod(Madke, MadkeSettings()).plan()[0]
     assert Counter(task.name() for task, _ in backend.calls) == least.calls
     assert len(verdict.gaps) == 2
 
@@ -231,10 +233,10 @@ def test_personas_are_system_messages_in_the_papers_form() -> None:
 
 
 def test_the_examples_bear_the_label_sets_own_names() -> None:
-    assert examples_for(CLAIM.labels, "madke").count("[NOT ENOUGH INFO]") == 1
-    assert "[yes]" in examples_for(YES_NO_MAYBE, "madke")
-    assert examples_for(TWO, "madke").count("Question:") == 2
-    assert examples_for(OPTIONS, "madke") == ""
+    assert with_labels(EXAMPLES, CLAIM.labels).count("[NOT ENOUGH INFO]") == 1
+    assert "[yes]" in with_labels(EXAMPLES, YES_NO_MAYBE)
+    assert with_labels(EXAMPLES, TWO).count("Question:") == 2
+    assert with_labels(EXAMPLES, OPTIONS) == ""
     words = AnswerWithKnowledge(claim=Claim(text="Bees are birds.", labels=TWO), profile="paper").instruction()
     assert "[REFUTES]" in words
     assert "NOT ENOUGH" not in words

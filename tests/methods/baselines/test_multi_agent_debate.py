@@ -11,13 +11,13 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
-from redargue.methods.base import configure
-from redargue.methods.baselines.multi_agent_debate import (
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.multi_agent_debate.method import (
     MultiAgentDebate,
     MultiAgentDebateSettings,
-    SolveWithOthers,
+    most_frequent,
 )
-from redargue.methods.baselines.sharing import most_frequent
+from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.verdicts import Verdict
@@ -34,7 +34,7 @@ async def debate(
     """The verdict, the run, and what was asked of whom at which temperature."""
     backend = ScriptedBackend(script(SolveWithOthers=says))
     run = Run(backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK)
-    method = MultiAgentDebate(MultiAgentDebateSettings(tools=tools, **settings))
+    method = ConfiguredMethod(MultiAgentDebate, MultiAgentDebateSettings(tools=tools, **settings))
     verdict = await method.verify(claim, run)
     calls = [
         (call.agent, task, call.sampling.temperature)

@@ -18,9 +18,9 @@ from redargue.claims import AVERITEC, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import CallFinished
 from redargue.evidence import Passage
+from redargue.methods.base import configure
 from redargue.models.entailer import LONGEST, Entailer
 from redargue.models.session import WEIGHTS
-from redargue.methods.base import configure
 from redargue.run import Run
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 from redargue.transport import Service, Transport

@@ -11,8 +11,9 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import Answered, RoundEnded
-from redargue.methods.base import configure
-from redargue.methods.baselines.reconcile import Reconcile, ReconcileSettings, rescaled, weighted_vote
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
+from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
 from redargue.run import Run
 from redargue.tasks.reconciling import AnswerSurely, SureAnswer
 from redargue.verdicts import Verdict
@@ -32,7 +33,7 @@ async def confer(
     parts = script()
     backend = ScriptedBackend({**parts, **{(AnswerSurely, agent): said for agent, said in lines.items()}})
     run = Run(backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK, seed=seed)
-    method = Reconcile(ReconcileSettings(tools=tools, agents=len(lines), **settings))
+    method = ConfiguredMethod(Reconcile, ReconcileSettings(tools=tools, agents=len(lines), **settings))
     verdict = await method.verify(claim, run)
     return verdict, run, [(call.agent, task) for task, call in backend.calls if isinstance(task, AnswerSurely)]
 

@@ -11,7 +11,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.methods.base import configure
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.knowing import SelfCheck, SelfChecked
 from redargue.verdicts import Verdict
@@ -69,7 +69,7 @@ def test_without_examples_the_claim_comes_before_the_form_and_with_them_after() 
 
 
 def test_each_example_is_a_reply_that_can_be_read() -> None:
-    blocks = demonstrations("self-check").split("\n\n")
+    blocks = read_examples("redargue.methods.baselines.closed_book", "self_check").split("\n\n")
     found = [
         Renderer().read(SelfCheck(claim=CLAIM), block.partition("[response]: ")[2], plain=True) for block in blocks
     ]

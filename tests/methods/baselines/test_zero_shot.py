@@ -13,9 +13,13 @@ from redargue.claims import AVERITEC, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim
 from redargue.errors import BadReply
 from redargue.events import Answered
 from redargue.methods.base import configure
-from redargue.methods.baselines.no_search import NoSearch
-from redargue.methods.baselines.zero_shot import AnswerZeroShot
-from redargue.methods.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
+from redargue.methods.baselines.closed_book import NoSearch
+from redargue.methods.baselines.closed_book.prompts import (
+    AnswerFromReasoning,
+    AnswerStepByStep,
+    AnswerZeroShot,
+    ReasonStepByStep,
+)
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.knowing import AnswerClosedBook

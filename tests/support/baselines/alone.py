@@ -7,10 +7,14 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.halueval_few_shot import DetectHallucination
-from redargue.methods.baselines.zero_shot import AnswerZeroShot
-from redargue.methods.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.baselines.closed_book.prompts import (
+    AnswerFromReasoning,
+    AnswerStepByStep,
+    AnswerZeroShot,
+    ReasonStepByStep,
+)
+from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination
+from redargue.methods.few_shot import read_examples
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked
@@ -31,14 +35,18 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "AnswerFromReasoning": AnswerFromReasoning(claim=CLAIM, reasoning=REASONED, profile=profile),
         "DetectHallucination": DetectHallucination(
             claim=Claim(text="In 1871.", context="When was the lighthouse at Cape Ansel lit?"),
-            demonstrations=demonstrations("halueval-few-shot-qa"),
+            demonstrations=read_examples("redargue.methods.baselines.halueval_few_shot", "qa"),
             knowledge=(Passage(title="Cape Ansel", text="Its lighthouse was first lit in 1871."),),
             profile=profile,
         ),
         "InferClaim": InferClaim(
             hypothesis=CLAIM.text, premises=("Its lighthouse was first lit in 1871.",), profile=profile
         ),
-        "SelfCheck": SelfCheck(claim=CLAIM, demonstrations=demonstrations("self-check"), profile=profile),
+        "SelfCheck": SelfCheck(
+            claim=CLAIM,
+            demonstrations=read_examples("redargue.methods.baselines.closed_book", "self_check"),
+            profile=profile,
+        ),
     }
 
 

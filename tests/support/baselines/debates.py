@@ -7,9 +7,9 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.cfmad import AnswerOption
-from redargue.methods.baselines.madke import AnswerWithKnowledge
-from redargue.methods.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.cfmad.prompts import AnswerOption
+from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
+from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.tasks.answering import Answer
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Exchange, Profile, Task

@@ -1,32 +1,23 @@
-"""Best of n: one search, several sampled answers, and the one that its documents bear out best.
+"""Best of n: one search, several sampled answers, and the one that its documents support best.
 
-No publication of its own over claims: best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with
-faithfulness (Es et al. 2023, as in Tool-MAD) in the place of a trained reward. It is what Tool-MAD's score is worth
+It has no publication of its own over claims: best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with
+faithfulness (Es et al. 2023, as in Tool-MAD) in place of a trained reward. It shows what Tool-MAD's score is worth
 without its debate; with ``like`` or ``calls`` at as many calls as another method, of which each answer takes three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from pydantic import Field
 
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim
 from redargue.concurrency import together
 from redargue.events import Scored
-from redargue.methods.agent import Agent
-from redargue.methods.base import Behaviour, Plan, methods
-from redargue.methods.baselines.self_consistency import SamplingSettings, SelfConsistency
+from redargue.methods.base import CostPlan, CostRange
+from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
 from redargue.methods.faithfulness import faithfulness
-from redargue.methods.verdict_parts import distinct, gaps
-from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.base import AnyTask
 from redargue.tasks.scoring import CheckStatements, WriteStatements
 from redargue.verdicts import Score, Verdict
-
-CALLS = 3  # of an answer: itself, its statements, their check
 
 
 class BestOfNSettings(SamplingSettings):
@@ -39,90 +30,63 @@ class BestOfNSettings(SamplingSettings):
     n: int = Field(default=10, ge=1, le=200)
 
 
-@methods.register("best-of-n")
-class BestOfN(SelfConsistency):
-    """Search, sample, score, keep the best.
+class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
+    """One search, n sampled answers, the most faithful kept, at any method's calls (baseline)."""
 
-    The embedded backend draws no words: all its answers and scores are the same, and the verdict is ``one-reader``'s.
-    """
-
-    name: ClassVar[str] = "best-of-n"
-    about: ClassVar[str] = "one search, n sampled answers, the most faithful kept, at any method's calls (baseline)"
-    options: ClassVar[type[Frozen]] = BestOfNSettings
-    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {"profile": "paper"}, "hardened": {}}
-    paper: ClassVar[str] = (
+    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
+    paper = (
         "Stiennon, Ouyang, Wu, Ziegler, Lowe, Voss, Radford, Amodei, Christiano: Learning to Summarize from Human"
         " Feedback, 2020, arXiv 2009.01325"
     )
-    graph: ClassVar[str] = "searches -> (answer -> statements -> check) xN -> best"
-    behaviours: ClassVar[tuple[Behaviour, ...]] = (
-        Behaviour(
-            id="BEST-1",
-            original="a reward model that was trained on people's preferences scores the samples",
-            effect="figures of the paper are about other tasks",
-            here="the share of an answer's statements that its documents bear out; of equals the first sample",
-        ),
-    )
+    graph = "searches -> (answer -> statements -> check) xN -> best"
+    asks = (AnswerClaim, WriteStatements, CheckStatements)
+    calls_per_answer = 3  # the answer, its statements, their check
 
-    def _samples(self, calls: int) -> int:
-        return max(1, calls // CALLS)
-
-    def tasks(self) -> tuple[type[AnyTask], ...]:
-        """Answers, and the two questions of faithfulness."""
-        return (AnswerClaim, WriteStatements, CheckStatements)
-
-    def plan(self) -> tuple[Plan, Plan, Plan]:
-        """Without statements to check; with; the same."""
-        asked = [task.name() for task in self.tasks()]
-        plan = Plan(
-            calls=dict.fromkeys(asked, self.n),
-            searches=dict.fromkeys(self.tools(), 1),
-            asked_by=dict.fromkeys(asked, self.readers),
-            call_depth=CALLS,
-            search_depth=1,
-        )
-        least = plan.model_copy(update={"calls": dict.fromkeys(asked[:-1], self.n), "call_depth": CALLS - 1})
-        return least, plan, plan
-
-    async def verify(self, claim: Claim, run: Run) -> Verdict:
-        """Searches, samples answers at once, scores those with a label at once, and keeps the best."""
-        passages = await self.search(claim, run)
-        answers = await self.sample(claim, run, passages)
-        contexts = tuple(each.text for each in passages)
-        labelled = [at for at, each in enumerate(answers) if each.label is not None]
-        scores: dict[int, Score] = dict(
-            zip(
-                labelled,
-                await together(
-                    faithfulness(
-                        Agent(self.readers[at], run),
-                        claim.text,
-                        answers[at].text,
-                        contexts,
-                        round_=1,
-                        profile=self.settings.profile,
-                    )
-                    for at in labelled
-                ),
-                strict=True,
+    async def check(self, claim: Claim) -> Verdict:
+        """Scores the answers that have a label, and keeps the best; of equals the first."""
+        answers = await self.sample()
+        contexts = tuple(passage.text for passage in self.passages)
+        labelled = [place for place, answer in enumerate(answers) if answer.label is not None]
+        results = await together(
+            faithfulness(
+                self.readers[place],
+                claim.text,
+                answers[place].text,
+                contexts,
+                round_=1,
+                profile=self.settings.profile,
             )
+            for place in labelled
         )
-        for score in scores.values():
-            run.emit(Scored(agent=score.agent, round=1, score=score))
-        best = max(labelled, key=lambda at: _worth(scores[at]), default=0)  # of equals the first
+        scores = dict(zip(labelled, results, strict=True))
+        for score in results:
+            self.run.emit(Scored(agent=score.agent, round=1, score=score))
+        best = max(labelled, key=lambda place: _worth(scores[place]), default=0)
+        self.keep_quotes_of([best], answers)
         kept = answers[best]
-        return Verdict(
-            claim=claim,
-            label=kept.label,
+        return self.verdict(
+            kept.label,
+            reason=kept.text,
             confidence=kept.confidence,
             decided_by="reader",
             rounds=1,
-            round_labels=(tuple(each.label for each in answers),),
-            reason=kept.text,
-            quotes=distinct(list(self.quoted(claim, kept, passages, self.readers[best]))),
-            gaps=gaps(run.events),
-            scores=tuple(scores.values()),
+            round_labels=(tuple(answer.label for answer in answers),),
+            scores=results,
         )
+
+    @classmethod
+    def plan_for(cls, settings: SamplingSettings) -> CostRange:
+        """Without statements to check; with; the same."""
+        readers, tasks = cls.readers_for(settings), [task.name() for task in cls.asks]
+        plan = CostPlan(
+            calls=dict.fromkeys(tasks, len(readers)),
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by=dict.fromkeys(tasks, readers),
+            call_depth=len(tasks),
+            search_depth=1,
+        )
+        least = {"calls": dict.fromkeys(tasks[:-1], len(readers)), "call_depth": len(tasks) - 1}
+        return CostRange(plan.model_copy(update=least), plan, plan)
 
 
 def _worth(score: Score) -> float:

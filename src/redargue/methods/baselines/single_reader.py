@@ -1,7 +1,7 @@
 """A single reader: every tool is asked once with the claim, and everything found is read in one answer.
 
-It has no publication: it is what a debate has to beat. Over the passages that a debate has read (the tool ``debated`` of
-``bench run``) it differs from the debate only in not debating.
+It has no publication: it is what a debate has to beat. Over the passages that a debate has read (the tool ``debated``
+of ``bench run``) it differs from the debate only in not debating.
 """
 
 from __future__ import annotations

@@ -6,12 +6,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from redargue.claims import Frozen
-from redargue.methods.base import Plan
+from redargue.methods.base import CostPlan, MethodSettings
 from redargue.methods.dual_position.outcome import Rule
 from redargue.methods.dual_position.uncertainty import SAMPLES
 from redargue.tasks.arguing import OPPONENTS, STANCES, Position
-from redargue.tasks.base import Profile
 from redargue.tasks.refereeing import EMPHASES
 
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
@@ -19,11 +17,10 @@ Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "al
 PROFILES: dict[str, dict[str, Any]] = {"paper": {"profile": "paper"}, "hardened": {"tied": "not-enough"}}
 
 
-class DualPositionSettings(Frozen):
+class DualPositionSettings(MethodSettings):
     """Settings of ``dual-position``; the defaults are the paper's, the ablations are fields.
 
     Attributes:
-        profile: ``paper`` or ``hardened``.
         gatherers: off: no team has documents (Table 6).
         analysts: off: nobody checks the text for its style (Table 6).
         rebutters: off: the teams hand in summaries only (``D19``).
@@ -46,7 +43,6 @@ class DualPositionSettings(Frozen):
             not enough evidence, where it has one (``D3``).
     """
 
-    profile: Profile = "hardened"
     gatherers: bool = True
     analysts: bool = True
     rebutters: bool = True
@@ -88,7 +84,7 @@ class DualPositionSettings(Frozen):
             case "true-trust":
                 return "affirmative" if factual else "negative"
 
-    def plan(self, rounds: int) -> Plan:
+    def plan(self, rounds: int) -> CostPlan:
         """What a debate of that many rounds asks for."""
         teams = len(STANCES)
         statements = rounds * teams
@@ -106,7 +102,7 @@ class DualPositionSettings(Frozen):
         speaking = int(self.rebutters) + int(self.summarisers)
         together = 1 if self.transition == "none" else 2
         searches = 2 * teams * self.gatherers
-        return Plan(
+        return CostPlan(
             calls={name: count for name, count in calls.items() if count},
             searches=dict.fromkeys(self.tools, searches) if searches else {},
             samples=sampled if self.uncertainty == "agreement" else {},

@@ -6,10 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from redargue.claims import Frozen, LabelSet, Meaning
 from redargue.memory.base import MemorySettings
-from redargue.methods.base import Plan
-from redargue.tasks.base import Profile
+from redargue.methods.base import CostPlan, MethodSettings
 
 DECOMPOSER, EXECUTOR = "decomposer", "executor"
 
@@ -29,11 +27,10 @@ PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-class MermaidSettings(Frozen):
+class MermaidSettings(MethodSettings):
     """Settings of ``mermaid``; the defaults are the paper's, the ablations are fields.
 
     Attributes:
-        profile: ``paper`` or ``hardened``.
         decomposer: off: the claim goes to the executor as it is, and no entity recalls anything (Table 3, ``M24``).
         tools: search tools of redargue's own that the executor may call, beside those of servers (``--mcp``); none: it
             has the memory alone (proxy memory).
@@ -51,7 +48,6 @@ class MermaidSettings(Frozen):
         non_answer: what stands for an answer where there is none: nothing, or "True", as in the released program.
     """
 
-    profile: Profile = "hardened"
     decomposer: bool = True
     tools: tuple[str, ...] = ("corpus", "keywords")
     top_k: int = Field(default=3, ge=1, le=50)
@@ -81,15 +77,11 @@ class MermaidSettings(Frozen):
             guard=self.guard,
         )
 
-    def unanswered(self, labels: LabelSet) -> str | None:
-        """The label where there was no answer."""
-        return labels.named(Meaning.SUPPORTED) if self.non_answer == "true" else None
-
-    def plan(self, steps: int, *, forced: bool) -> Plan:
+    def plan(self, steps: int, *, forced: bool) -> CostPlan:
         """What a verification of that many steps asks for; all but an answering step call a tool."""
         searches = steps if forced or steps == self.max_steps else steps - 1
         calls = {"DecomposeClaim": int(self.decomposer), "NextStep": steps, "ForceAnswer": int(forced)}
-        return Plan(
+        return CostPlan(
             calls={name: count for name, count in calls.items() if count},
             searches={self.tools[0]: searches} if self.tools and searches else {},
             asked_by={"DecomposeClaim": (DECOMPOSER,), "NextStep": (EXECUTOR,), "ForceAnswer": (EXECUTOR,)},

@@ -80,7 +80,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             raise first_error(group) from None
 
     async def debate(self) -> Verdict:
-        """Algorithm 1: at most T rounds of query, retrieval and response; consensus ends them, else the judge decides."""
+        """Algorithm 1: up to T rounds of query, retrieval and response, ended by consensus; else the judge decides."""
         for round_ in range(1, self.settings.rounds + 1):
             turns = await self.hold_round(round_)
             self.history.append(turns)

@@ -1,4 +1,4 @@
-"""What the authors' program does otherwise than their paper (profile ``authors``); each quirk is a setting of its own."""
+"""Where the authors' program differs from their paper (profile ``authors``); each quirk has a setting of its own."""
 
 from __future__ import annotations
 

@@ -45,7 +45,6 @@ class ToolMadSettings(MethodSettings):
     """Settings of ``tool-mad``; the defaults are the paper's, the ablations are fields.
 
     Attributes:
-        profile: ``paper`` or ``hardened``.
         debaters: each one's evidence tool, or ``none`` (the paper's VANILLA); two of a kind, or three, may be given.
         rounds: T, the most debate rounds.
         top_k: documents a query returns.
