@@ -58,7 +58,7 @@ async def check(
     backend, tool = ScriptedBackend(script), tool or ShelfTool("corpus")
     run = Run(backend, {"corpus": tool}, clock=CLOCK)
     method = ConfiguredMethod(FactcheckGpt, FactcheckGptSettings(**settings))
-    return await method.for_claim(claim, run).verify(), backend, tool
+    return await method.verify(claim, run), backend, tool
 
 
 async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> None:

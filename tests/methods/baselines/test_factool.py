@@ -33,7 +33,7 @@ async def check(
 ) -> tuple[Verdict, ScriptedBackend]:
     backend = ScriptedBackend({WriteScepticalQueries: queries, CheckFactuality: says})
     run = Run(backend, {"corpus": tool or ShelfTool("corpus")}, clock=CLOCK)
-    return await ConfiguredMethod(FacTool, FacToolSettings(**settings)).for_claim(claim, run).verify(), backend
+    return await ConfiguredMethod(FacTool, FacToolSettings(**settings)).verify(claim, run), backend
 
 
 async def test_two_queries_bring_ten_pieces_of_evidence_for_one_verdict() -> None:
