@@ -10,9 +10,10 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
-from redargue.methods.base import configure
-from redargue.methods.baselines.factcheck_gpt import UNWORTHY, FactcheckGpt, FactcheckGptSettings
-from redargue.methods.baselines.snippets import Snippet, best, round_robin, snippets
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.factcheck_gpt import FactcheckGpt
+from redargue.methods.baselines.factcheck_gpt.method import UNWORTHY, FactcheckGptSettings
+from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.run import Run
 from redargue.tasks.factuality import (
     AskQuestions,
@@ -56,7 +57,8 @@ async def check(
     script = {AskQuestions: ask, CompareTexts: near, RateTexts: rate, CheckFactuality: TRUE, **dict(parts)}
     backend, tool = ScriptedBackend(script), tool or ShelfTool("corpus")
     run = Run(backend, {"corpus": tool}, clock=CLOCK)
-    return await FactcheckGpt(FactcheckGptSettings(**settings)).verify(claim, run), backend, tool
+    method = ConfiguredMethod(FactcheckGpt, FactcheckGptSettings(**settings))
+    return await method.verify(claim, run), backend, tool
 
 
 async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> None:
@@ -68,7 +70,7 @@ async def test_questions_of_two_rounds_are_searched_for_but_for_doubles() -> Non
     assert asked == [0.7, 0.7]
     assert (verdict.label, verdict.decided_by) == ("SUPPORTS", "reader")
     assert [quote.found for quote in verdict.quotes] == [True]
-    plan = FactcheckGpt(FactcheckGptSettings(questions=2)).plan()[2]
+    plan = FactcheckGpt.plan_for(FactcheckGptSettings(questions=2))[2]
     assert plan.calls == {"AskQuestions": 2, "RateTexts": 4, "CheckFactuality": 1, "CompareTexts": 3}
     assert (plan.call_depth, plan.searches) == (2, {"corpus": 4})
     asking = {(task.name(), call.agent) for task, call in backend.calls}
@@ -80,7 +82,7 @@ async def test_fcg_3_questions_may_be_compared_by_a_cross_encoder() -> None:  # 
     _, backend, tool = await check(compared_by="cross-encoder", similarity=0.6, parts=alike)
     assert tool.queries == ["When was it lit?"]
     assert not any(type(task) is CompareTexts for task, _ in backend.calls)
-    assert CompareTexts not in FactcheckGpt(FactcheckGptSettings(compared_by="cross-encoder")).tasks()
+    assert CompareTexts not in FactcheckGpt.asks_for(FactcheckGptSettings(compared_by="cross-encoder"))
 
 
 async def test_the_claim_is_asked_where_no_question_can_be_read() -> None:

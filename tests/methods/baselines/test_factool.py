@@ -12,8 +12,9 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
-from redargue.methods.base import configure
-from redargue.methods.baselines.factool import FacTool, FacToolSettings
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.factool import FacTool
+from redargue.methods.baselines.factool.method import FacToolSettings
 from redargue.run import Run
 from redargue.tasks.factuality import CheckFactuality, FactualityCheck, Queries, WriteScepticalQueries
 from redargue.verdicts import Verdict
@@ -32,7 +33,7 @@ async def check(
 ) -> tuple[Verdict, ScriptedBackend]:
     backend = ScriptedBackend({WriteScepticalQueries: queries, CheckFactuality: says})
     run = Run(backend, {"corpus": tool or ShelfTool("corpus")}, clock=CLOCK)
-    return await FacTool(FacToolSettings(**settings)).verify(claim, run), backend
+    return await ConfiguredMethod(FacTool, FacToolSettings(**settings)).verify(claim, run), backend
 
 
 async def test_two_queries_bring_ten_pieces_of_evidence_for_one_verdict() -> None:
@@ -51,7 +52,7 @@ async def test_two_queries_bring_ten_pieces_of_evidence_for_one_verdict() -> Non
     assert verdict.reason == "It was later.\nError: the year\nCorrection: Lit in 1875."
     assert [quote.found for quote in verdict.quotes] == [True]
     assert [call.agent for _, call in backend.calls] == ["searcher", "verifier"]
-    plan = FacTool(FacToolSettings()).plan()[1]
+    plan = FacTool.plan_for(FacToolSettings())[1]
     assert (plan.call_depth, plan.search_depth, plan.searches) == (2, 1, {"corpus": 2})
 
 

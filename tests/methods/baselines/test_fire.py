@@ -51,7 +51,7 @@ async def check(
     backend = ScriptedBackend({SearchOrAnswer: list(moves), GiveFinalAnswer: final, **near})
     tool = tool or ShelfTool("corpus")
     run = Run(backend, {"corpus": tool}, clock=CLOCK)
-    verdict = await ConfiguredMethod(Fire, FireSettings(**settings)).for_claim(claim, run).verify()
+    verdict = await ConfiguredMethod(Fire, FireSettings(**settings)).verify(claim, run)
     return verdict, [type(task).__name__ for task, _ in backend.calls], backend
 
 

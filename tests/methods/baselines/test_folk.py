@@ -13,9 +13,10 @@ from redargue.errors import BadReply, UsageError
 from redargue.evals.metrics.classification import NonAnswers, three_rules
 from redargue.events import Answered, EvidenceFound
 from redargue.evidence import Passage
-from redargue.methods.base import configure
-from redargue.methods.baselines.folk import Folk, FolkSettings
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.folk import Folk
+from redargue.methods.baselines.folk.method import FolkSettings
+from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.grounding import Grounded
 from redargue.tasks.predicates import (
@@ -68,7 +69,7 @@ async def check(
 ) -> tuple[Verdict, ScriptedBackend, Run]:
     backend = ScriptedBackend({WritePredicates: written, VerifyPredicates: said or prediction(True, True)})
     run = Run(backend, {"corpus": tool or ShelfTool("corpus")}, clock=CLOCK)
-    return await Folk(FolkSettings(**given)).verify(claim, run), backend, run
+    return await ConfiguredMethod(Folk, FolkSettings(**given)).verify(claim, run), backend, run
 
 
 # the paper's form
@@ -161,8 +162,8 @@ def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
 
 
 def test_our_demonstrations_can_be_read_and_say_what_their_predicates_say() -> None:
-    for name, read in (("folk_predicates", parse_predicates), ("folk_prediction", parse_prediction)):
-        found = demonstrations(name).split("\n------\n")
+    for name, read in (("predicates", parse_predicates), ("prediction", parse_prediction)):
+        found = read_examples("redargue.methods.baselines.folk", name).split("\n------\n")
         assert len(found) == 7
         for each in found:
             answer = read(each.partition("\n>>>>>>\n")[2])

@@ -16,9 +16,10 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, FREE_TEXT, TWO, Claim, Meaning
 from redargue.errors import BadReply, CannotPlay, UsageError
 from redargue.events import Answered, QueryWritten
-from redargue.methods.base import configure
-from redargue.methods.baselines.program_fc import ProgramFC, ProgramFCSettings, majority
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.program_fc import ProgramFC
+from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority
+from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Program, ProgramStep, WriteProgram, parse_program
@@ -62,7 +63,7 @@ async def check(
 
     backend = ScriptedBackend({WriteProgram: written, RecallFact: truth, RecallAnswer: span})
     run = Run(backend, {"keywords": ShelfTool("keywords")}, clock=CLOCK, seed=given.pop("seed", 0))
-    verdict = await ProgramFC(ProgramFCSettings(**given)).verify(claim, run)
+    verdict = await ConfiguredMethod(ProgramFC, ProgramFCSettings(**given)).verify(claim, run)
     return verdict, backend, run
 
 
@@ -145,7 +146,7 @@ def test_an_answer_that_looks_like_a_name_is_text() -> None:
 
 
 def test_our_demonstrations_are_programs_of_what_they_claim() -> None:
-    found = demonstrations("program_fc").split("\n\n")
+    found = read_examples("redargue.methods.baselines.program_fc").split("\n\n")
     assert len(found) == 12
     for each in found:
         head, _, body = each.partition("\n")

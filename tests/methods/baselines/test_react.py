@@ -44,7 +44,7 @@ async def episode(
     """The verdict and what the agent saw at each call."""
     backend = ScriptedBackend({ThinkAndAct: list(steps), ChooseAction: list(alone)})
     run = Run(backend, {"corpus": tool or ShelfTool("corpus", Passage(text=PAGE))}, clock=CLOCK)
-    verdict = await ConfiguredMethod(React, ReactSettings(**settings)).for_claim(claim, run).verify()
+    verdict = await ConfiguredMethod(React, ReactSettings(**settings)).verify(claim, run)
     return verdict, [task for task, _ in backend.calls if isinstance(task, ThinkAndAct)], run
 
 

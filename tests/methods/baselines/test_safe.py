@@ -52,7 +52,7 @@ async def rate(
     )
     tool = ShelfTool("corpus")
     run = Run(backend, {"corpus": tool}, clock=CLOCK)
-    verdict = await ConfiguredMethod(Safe, SafeSettings(**settings)).for_claim(claim, run).verify()
+    verdict = await ConfiguredMethod(Safe, SafeSettings(**settings)).verify(claim, run)
     return verdict, [task for task, _ in backend.calls], backend, tool
 
 

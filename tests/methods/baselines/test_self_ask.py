@@ -11,8 +11,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet, Meaning
 from redargue.errors import BadReply, UsageError
 from redargue.methods.base import configure
-from redargue.methods.baselines.self_ask import SelfAsk
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.few_shot import read_examples
 from redargue.run import Run
 from redargue.tasks.grounding import (
     Aggregate,
@@ -180,14 +179,14 @@ def test_the_other_replies_are_read_in_their_own_form() -> None:
 
 
 def test_our_demonstrations_are_four_each() -> None:
-    courses = demonstrations("self_ask").split("\n\n")
+    courses = read_examples("redargue.methods.baselines.self_ask").split("\n\n")
     assert len(courses) == 4
     for each in courses:
         *_, last = each.splitlines()
         assert read(AskFollowUp(claim=CLAIM, profile="paper"), last).answer
         assert each.count("Follow up:") == each.count("Intermediate answer:") > 0
-    for name in ("self_ask_questions", "self_ask_aggregate"):
-        assert len(demonstrations(name).split("\n------\n")) == 4
+    for name in ("questions", "aggregate"):
+        assert len(read_examples("redargue.methods.baselines.self_ask", name).split("\n------\n")) == 4
 
 
 def test_the_text_that_a_claim_stands_in_is_shown_and_fenced() -> None:
@@ -209,7 +208,7 @@ def test_hostile_answers_stay_in_their_fence() -> None:
 
 
 def test_the_plan_follows_the_variant() -> None:
-    least, usual, most = SelfAsk(configure("self-ask", "paper", {}).settings).plan()
+    least, usual, most = configure("self-ask", "paper", {}).plan()
     assert (least.calls, least.searches) == ({"AskFollowUp": 1}, {"corpus": 0})
     assert (usual.calls, usual.call_depth) == ({"AskFollowUp": 3}, 3)
     assert (most.calls, most.search_depth) == ({"AskFollowUp": 5, "ConcludeAsking": 1}, 5)

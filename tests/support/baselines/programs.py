@@ -6,8 +6,10 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines import folk, program_fc, self_ask
-from redargue.methods.demonstrating import demonstrations
+from redargue.methods.baselines.folk.method import predicate_examples, prediction_examples
+from redargue.methods.baselines.program_fc.method import program_examples
+from redargue.methods.baselines.self_ask.method import aggregate_examples, question_examples
+from redargue.methods.few_shot import read_examples
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.grounding import (
@@ -45,25 +47,25 @@ ASKED = (
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     """One task of each kind, for its golden prompt."""
-    courses = demonstrations("self_ask")
+    courses = read_examples("redargue.methods.baselines.self_ask")
     return {
-        "WriteProgram": WriteProgram(claim=CLAIM, demonstrations=program_fc.demonstrated(profile), profile=profile),
+        "WriteProgram": WriteProgram(claim=CLAIM, demonstrations=program_examples(profile), profile=profile),
         "RecallAnswer": RecallAnswer(question=KEEPER, profile=profile),
         "RecallFact": RecallFact(statement=LIT, profile=profile),
         "AnswerQuestion": AnswerQuestion(question=KEEPER, passages=(PASSAGE,), profile=profile),
-        "WritePredicates": WritePredicates(claim=CLAIM, demonstrations=folk.predicates_of(profile), profile=profile),
+        "WritePredicates": WritePredicates(claim=CLAIM, demonstrations=predicate_examples(profile), profile=profile),
         "VerifyPredicates": VerifyPredicates(
             claim=CLAIM,
             predicates=(PREDICATE,),
             asked=ASKED,
-            demonstrations=folk.predictions_of(profile),
+            demonstrations=prediction_examples(profile),
             profile=profile,
         ),
         "AskFollowUp": AskFollowUp(claim=CLAIM, asked=ASKED, demonstrations=courses, profile=profile),
         "ConcludeAsking": ConcludeAsking(claim=CLAIM, asked=ASKED, demonstrations=courses, profile=profile),
-        "WriteFollowUps": WriteFollowUps(claim=CLAIM, demonstrations=self_ask.questions_of(profile), profile=profile),
+        "WriteFollowUps": WriteFollowUps(claim=CLAIM, demonstrations=question_examples(profile), profile=profile),
         "JudgeAnswers": JudgeAnswers(
-            claim=CLAIM, asked=ASKED, demonstrations=self_ask.aggregates_of(profile), profile=profile
+            claim=CLAIM, asked=ASKED, demonstrations=aggregate_examples(profile), profile=profile
         ),
         "VerifyFact": VerifyFact(statement=LIT, passages=(PASSAGE,), profile=profile),
     }

@@ -1,7 +1,4 @@
-"""Snippets of what was found: runs of sentences, the best of each document, taken from several questions in turns.
-
-As Factcheck-GPT (Wang et al., arXiv 2311.09000) chooses its evidence.
-"""
+"""Snippets: runs of sentences, the best of each document, taken from several questions in turns."""
 
 from __future__ import annotations
 
@@ -23,26 +20,29 @@ class Snippet(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its characters."""
         return self.passage.text[self.start : self.end]
 
     @property
+    def titled_text(self) -> str:
+        return f"{self.passage.title}. {self.text}" if self.passage.title else self.text
+
+    @property
     def page(self) -> str:
-        """What names its document."""
+        """Identifies its document."""
         return self.passage.document or self.passage.url or self.passage.sha256
 
     def overlaps(self, other: Snippet) -> bool:
-        """Whether both hold a character of one document."""
+        """Whether both hold the same characters of one document."""
         apart = other.passage.start - self.passage.start
         return self.page == other.page and self.start < apart + other.end and apart + other.start < self.end
 
-    def shown(self) -> Passage:
-        """It as a passage of its own, where it stands."""
+    def as_passage(self) -> Passage:
+        """The snippet as a passage of its own, at its own place in the document."""
         return self.passage.model_copy(update={"text": self.text, "start": self.passage.start + self.start})
 
 
 def snippets(passage: Passage, sentences: int, stride: int) -> Iterator[Snippet]:
-    """Runs of so many sentences, one every ``stride``; the last one ends where the passage does."""
+    """Runs of ``sentences`` sentences, one every ``stride``; the last one ends where the passage does."""
     spans = list(sentence_spans(passage.text))
     for first in range(0, len(spans), stride):
         run = spans[first : first + sentences]
@@ -52,7 +52,7 @@ def snippets(passage: Passage, sentences: int, stride: int) -> Iterator[Snippet]
 
 
 def best(cut: Sequence[Snippet], ratings: Sequence[float], *, per_page: int, most: int) -> list[Snippet]:
-    """The best rated, of a document at most so many, which do not overlap; of equals, the first."""
+    """The ``most`` best rated, at most ``per_page`` of a document, none of which overlap; of equals, the first."""
     kept: list[Snippet] = []
     pages: Counter[str] = Counter()
     for place in sorted(range(len(cut)), key=lambda place: -ratings[place]):
@@ -65,8 +65,8 @@ def best(cut: Sequence[Snippet], ratings: Sequence[float], *, per_page: int, mos
 
 def round_robin(ranked: Sequence[Sequence[Snippet]], most: int) -> tuple[Snippet, ...]:
     """The first of each question, then the second, and so on, each text once."""
-    found: dict[str, Snippet] = {}
-    for each in chain.from_iterable(zip_longest(*ranked)):
-        if each is not None:
-            found.setdefault(each.text, each)
-    return tuple(found.values())[:most]
+    chosen: dict[str, Snippet] = {}
+    for snippet in chain.from_iterable(zip_longest(*ranked)):
+        if snippet is not None:
+            chosen.setdefault(snippet.text, snippet)
+    return tuple(chosen.values())[:most]
