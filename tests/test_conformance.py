@@ -41,7 +41,8 @@ HERE: dict[str, dict[str, Any]] = {
 }
 # A language model on this machine is slow, even the tiniest: it plays one claim.
 PLAYED = {"transformers": CLAIMS[:1]}
-PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
+SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
+PROFILES = [(name, profile) for name in SHIPPED for profile in methods[name].profiles]
 
 
 def made(name: str, server: Loopback, folder: Path) -> Backend:

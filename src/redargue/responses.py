@@ -178,7 +178,7 @@ def _alone(options: dict[str, Any]) -> dict[str, Any]:
             "the text has to keep to the given documents: no tools of servers and no memory are read beside them",
             hint="leave them out, or check the text without documents",
         )
-    if "memory" in methods[options.get("method", "tool-mad")].options.model_fields:
+    if "memory" in methods[options.get("method", "tool-mad")].settings_class.model_fields:
         settings["memory"] = "off"
     return {**options, "settings": settings}
 

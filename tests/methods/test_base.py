@@ -116,9 +116,9 @@ def test_what_a_method_does_wrong_is_the_verdicts_error(monkeypatch: pytest.Monk
 
 def test_a_method_needs_a_name_in_kebab_case_and_a_coroutine() -> None:
     with pytest.raises(TypeError, match="'Single_Reader' is not kebab-case"):
-        type("Odd", (Method,), {}, name="Single_Reader")  # type: ignore[call-overload]
+        type("Odd", (Method,), {}, name="Single_Reader")
     with pytest.raises(TypeError, match="needs a coroutine method `check`"):
-        type("Odd", (Method,), {"check": lambda self, claim: None}, name="odd")  # type: ignore[call-overload]
+        type("Odd", (Method,), {"check": lambda self, claim: None}, name="odd")
     assert not {"odd", "Single_Reader"} & set(methods)
 
 

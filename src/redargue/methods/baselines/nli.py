@@ -64,11 +64,10 @@ class Nli(Method, name="nli", settings=NliSettings):
     async def check(self, claim: Claim, reader: Agent) -> Verdict:
         self.two_sides()
         passages = await reader.search(claim.text, self.settings.top_k, round_=1)
+        label, text = claim.labels.named(Meaning.NOT_ENOUGH), "no evidence was found"
         if passages:
             inferred = await self.infer(passages, reader)
             label, text = self.label(inferred), _in_words(inferred)
-        else:
-            label, text = claim.labels.named(Meaning.NOT_ENOUGH), "no evidence was found"
         self.run.emit(Answered(agent=READER, round=1, text=text, label=label))
         return self.verdict(label, reason=text, rounds=1)
 
