@@ -83,7 +83,7 @@ async def test_without_evidence_nothing_is_inferred(labels: Any, label: str | No
 
 
 async def test_labels_without_sides_are_refused() -> None:
-    with pytest.raises(UsageError, match="entailment cannot give the labels 'options'"):
+    with pytest.raises(UsageError, match="nli cannot give the labels 'options'"):
         await inferred((1, 0), claim=Claim(text="Which?", labels=OPTIONS))
 
 

@@ -101,8 +101,8 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
     tool_mad = configure("tool-mad", "hardened", {}).plan()[1].calls
     assert usual_calls("tool-mad") == sum(tool_mad.values()) - tool_mad.get("CompareTexts", 0)
     best = configure("best-of-n", "hardened", {"like": "one-reader"})
-    assert isinstance(best, BestOfN)
-    assert (best.n, best.plan()[0].call_depth) == (1, 2)
+    assert best.kind is BestOfN
+    assert (len(best.agents()) - 1, best.plan()[0].call_depth) == (1, 2)
     with pytest.raises(UnknownName, match="did you mean 'tool-mad'"):
         configure("self-consistency", "hardened", {"like": "tool-mda"})
     many, best = (configure(each, "hardened", {"calls": 37}) for each in ("self-consistency", "best-of-n"))
@@ -119,4 +119,4 @@ async def test_without_chance_both_are_one_reader() -> None:
         verdicts.append(await configure(method, "hardened", given).verify(CLAIM, run))
     reader, *others = ((each.label, each.confidence, each.reason, len(each.quotes)) for each in verdicts)
     assert others == [reader, reader]
-    assert isinstance(configure("self-consistency", "hardened", {}), SelfConsistency)
+    assert configure("self-consistency", "hardened", {}).kind is SelfConsistency

@@ -77,5 +77,5 @@ def test_each_example_is_a_reply_that_can_be_read() -> None:
 
 
 async def test_labels_without_sides_are_refused() -> None:
-    with pytest.raises(UsageError, match="a check for factual errors cannot give the labels 'options'"):
+    with pytest.raises(UsageError, match="self-check cannot give the labels 'options'"):
         await checked(WRONG, Claim(text="Which?", labels=OPTIONS))

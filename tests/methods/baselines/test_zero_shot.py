@@ -124,9 +124,9 @@ async def test_an_answer_after_reasoning_that_names_no_label_is_none() -> None:
 # NOSEARCH-1
 def test_no_search_offers_only_labels_that_decide_unless_told_otherwise() -> None:
     def offered(claim: Claim, **given: Any) -> list[str]:
-        method = configure("no-search", "hardened", given)
+        method = configure("no-search", "hardened", given).for_claim(claim, Run(ScriptedBackend({}), clock=CLOCK))
         assert isinstance(method, NoSearch)
-        return list(method.task(claim).choice())
+        return list(AnswerClosedBook(**method.shared_fields()).choice())
 
     assert offered(CLAIM) == ["SUPPORTS", "REFUTES"]
     assert offered(CLAIM.model_copy(update={"labels": AVERITEC})) == ["Supported", "Refuted"]

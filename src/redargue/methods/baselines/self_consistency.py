@@ -47,6 +47,8 @@ class SamplingSettings(MethodSettings):
     def _one_number(self) -> Self:
         if self.like and self.calls:
             raise ValueError(f"calls={self.calls} and like={self.like} are two numbers of calls: give one")
+        if self.like:
+            usual_calls(self.like)  # an unknown name is refused now, not when the first claim is checked
         return self
 
     def samples(self, calls_per_answer: int) -> int:

@@ -58,7 +58,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             if step is None:
                 continue
             if step.answer is not None:
-                verdict = self.conclude(number, step)
+                verdict = self.answer(number, step)
                 break
             await self.act(number, step)
         else:
@@ -111,6 +111,11 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             self.steps.append(PastStep(problem=f"That step could not be read: {error.what}"))
             self.run.emit(Stepped(agent=EXECUTOR, round=number, problem=error.what))
             return None
+
+    def answer(self, number: int, step: Step) -> Verdict:
+        """The verdict of a step that answers."""
+        self.run.emit(Stepped(agent=EXECUTOR, round=number, thought=step.thought, answer=step.answer))
+        return self.conclude(number, step)
 
     async def act(self, number: int, step: Step) -> None:
         """Makes the step's call, unless it was made before: then its answer is in the history already."""
