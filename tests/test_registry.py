@@ -46,7 +46,7 @@ def test_an_earlier_name_still_finds_its_entry_and_is_not_listed() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match=r"unknown method 'tool-made'\n.*did you mean 'tool-mad' or .*known: .*mermaid"):
+    with pytest.raises(UnknownName, match=r"unknown method 'tool-made'\n.*did you mean 'tool-mad' or .*known: "):
         methods["tool-made"]
 
 
