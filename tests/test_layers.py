@@ -22,7 +22,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("agents",),
     ("scoring", "texts"),
     ("protocols",),
-    ("settings", "services", "verifier", "estimate", "responses", "api"),
+    ("config", "assembly", "settings", "services", "verifier", "estimate", "responses", "api"),
     ("evals",),
     ("cluster",),
     ("service", "cli"),

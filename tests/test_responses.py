@@ -241,7 +241,7 @@ async def test_a_folder_of_another_text_is_refused_before_anything_is_asked(serv
 async def test_the_claims_and_their_extraction_are_paid_from_one_budget() -> None:
     labels = {"One bridge.": "SUPPORTS", "Two bridges.": "SUPPORTS"}
     found = claimed((1, "One bridge."), (1, "Two bridges."))
-    report = await verify_text(TEXT, at_once=1, budget=Budget(2), **options(scripted(labels, found)))
+    report = await verify_text(TEXT, concurrency=1, budget=Budget(2), **options(scripted(labels, found)))
     assert [each.verdict.error is None for each in report.claims] == [True, False]
     with pytest.raises(BudgetReached):
         await verify_text(TEXT * 20, budget=Budget(1), **options(scripted(labels, found, found, found)))

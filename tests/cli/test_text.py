@@ -119,7 +119,7 @@ def test_standard_input_and_question_and_answer(
         (["check", "A b c.", "--as", "texts"], "did you mean 'text'"),
         (["check", "A b c.", "--as", "summary"], "redargue ground --context FILE"),
         (["check", "A b c.", "--as", "qa"], "there is no question"),
-        (["check", "A b c.", "--as", "text", "--only-in-time"], "--as-of 2024-03-31"),
+        (["check", "A b c.", "--as", "text", "--strict-as-of"], "--as-of 2024-03-31"),
         (["check", "A b c.", "--as", "text", "--labels", "free-text"], "do not say whether"),
         (["ground", "--answer", "A b c.", "--context", "missing.txt"], "no file or folder 'missing.txt'"),
         (["ground", "--answer", "A b c.", "--context", "empty.txt"], "the file is empty"),

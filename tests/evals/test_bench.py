@@ -84,7 +84,7 @@ async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_
     debate, reader = each.contenders
     with pytest.raises(RecordError, match="never finished"):
         await each.run(reader)
-    outcomes = await each.run(debate, at_once=2)
+    outcomes = await each.run(debate, concurrency=2)
     assert [verdict.label for verdict, _ in outcomes][:2] == ["SUPPORTS", "REFUTES"]
     assert all(seconds > 0 for _, seconds in outcomes)
     await each.run(reader)

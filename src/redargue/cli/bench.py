@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+
+from redargue.cli.parameters import (
+    BaseUrl,
+    Concurrency,
+    EmbeddingModel,
+    Models,
+    Offline,
+    Quiet,
+    Store,
+    StrictAsOf,
+)
 
 if TYPE_CHECKING:
     from redargue.evals.batch import Tally
@@ -46,80 +57,78 @@ def run(
     qrels: Annotated[
         Path | None, typer.Option(exists=True, help="Gold documents of each claim, as the data set lists them.")
     ] = None,
-    store: Annotated[str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus that tools search.")] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model.")
-    ] = None,
-    base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
-    embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
-    as_of: Annotated[
-        str, typer.Option(metavar="DATE", help="Judge claims that bring no day along as of that day.")
-    ] = "",
-    only_in_time: Annotated[
-        bool, typer.Option("--only-in-time", help="Leave out evidence later than a claim's day, or without a date.")
-    ] = False,
+    store: Store = None,
+    model: Models = None,
+    base_url: BaseUrl = "",
+    embedding_model: EmbeddingModel = "",
+    as_of: Annotated[str, typer.Option(metavar="DATE", help="As-of date for claims that have none.")] = "",
+    strict_as_of: StrictAsOf = False,
     budget: Annotated[
         str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method: 40calls, 200ktok, 0.50usd.")
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE")] = False,
-    at_once: Annotated[int, typer.Option(envvar="REDARGUE_AT_ONCE", min=1)] = 2,
+    offline: Offline = False,
+    concurrency: Concurrency = 2,
     json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
-    from redargue.cli.check import NO_GATE, exit_code
-    from redargue.cli.options import read_day, read_models, read_settings
-    from redargue.evals import comparison
-    from redargue.evals.batch import Tally
+    from redargue.cli.options import read_models, read_settings
+    from redargue.config import RunConfig, read_date
     from redargue.evals.contender import Contender
     from redargue.evals.datasets.catalogue import load
     from redargue.evals.harness import Bench
     from redargue.evals.timing import judged
-    from redargue.ledger.budget import Budget
-    from redargue.ledger.prices import Prices
 
-    contenders = [Contender.parse(each) for each in method or ["tool-mad"]]
+    contenders = [Contender.parse(spec) for spec in method or ["tool-mad"]]
     if seeds > 1:
-        contenders = [each.seeded(seed + more) for each in contenders for more in range(seeds)]
+        contenders = [contender.seeded(seed + more) for contender in contenders for more in range(seeds)]
     own = read_settings(option or []) | ({"mapping": mapping} if mapping else {})
     loaded = load(dataset, path, limit=limit, take=take, half=half, seed=seed, options=own)
     drawn = loaded.sample.model_dump(mode="json")
-    examples, sample = judged(loaded.examples, drawn, as_of=read_day(as_of), only_in_time=only_in_time)
-    limits = Budget.parse(budget) if budget else None
+    examples, sample = judged(loaded.examples, drawn, as_of=read_date(as_of), strict_as_of=strict_as_of)
     whole, models = read_models(model or [])
-    chat = {"embedding_model": embedding_model} if whole else {}
-    options: dict[str, Any] = {"store": store, "seed": seed, "offline": offline, "base_url": base_url}
-    options |= {"model": whole, "models": models, "chat": chat, "prices": Prices.read()}
-    said: dict[str, object] = {
-        "--qrels": qrels,
-        "--pages": pages,
-        "--store": store,
-        "--base-url": base_url,
-        "--budget": budget,
-    }
-    said |= {"--embedding-model": embedding_model, "--offline": offline}
-    said |= {"--as-of": as_of, "--only-in-time": only_in_time}
+    config = RunConfig(
+        model=whole,
+        models=models,
+        base_url=base_url,
+        embedding_model=embedding_model if whole else "",
+        store=store,
+        offline=offline,
+        budget=budget,
+        seed=seed,
+    )
+    given: list[tuple[str, object]] = [("--qrels", qrels), ("--pages", pages), ("--store", store)]
+    given += [("--base-url", base_url), ("--budget", budget), ("--embedding-model", embedding_model)]
+    given += [("--offline", offline), ("--as-of", as_of), ("--strict-as-of", strict_as_of)]
     bench = Bench(
         out,
         examples,
         contenders,
         sample=sample,
-        options=options,
+        config=config,
         pages=pages,
         qrels=qrels,
-        arguments=_arguments([*said.items(), *(("--model", each) for each in model or [])]),
+        arguments=_arguments([*given, *(("--model", name) for name in model or [])]),
     )
+    _run_all(bench, contenders, concurrency=concurrency or 2, json=json, quiet=quiet)
+
+
+def _run_all(bench: Bench, contenders: Sequence[Contender], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
+    """Runs the contenders, prints the table and exits with the code that their verdicts amount to."""
+    from redargue.cli.check import NO_GATE, exit_code
+    from redargue.evals import comparison
+    from redargue.evals.batch import Tally
+
     rows: dict[str, Row] = {}
     tallies = [Tally() for _ in contenders]
     try:
         for contender, tally in zip(contenders, tallies, strict=True):
-            bench.options["budget"] = limits
-            rows[contender.slug] = _run(bench, contender, tally, at_once=at_once, quiet=quiet)
+            rows[contender.slug] = _run(bench, contender, tally, concurrency=concurrency, quiet=quiet)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; the same command goes on in {out}", err=True)
+        typer.echo(f"interrupted; the same command goes on in {bench.folder}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     result = comparison.compare(bench, made=rows)
-    comparison.keep(result, out)
+    comparison.keep(result, bench.folder)
     _print(result, json=json)
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds], NO_GATE))
 
@@ -217,7 +226,7 @@ def rescore(
         print(f"  {name}: {value}" + ("" if recorded is None else f" ({recorded:.3f})"))  # noqa: T201
 
 
-def _run(bench: Bench, contender: Contender, tally: Tally, *, at_once: int, quiet: bool) -> Row:
+def _run(bench: Bench, contender: Contender, tally: Tally, *, concurrency: int, quiet: bool) -> Row:
     """Runs a contender; its row, without its outcomes, of which a bench may have too many to hold."""
     import asyncio
 
@@ -232,7 +241,7 @@ def _run(bench: Bench, contender: Contender, tally: Tally, *, at_once: int, quie
             tally.add(outcome.verdict)
             progress.moved(again=not outcome.seconds)
 
-        outcomes = asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
+        outcomes = asyncio.run(bench.run(contender, concurrency=concurrency, seen=seen))
     return row(bench, contender, outcomes)
 
 
