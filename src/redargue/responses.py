@@ -124,7 +124,8 @@ async def prepare(
     config = config.updated(models={role: model for role, model in config.models.items() if role not in roles})
     method = method_of(config)
     unread = {name: FrozenEvidence(()) for name in method.tools()}  # nothing is searched before there are claims
-    with Verifier(config.updated(mcp=()), components=replace(parts, evidence=unread, actions={})) as first:
+    alone = _without_memory(config).updated(mcp=())  # the extraction reads neither evidence nor memory
+    with Verifier(alone, components=replace(parts, evidence=unread, actions={}, memory=None)) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
         extraction, spent, calls = await _extracted(text, first, folder, {**config.models, **own})
     claims = _claims(extraction, config, text.context if text.kind == "dialogue" else "")
@@ -182,9 +183,14 @@ def _closed(config: RunConfig, components: Components) -> RunConfig:
             "the text has to keep to the given documents: no tools of servers and no memory are read beside them",
             hint="leave them out, or check the text without documents",
         )
+    return _without_memory(config)
+
+
+def _without_memory(config: RunConfig) -> RunConfig:
     if "memory" not in methods[config.method].options.model_fields:
         return config
-    return config.updated(settings={**config.settings, "memory": "off"})
+    settings = {**config.settings, "memory": "off"}
+    return config.model_copy(update={"memory": "", "workspace": "default", "settings": settings})
 
 
 def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Claim, ...]:

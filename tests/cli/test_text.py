@@ -93,7 +93,7 @@ def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pyte
     assert run([*given, "--run", "r", "--json", "-q"]) == 0
     assert capfd.readouterr().out == out
     assert run(["check", "Bees are insects.", "--method", "one-reader", "--store", "starter", "--run", "r"]) == 2
-    assert "another text" in capfd.readouterr().err
+    assert "already holds a run whose text differs" in capfd.readouterr().err
 
 
 def test_a_text_that_states_nothing_is_no_failure(capfd: pytest.CaptureFixture[str]) -> None:
