@@ -18,10 +18,13 @@ from redargue.config import OBJECTS, Components, RunConfig, RunOptions, read_opt
 from redargue.errors import RecordError, UsageError
 from redargue.ledger.manifest import RunManifest, read_manifest
 from redargue.ledger.prices import Prices
-from redargue.settings import current_names, read_config
+from redargue.settings import Known, current_names, read_config
 from redargue.verifier import Verifier
 
-KNOWN = {"check": {"rounds": None, "concurrency": None, "response_format": None}, "bench": {"run": {"seed": None}}}
+KNOWN: Known = {
+    "check": {"rounds": None, "concurrency": None, "response_format": None},
+    "bench": {"run": {"seed": None}},
+}
 
 
 def test_the_keywords_are_the_fields_of_the_configuration_and_the_components() -> None:

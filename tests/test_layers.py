@@ -98,6 +98,7 @@ def test_public_names() -> None:
         "QuoteStatus",
         "RedargueError",
         "Report",
+        "RunConfig",
         "Score",
         "ScriptedBackend",
         "Side",

@@ -381,7 +381,7 @@ async def test_an_endpoint_that_takes_no_functions_is_asked_once_and_the_error_s
 ) -> None:
     status, said = refusal
     answer = Raw(status, json.dumps({"error": {"message": said}}).encode(), fault="scripted")
-    with pytest.raises(UsageError, match=r"no tool calls.*--form auto") as caught:
+    with pytest.raises(UsageError, match=r"no tool calls.*--response-format auto") as caught:
         await asked(server, answer)
     assert said[:20] in str(caught.value)
     assert len(bodies(server)) == 1
