@@ -138,7 +138,7 @@ async def connect(config: RunConfig, components: Components | None = None) -> Co
         ToolFailed: a server does not answer.
     """
     parts = components or Components()
-    if not config.mcp or parts.actions:
+    if not config.mcp or parts.actions is not None:
         return parts
     if not getattr(methods[config.method], "calls_actions", False):
         raise UsageError(

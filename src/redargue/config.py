@@ -196,7 +196,8 @@ class Components:
         evidence: evidence tools by the names that the settings use, also ones that differ from claim to claim
             (:class:`~redargue.tools.base.PerClaim`); others are made from the configuration.
         actions: tools that the method's agents call with arguments, by the names they use; asynchronous context
-            managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
+            managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified. None where
+            the configuration's MCP servers were not asked for theirs (:func:`redargue.assembly.connect`).
         transport: sends every request; one for the process, if several verifiers are to share its limits.
         clock: where times come from.
     """
@@ -206,7 +207,7 @@ class Components:
     budget: Budget | None = None
     prices: Prices | None = None
     evidence: Mapping[str, Tool | PerClaim] = field(default_factory=dict)
-    actions: Mapping[str, Action] = field(default_factory=dict)
+    actions: Mapping[str, Action] | None = None
     transport: Transport | None = None
     clock: Clock | None = None
 

@@ -73,7 +73,7 @@ class Verifier:
         **options: Unpack[RunOptions],
     ) -> None:
         self.config, parts = read_options(options, config, components)
-        if self.config.mcp and not parts.actions:
+        if self.config.mcp and parts.actions is None:
             raise UsageError(
                 "the tools of MCP servers are not listed yet", hint="pass what redargue.assembly.connect gives"
             )
@@ -90,7 +90,7 @@ class Verifier:
         self.budget = parts.budget or (Budget.parse(self.config.budget) if self.config.budget else Budget())
         self.clock, self._shared = parts.clock or SystemClock(), calls
         self.corpus: Corpus | None = None
-        self.claims, self.actions = tuple(claims), dict(parts.actions)
+        self.claims, self.actions = tuple(claims), dict(parts.actions or {})
         self.memory: EvidenceMemory | None = parts.memory
         self._own_memory: Memory | None = None
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from redargue.cli.bench import INTERRUPTED
-from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet
+from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, with_parameters
 
 if TYPE_CHECKING:
+    from redargue.config import RunConfig
     from redargue.evals.harness import Outcome
     from redargue.evals.papers.running import Choice
     from redargue.evals.papers.tables import Paper, Published
@@ -21,10 +23,45 @@ if TYPE_CHECKING:
 EVERY = "all"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableParameters:
+    """The configuration that all methods of a table share."""
+
+    seed: Annotated[int, typer.Option(help="Of the samples and the runs.")] = 0
+    profile: Annotated[str, typer.Option(help="paper with a model, hardened without, unless given.")] = ""
+    model: Annotated[str, typer.Option(envvar="REDARGUE_MODEL", help="A language model, for every role.")] = ""
+    base_url: BaseUrl = ""
+    embedding_model: EmbeddingModel = ""
+    budget: Annotated[
+        str, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method on each data set: 200ktok, 0.50usd.")
+    ] = ""
+    offline: Offline = False
+
+    def config(self) -> RunConfig:
+        """The configuration.
+
+        Raises:
+            UsageError: what cannot be read.
+        """
+        from redargue.config import RunConfig
+
+        return RunConfig(
+            profile=self.profile or ("paper" if self.model else "hardened"),
+            model=self.model,
+            base_url=self.base_url,
+            embedding_model=self.embedding_model if self.model else "",
+            offline=self.offline,
+            budget=self.budget,
+            seed=self.seed,
+        )
+
+
+@with_parameters
 def table(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables, or `all`; without a name they are listed.")
     ] = None,
+    *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="The runs; the same command again goes on.")
     ] = Path("runs/tables"),
@@ -46,43 +83,24 @@ def table(
     ] = None,
     take: Annotated[str, typer.Option(help="first, random or balanced.")] = "random",
     half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash; odd to report.")] = "even",
-    seed: Annotated[int, typer.Option(help="Of the samples and the runs.")] = 0,
-    profile: Annotated[str, typer.Option(help="paper with a model, hardened without, unless given.")] = "",
-    model: Annotated[str, typer.Option(envvar="REDARGUE_MODEL", help="A language model, for every role.")] = "",
-    base_url: BaseUrl = "",
-    embedding_model: EmbeddingModel = "",
-    budget: Annotated[
-        str, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method on each data set: 200ktok, 0.50usd.")
-    ] = "",
+    options: TableParameters,
     memory_from: Annotated[
         str, typer.Option(metavar="MODEL", help="Whose runs' memories rows with another's memory get; `embedded` too.")
     ] = "",
-    offline: Offline = False,
     concurrency: Concurrency = 2,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a table.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Runs what a published table needs and prints it: the paper's figures, ours, and what cannot be compared."""
     from redargue import verifier  # noqa: F401  (registers everything)
-    from redargue.config import RunConfig
     from redargue.evals.papers.running import Choice
     from redargue.evals.papers.tables import find, papers
 
-    known = [published for paper in papers() for published in paper.tables]
     if not names:
-        for published in known:
-            print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
+        _list()
         return
-    wanted = [find(name) for name in ([published.name for published in known] if names == [EVERY] else names)]
-    config = RunConfig(
-        profile=profile or ("paper" if model else "hardened"),
-        model=model,
-        base_url=base_url,
-        embedding_model=embedding_model if model else "",
-        offline=offline,
-        budget=budget,
-        seed=seed,
-    )
+    known = [published.name for paper in papers() for published in paper.tables]
+    wanted = [find(name) for name in (known if names == [EVERY] else names)]
     choice = Choice(
         out=out,
         data=data,
@@ -93,12 +111,20 @@ def table(
         tools=_pairs("--tool", tool, ("rag", "search")),
         paths={name: Path(file) for name, file in _pairs("--path", path).items()},
         stores=_pairs("--store", store),
-        config=config,
+        config=options.config(),
         concurrency=concurrency or 2,
         memory_from=memory_from,
     )
     choice.check(paper for paper, _ in wanted)
     _run(wanted, choice, json=json, quiet=quiet)
+
+
+def _list() -> None:
+    from redargue.evals.papers.tables import papers
+
+    for paper in papers():
+        for published in paper.tables:
+            print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
 
 
 def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
