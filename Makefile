@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 .PHONY: demo test check bench tables clean
 
 demo: $(STAMP)
-	$(BIN)/redargue check examples/demo.txt --store starter --at-once 1 --offline
+	$(BIN)/redargue check examples/demo.txt --store starter --concurrency 1 --offline
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

@@ -27,6 +27,7 @@ from benchmarks import pool
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Frozen
+from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError
 from redargue.evals.comparison import scored
 from redargue.evals.contender import DEBATED, READS, Contender
@@ -132,8 +133,12 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     chosen = BOARD[name]
     examples, sample = taken(chosen, half=given.half, limit=given.limit, take="random")
     tools = ("corpus", "keywords") if chosen.corpus else ("frozen", "frozen-words")
-    options: dict[str, Any] = {"store": corpus_of(chosen.corpus) if chosen.corpus else None}
-    options |= {"model": given.model, "base_url": given.base_url} if given.model else {"offline": True}
+    config = RunConfig(
+        store=corpus_of(chosen.corpus) if chosen.corpus else None,
+        model=given.model,
+        base_url=given.base_url if given.model else "",
+        offline=not given.model,
+    )
     rows = list(contenders(tools, model=bool(given.model)))
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
     cells: dict[str, dict[str, Any]] = {}
@@ -142,7 +147,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         contender = _as_costly(wanted, cells.get(ALONE, {}))
         if contender is None or contender.reads in barred:
             continue  # what could not take the claims has cost nothing, and read nothing of them
-        outcomes = _played(Bench(place, examples, [contender], sample=sample, options=options), contender)
+        outcomes = _played(Bench(place, examples, [contender], sample=sample, config=config), contender)
         if outcomes is None or all(each.error and each.error.type == "UsageError" for each, _ in outcomes):
             barred.add(contender.spec)  # a method of two labels cannot choose one of five
             continue

@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import TWO, Claim
+from redargue.config import RunConfig
 from redargue.methods.base import ConfiguredMethod, CostPlan, Deviation, Method, configure, methods
 from redargue.services import limiter
 from redargue.transport import Transport
@@ -101,11 +102,11 @@ def _depth(plans: tuple[CostPlan, ...], calls: int, searches: int) -> tuple[int,
 async def _verify(name: str, transport: Transport, many: int) -> tuple[float, int, int]:
     """Seconds, and the calls and searches of one claim."""
     settings = configured(name).settings.model_dump(include={"debaters", "tools", "memory"})
-    chat = {"embedding_model": "loopback-embedding"}
-    with Verifier(method=name, model="for-model", settings=settings, transport=transport, chat=chat) as verifier:
+    config = RunConfig(method=name, model="for-model", embedding_model="loopback-embedding", settings=settings)
+    with Verifier(config, transport=transport) as verifier:
         claims = [CLAIM.model_copy(update={"text": f"{CLAIM.text} {at}".strip()}) for at in range(many)]
         began = time.perf_counter()
-        verdicts = await verifier.verify_all(claims, at_once=many)
+        verdicts = await verifier.verify_all(claims, concurrency=many)
         seconds = time.perf_counter() - began
     for verdict in verdicts:
         if verdict.error:

@@ -78,7 +78,7 @@ def verifier(url: str, **options: Any) -> Verifier:
     return Verifier(
         model="judge-model",
         models={"tavily": "for-model", "google": "against-model"},
-        chat={"embedding_model": "loopback-embedding", **options.pop("chat", {})},
+        embedding_model="loopback-embedding",
         settings=settings,
         **options,
     )
@@ -154,7 +154,7 @@ def measure_own_cost() -> list[dict[str, Any]]:
 
 async def _many(server: LoopbackProcess, stream: bool) -> float:
     times = []
-    with verifier(server.url, chat={"stream": stream}) as bench:
+    with verifier(server.url, stream=stream) as bench:
         async with bench.transport:
             for _ in range(12):
                 began = time.perf_counter()

@@ -381,7 +381,7 @@ async def test_an_endpoint_that_takes_no_functions_is_asked_once_and_the_error_s
 ) -> None:
     status, said = refusal
     answer = Raw(status, json.dumps({"error": {"message": said}}).encode(), fault="scripted")
-    with pytest.raises(UsageError, match=r"no tool calls.*--form auto") as caught:
+    with pytest.raises(UsageError, match=r"no tool calls.*--response-format auto") as caught:
         await asked(server, answer)
     assert said[:20] in str(caught.value)
     assert len(bodies(server)) == 1
@@ -405,13 +405,12 @@ async def test_keys_stay_hidden_in_refusals_and_in_arguments(server: Loopback) -
 
 def verifier(server: Loopback, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Verifier:
     monkeypatch.setenv("REDARGUE_BASE_URL", f"{server.url}/v1")
-    chat = {"form": "tools", **options.pop("chat", {})}
     return Verifier(
         method="mermaid",
         model="for-m",
         settings={"memory": "off"},
         evidence={"corpus": ShelfTool("corpus")},
-        chat=chat,
+        response_format="tools",
         clock=CLOCK,
         folder=folder,
         claims=[CLAIM],
@@ -426,7 +425,7 @@ async def test_a_whole_verification_calls_functions_and_replays(
     profile: str, stream: bool, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script, folder = agreeing, tmp_path / "run"
-    with verifier(server, folder, monkeypatch, profile=profile, chat={"stream": stream}) as made:
+    with verifier(server, folder, monkeypatch, profile=profile, stream=stream) as made:
         verdict = await made.verify(CLAIM)
     assert (verdict.label, verdict.decided_by, verdict.rounds, verdict.error) == ("SUPPORTS", "executor", 2, None)
     assert ["tools" in each for each in bodies(server)] == [False, True, True]  # the claim is taken apart first

@@ -71,10 +71,9 @@ def server(running: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
 
 def verifier(claims: list[Claim] | None = None, run: Path | None = None, **options: Any) -> Verifier:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    chat = {"embedding_model": "e", **options.pop("chat", {})}
     return Verifier(
         model="for-m",
-        chat=chat,
+        embedding_model="e",
         evidence=tools,
         clock=CLOCK,
         folder=run,
@@ -306,7 +305,7 @@ async def test_a_run_replays_in_the_form_that_it_was_asked_in(form: str, server:
 
     server.script = answer
     run = tmp_path / "run"
-    with verifier(run=run, chat={"form": form}) as made:
+    with verifier(run=run, response_format=form) as made:
         verdict = await made.verify(CLAIM)
     assert (verdict.error, verdict.label) == (None, "SUPPORTS")
     assert await replay(run) == [verdict]

@@ -72,14 +72,14 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert (before[0], before[1]) == ((out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes())
     file.write_text(TABLE.replace("1926", "1927"))
     assert run([*command, "-q"]) == 2
-    assert "another claims" in capfd.readouterr().err
+    assert "already holds a run whose claims differ" in capfd.readouterr().err
     assert (out / "verdicts.csv").read_bytes() == before[0]
 
 
 def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text('{"claim": "The Ritz in London opened in 1926."}\n\n{"claim": "Fred Perry was left-handed."}\n')
-    command = ["batch", str(file), "-q", "--at-once", "1", *OPTIONS]
+    command = ["batch", str(file), "-q", "--concurrency", "1", *OPTIONS]
     assert run([*command, "-o", "cut", "--budget", "12calls"]) == 4
     out, err = capfd.readouterr()
     assert out.startswith("2 claims: 1 BudgetReached, 1 REFUTES\n")

@@ -95,7 +95,7 @@ def begun(command: list[str], out: Path) -> subprocess.Popen[bytes]:
 
 def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], one: Path, tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
-    assert run([*command, str(many), "--engine", "local", "--workers", "2", "--at-once", "2"]) == 0
+    assert run([*command, str(many), "--engine", "local", "--workers", "2", "--concurrency", "2"]) == 0
     assert same(many, one)
     before = (many / "verdicts.csv").read_bytes()
     assert run([*command, str(many), "--engine", "local"]) == 0  # nothing is left to do
@@ -121,7 +121,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
     command: list[str], one: Path, tmp_path: Path
 ) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--at-once", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
     victim = children(process.pid)[0]
     os.kill(victim, signal.SIGKILL)
     assert process.wait(DEADLINE) == 0
@@ -132,7 +132,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: Path, tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--at-once", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
     workers = children(process.pid)
     process.kill()
     process.wait()
@@ -147,7 +147,7 @@ def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: 
 
 def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: list[str], tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--at-once", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
     process.send_signal(signal.SIGINT)
     assert process.wait(DEADLINE) == 130
     assert leased(many / "ledger.db") == {}  # handed back
@@ -191,7 +191,7 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     with sqlite3.connect(many / "ledger.db") as db:
         (spec,) = db.execute("SELECT spec FROM batches").fetchone()
         changed = json.loads(spec)
-        changed["given"]["seed"] = 7
+        changed["config"]["seed"] = 7
         db.execute("UPDATE batches SET spec = ?", (json.dumps(changed),))
         db.execute("UPDATE jobs SET state = 0")
     db.close()

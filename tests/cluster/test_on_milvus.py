@@ -32,6 +32,6 @@ def test_workers_that_share_a_server_make_the_folder_that_one_process_makes(pack
         assert run(["corpus", "add", str(ARTICLES), "--store", store]) == 0
         command = ["batch", str(file), "--store", store, "--rounds", "1", "-q", "-o"]
         assert run([*command, str(one)]) == 0
-        assert run([*command, str(many), "--engine", "local", "--workers", "3", "--at-once", "2"]) == 0
+        assert run([*command, str(many), "--engine", "local", "--workers", "3", "--concurrency", "2"]) == 0
     assert same(many, one)
     assert all(json.loads(line)["label"] for line in (one / "verdicts.jsonl").read_text().splitlines())

@@ -21,7 +21,7 @@ from redargue.ledger.database import open_ledger
 from redargue.ledger.queue import find, progress
 from redargue.ledger.record import read_events
 
-OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--at-once", "2"]
+OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--concurrency", "2"]
 DEADLINE = 240.0
 
 

@@ -157,12 +157,12 @@ def test_off_a_terminal_a_line_now_and_then_says_how_far_a_contender_is(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    assert run([*command(file, tmp_path / "b"), "--method", READER, "--at-once", "1"]) == 0
+    assert run([*command(file, tmp_path / "b"), "--method", READER, "--concurrency", "1"]) == 0
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith(f"{READER}: 1 of 2 claims, 0 errors, ")
     assert lines[0].endswith(" s left")
     assert lines[-1].startswith(f"{READER}: 2 of 2 claims, 0 errors, ")
-    assert run([*command(file, tmp_path / "b"), "--method", READER, "--at-once", "1"]) == 0
+    assert run([*command(file, tmp_path / "b"), "--method", READER, "--concurrency", "1"]) == 0
     assert " s left" not in capfd.readouterr().err  # what was known took no time
     assert run([*command(file, tmp_path / "b"), "--method", READER, "-q"]) == 0
     assert capfd.readouterr().err == ""

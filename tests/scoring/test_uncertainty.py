@@ -30,6 +30,7 @@ from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
 from redargue.tasks.literature import Keywords, WriteKeywords
 from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
 from support.debates import CLAIM, CLOCK
+from support.manifests import MANIFEST
 
 pytestmark = pytest.mark.anyio
 
@@ -163,11 +164,10 @@ async def test_a_text_of_one_token_is_as_uncertain_as_the_token() -> None:
 
 
 async def test_the_record_gives_back_how_sure_the_model_was(tmp_path: Path) -> None:
-    about = {"claims": [CLAIM.model_dump(mode="json")]}
     backend = Sure({AnswerClaim: answered("SUPPORTS")}, entropy=0.25, tokens=(Token("lit", -1.5),))
-    with Record(tmp_path / "run", about) as record:
+    with Record(tmp_path / "run", MANIFEST) as record:
         first = await Agent("a", Run(backend, clock=CLOCK, record=record)).ask(ASK)
-    with Record(tmp_path / "run", about) as record:
+    with Record(tmp_path / "run", MANIFEST) as record:
         again = await Agent("a", Run(Sure({}), clock=CLOCK, record=record)).ask(ASK)
     assert again == first
 

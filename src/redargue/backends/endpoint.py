@@ -263,9 +263,7 @@ class Endpoint:
         said = " ".join(said_in(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.place} answered {answer.status}: {said or 'nothing'}"
         if offered:
-            return UsageError(
-                what, hint="it takes no tool calls, or not of these tools: ask in another way, --form auto"
-            )
+            return UsageError(what, hint="it takes no tool calls, or not of these tools: use --response-format auto")
         if answer.status in (401, 403):
             return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
         if answer.status in (400, 404, 413, 422):

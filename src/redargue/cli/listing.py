@@ -45,7 +45,7 @@ def tools(
         import asyncio
         import os
 
-        from redargue.cli.options import sources
+        from redargue.assembly import sources
         from redargue.tools.mcp.client import list_tools, servers
 
         found = asyncio.run(list_tools(servers(mcp, sources(offline=offline), os.environ)))

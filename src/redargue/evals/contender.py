@@ -8,6 +8,7 @@ import re
 from typing import Any, get_origin
 
 from redargue.claims import Frozen
+from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
 from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
@@ -71,6 +72,11 @@ class Contender(Frozen):
                 hint="tools=debated",
             )
         return found
+
+    def applied(self, config: RunConfig) -> RunConfig:
+        """A bench's configuration with the method, profile, settings and seed of this row."""
+        config = config.updated(method=self.method, profile=self.profile, settings=self.settings, tools=None)
+        return config if self.seed is None else config.updated(seed=self.seed)
 
     def seeded(self, seed: int) -> Contender:
         """The same method with another seed."""

@@ -44,7 +44,7 @@ def verified(capfd: pytest.CaptureFixture[str], folder: Path, server: str, *clai
     file = folder.parent / "claims.txt"
     file.write_text("\n".join(claims or (CLAIM,)))
     options = ["--method", "mermaid", "--mcp", server, "--labels", "two", "--json", "-q", "--run", str(folder)]
-    assert run(["check", str(file), *options, "--at-once", "4"]) == 0
+    assert run(["check", str(file), *options, "--concurrency", "4"]) == 0
     return list(json.loads(capfd.readouterr().out)["verdicts"])
 
 
