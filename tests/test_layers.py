@@ -60,7 +60,7 @@ def test_every_module_has_a_layer() -> None:
 def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> None:
     slow = {"onnxruntime", "tokenizers", "trafilatura", "pypdf", "syntok", "redargue", "pymilvus", "milvus_lite"}
     slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg"}
-    slow |= {"torch", "transformers", "ray"}
+    slow |= {"torch", "transformers", "ray", "scipy", "nltk"}
     hidden = []
     for path in modules():
         if part(path) == "cli":
