@@ -57,9 +57,19 @@ def test_every_module_has_a_layer() -> None:
 
 
 def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> None:
-    slow = {"onnxruntime", "tokenizers", "trafilatura", "pypdf", "syntok", "redargue", "pymilvus", "milvus_lite"}
+    slow = {
+        "onnxruntime",
+        "tokenizers",
+        "html_text",
+        "readability",
+        "pypdf",
+        "syntok",
+        "redargue",
+        "pymilvus",
+        "milvus_lite",
+    }
     slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg"}
-    slow |= {"torch", "transformers", "ray"}
+    slow |= {"torch", "transformers", "ray", "scipy", "nltk"}
     hidden = []
     for path in modules():
         if part(path) == "cli":
@@ -118,7 +128,7 @@ def test_public_names() -> None:
 def test_importing_redargue_or_its_command_line_loads_nothing_slow() -> None:
     code = (
         "import sys, redargue, redargue.cli.app\n"
-        "slow = {'onnxruntime', 'tokenizers', 'trafilatura', 'pypdf', 'numpy', 'pydantic', 'redargue.keys'}\n"
+        "slow = {'onnxruntime', 'tokenizers', 'readability', 'pypdf', 'numpy', 'pydantic', 'redargue.keys'}\n"
         "slow &= set(sys.modules)\n"
         "sys.exit(str(slow) if slow else 0)"
     )

@@ -22,6 +22,8 @@ from redargue.ledger.record import read_events
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.verdicts import ErrorInfo
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 pytestmark = pytest.mark.anyio
 
 ROWS = [

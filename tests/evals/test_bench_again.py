@@ -20,6 +20,8 @@ from redargue.evals.datasets.catalogue import load
 from redargue.evals.harness import Bench, reopened
 from redargue.ledger.record import read_events
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 SAMPLES = Path(__file__).parent / "datasets" / "samples"
 READER = "one-reader:tools=frozen-words"
 TEXT = "The stone bridge at Orvell was opened in May 1889."

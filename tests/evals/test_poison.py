@@ -12,6 +12,8 @@ from redargue.evals.datasets.base import Example
 from redargue.evidence import Passage
 from redargue.verdicts import Metric, Score, Verdict
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 OTHERS = tuple(
     Passage(text=f"Harbour number {word} of the north coast has been closed for repairs.", document=word)
     for word in "one two three four five six seven eight nine".split()

@@ -26,6 +26,8 @@ from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback
 from support.scripts import agreeing
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 PAGES = {
     "Orvell Bridge": "The stone bridge at Orvell was opened in May 1889.",
     "Velt": "Velt is a river in the north of Orvell.",

@@ -12,6 +12,8 @@ from redargue.evals.comparison import Row, read
 from redargue.evals.harness import reopened
 from redargue.evals.timing import Timing
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 DOCUMENTS = [
     {"id": "early", "text": "The bridge at Orvell is a steel arch.", "published": "2019-05-02"},
     {"id": "late", "text": "Since its widening the bridge at Orvell has two lanes.", "published": "2023-08-01"},

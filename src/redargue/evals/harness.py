@@ -20,6 +20,7 @@ from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.contender import DEBATED, FROZEN, FROZEN_WORDS, Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
+from redargue.evals.extra import require_bench_extra
 from redargue.evals.lending import lend, unchanged
 from redargue.evals.peak import begin, resident_peak
 from redargue.evals.places import relevant
@@ -66,8 +67,7 @@ class Bench:
         relevant: gold documents by claim id; empty where they are not listed apart.
 
     Raises:
-        UsageError: the folder holds another bench, a file that it was scored with is gone, or two contenders are the
-            same.
+        UsageError: the folder holds another bench, lacks a file it was scored with, or two contenders are the same.
     """
 
     def __init__(
@@ -149,6 +149,7 @@ class Bench:
             UsageError: the folder cannot be made or written, or the contender's evidence is not there.
             RecordError: another process is writing there, or the run in it is another.
         """
+        require_bench_extra()
         evidence = self.evidence(contender)
         with ExitStack() as held:
             with _kept_in(self.folder):
