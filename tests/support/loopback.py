@@ -532,6 +532,7 @@ class Loopback:
     Attributes:
         url: ``http://127.0.0.1:PORT``, known once it is entered.
         counts: live.
+        hold: called with each request as it arrives; the request is answered once the event it returns is set.
     """
 
     def __init__(
@@ -543,6 +544,7 @@ class Loopback:
     ) -> None:
         self.script, self.behaviour, self.documents = script, behaviour, documents
         self.url, self.counts, self._seen = "", Counts(), deque[Request](maxlen=10_000)
+        self.hold: Callable[[Request], threading.Event | None] = lambda request: None
 
     @property
     def requests(self) -> list[Request]:
@@ -600,6 +602,8 @@ class Loopback:
         """Sends what befalls the request; counts it before the last byte is out, so that a client can rely on them."""
         route, behaviour = request.route, self.behaviour
         number = self.counts.begin(route)
+        if held := self.hold(request):
+            await asyncio.to_thread(held.wait, 60)
         fault, status = behaviour.fault(route, number)
         if fault == "hang":
             await _left(receive, None)
