@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.cli.check import AT_ONCE, INTERRUPTED, exit_code, read_gate
+from redargue.cli.check import AT_ONCE
 from redargue.cli.estimate import like_check
+from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -67,7 +67,7 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET")] = False,
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
-    from redargue.cli.check import NO_GATE, exit_code
+    from redargue.cli.exit import NO_GATE, exit_code
     from redargue.cli.options import read_day, read_models, read_settings
     from redargue.evals import comparison
     from redargue.evals.batch import Tally

@@ -61,7 +61,7 @@ def table(
     """Runs what a published table needs and prints it: the paper's figures, ours, and what cannot be compared."""
     given = dict(locals())
     from redargue import verifier  # noqa: F401  (registers everything)
-    from redargue.cli.check import NO_GATE, exit_code
+    from redargue.cli.exit import NO_GATE, exit_code
     from redargue.cli.progress import Progress
     from redargue.evals.batch import Tally
     from redargue.evals.papers.running import Runner

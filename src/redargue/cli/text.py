@@ -80,7 +80,7 @@ def verify(
     from redargue.api import new_run_folder
     from redargue.claims import label_sets
     from redargue.cli import show
-    from redargue.cli.check import exit_code, read_gate, uninterrupted
+    from redargue.cli.exit import exit_code, read_gate, uninterrupted
     from redargue.cli.options import read_day
     from redargue.errors import UsageError
     from redargue.home import home
