@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from redargue.corpus.shipped import open_starter
 from support import postgres
+
+# A busy machine makes an example slow, and its data slow to draw.
+settings.register_profile("redargue", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("redargue")
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from redargue.keys import Secrets
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.tasks.acting import ActionTool, NextStep
 from redargue.transport import Service, Transport
+from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw, Request
 
 pytestmark = pytest.mark.anyio
@@ -76,12 +77,6 @@ def bodies(server: Loopback) -> list[dict[str, Any]]:
 
 def forms(server: Loopback) -> list[str]:
     return [(each.get("response_format") or {"type": "text"})["type"] for each in bodies(server)]
-
-
-async def arrived(server: Loopback) -> None:
-    """Returns when the server has a request."""
-    while not server.counts.requests["chat"]:  # noqa: ASYNC110  (it counts in a thread of its own)
-        await asyncio.sleep(0.005)
 
 
 async def overlapping(server: Loopback, *requests: Coroutine[Any, Any, list[str]]) -> list[list[str]]:
@@ -694,9 +689,10 @@ async def test_odd_chunks_end_in_an_answer_or_a_typed_error(chunk: Any, server: 
 # time
 
 
-async def test_an_endpoint_that_hangs_is_given_up_in_time(server: Loopback) -> None:
+async def test_an_endpoint_that_hangs_is_given_up_in_time(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     server.behaviour = Behaviour(hang_routes=("chat",))
-    async with opened(server, seconds=0.25) as endpoint, asyncio.timeout(2):
+    run_out(monkeypatch, module, server.arrived, lambda: server.arrived(count=2))
+    async with opened(server, seconds=0.25) as endpoint:
         account = Account()
         with pytest.raises(ProviderError, match=r"gave no answer in 0\.25 s"):
             await ask(endpoint, account)
@@ -710,7 +706,7 @@ async def test_a_cancelled_request_frees_its_place_and_settles_at_its_bound(serv
         lane = endpoint.transport.limiter.lane("model")
         account = Account(budget)
         work = asyncio.create_task(ask(endpoint, account))
-        await arrived(server)
+        await server.arrived()
         assert lane.in_flight == 1
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
