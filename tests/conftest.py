@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -54,7 +53,7 @@ def _own_home(
 ) -> None:
     """A home of the test's own, in which the starter corpus is indexed already."""
     home = tmp_path_factory.mktemp("home")
-    shutil.copy(starter, home / starter.name)
+    (home / starter.name).symlink_to(starter)  # it is only read
     monkeypatch.setenv("REDARGUE_HOME", str(home))
     for name in [name for name in os.environ if name.startswith(("REDARGUE_", "OPENAI_"))]:
         if name not in ("REDARGUE_DATA", "REDARGUE_HOME", "REDARGUE_GOLDEN"):

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Set
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -40,6 +41,12 @@ def part(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Of a module's syntax tree."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def modules() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 
@@ -47,7 +54,7 @@ def modules() -> list[Path]:
 def test_no_module_imports_from_a_layer_above_it() -> None:
     upward = []
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module == "redargue":
@@ -71,7 +78,7 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
     for path in modules():
         if part(path) == "cli":
             continue
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for function in nodes(path):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 names = [node.module or "" for node in ast.walk(function) if isinstance(node, ast.ImportFrom)]
                 names += [node.names[0].name for node in ast.walk(function) if isinstance(node, ast.Import)]
@@ -82,7 +89,7 @@ def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> 
 def imported(path: Path, known: Set[str]) -> set[str]:
     """The modules among those known that a file imports anywhere, in functions and for types only too."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -117,7 +124,7 @@ def test_no_function_is_longer_than_60_lines_with_its_signature() -> None:
     assert [
         f"{path.relative_to(PACKAGE)}:{node.name}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno + 1 > LONGEST
     ] == OPTIONS

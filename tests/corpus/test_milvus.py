@@ -25,6 +25,7 @@ from redargue.corpus.milvus_client import Address, Connection
 from redargue.corpus.sqlite import SqliteCorpus
 from redargue.errors import CorpusError, DiskFull, MissingExtra, StoreForeign, StoreLocked, UsageError
 
+pytestmark = pytest.mark.extra
 needs_lite = pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'")
 
 # Told to "hold", it keeps the store open until it is sent a line.

@@ -152,6 +152,7 @@ async def test_calls_of_several_executors_run_at_once_over_one_connection(spec: 
         assert answers == ["16 together"] * 16
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_killed_in_the_middle_is_started_again_and_asked_again(tmp_path: Path) -> None:
     async with opened(STDIO) as (_, tools):
         first = int(await text(tools["number"]))
@@ -163,6 +164,7 @@ async def test_a_server_that_is_killed_in_the_middle_is_started_again_and_asked_
         assert await waits == "answered"
 
 
+@pytest.mark.slow
 async def test_a_server_that_dies_once_answers_and_one_that_dies_twice_fails_with_its_last_words(
     tmp_path: Path,
 ) -> None:
@@ -174,6 +176,7 @@ async def test_a_server_that_dies_once_answers_and_one_that_dies_twice_fails_wit
         assert await text(tools["repeat"], said="again") == "again"
 
 
+@pytest.mark.slow
 async def test_a_call_that_kills_its_server_takes_no_other_call_with_it(tmp_path: Path) -> None:
     async with opened(STDIO) as (_, tools):
         meetings = [asyncio.create_task(text(tools["repeat"], said=str(at))) for at in range(4)]
@@ -182,6 +185,7 @@ async def test_a_call_that_kills_its_server_takes_no_other_call_with_it(tmp_path
         assert [await each for each in meetings] == ["0", "1", "2", "3"]
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_gone_is_an_error_at_once_for_everybody(tmp_path: Path) -> None:
     with serving() as spec:
         async with opened(spec) as (_, tools):
@@ -283,6 +287,7 @@ async def test_two_servers_of_one_name_are_refused() -> None:
         await list_tools(servers(["x=a", "x=b"], sources(), {}))
 
 
+@pytest.mark.slow
 def test_a_connection_serves_one_event_loop_after_another() -> None:
     (server,) = servers([STDIO], sources(), {})
     tools = asyncio.run(list_tools([server]))
