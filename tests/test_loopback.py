@@ -51,7 +51,7 @@ def ask(server: Loopback | LoopbackProcess, asked: Mapping[str, Any] | None = No
 
 def get(server: Loopback, path: str, **query: Any) -> httpx2.Response:
     agent = {"user-agent": "redargue-tests/1 (tests@example.org)"}
-    with httpx2.Client(verify=False, trust_env=False) as client:
+    with httpx2.Client(timeout=60, verify=False, trust_env=False) as client:
         return client.get(server.url + path, params=query, headers=agent)
 
 
@@ -60,7 +60,7 @@ def wiki(server: Loopback, **query: Any) -> Any:
 
 
 def post(server: Loopback | LoopbackProcess, path: str, asked: Any, **headers: str) -> httpx2.Response:
-    with httpx2.Client(verify=False, trust_env=False) as client:  # no certificates to load
+    with httpx2.Client(timeout=60, verify=False, trust_env=False) as client:  # no certificates to load
         return client.post(server.url + path, json=asked, headers=headers)
 
 
@@ -378,7 +378,9 @@ def test_mediawiki_revisions_and_parse(server: Loopback) -> None:
 
 
 def test_mediawiki_refuses_clients_that_do_not_name_themselves(server: Loopback) -> None:
-    answer = httpx2.get(f"{server.url}/w/api.php", params={"action": "query", "format": "json"}, trust_env=False)
+    answer = httpx2.get(
+        f"{server.url}/w/api.php", params={"action": "query", "format": "json"}, timeout=60, trust_env=False
+    )
     assert (answer.status_code, answer.headers["content-type"]) == (403, "text/plain; charset=utf-8")
 
 
