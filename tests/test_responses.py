@@ -24,7 +24,7 @@ from redargue.tasks.extracting import SentenceMarks as Marks
 from redargue.texts.report import Outcome
 from redargue.texts.text import KINDS
 from support.debates import CLOCK, ShelfTool, answer
-from support.loopback import Ask, Behaviour, Loopback
+from support.loopback import Ask, Loopback
 from support.scripts import agreeing
 
 pytestmark = pytest.mark.anyio
@@ -146,7 +146,8 @@ async def test_forty_claims_run_at_once_under_one_limiter_and_a_failed_one_does_
     def failing(ask: Ask) -> Any:
         return "I would rather not." if ask.role == "AnswerClaim" and "number 7 was" in said(ask) else agreeing(ask)
 
-    server.script, server.behaviour = failing, Behaviour(chat_ms=40)
+    server.script = failing
+    server.hold_until_in_flight(5, matching="AnswerClaim")
     monkeypatch.setenv("REDARGUE_MODEL_IN_FLIGHT", "5")
     report = await verify_text(FORTY, model="for-m", evidence={"corpus": ShelfTool("corpus")}, **PLAIN)
     assert len(report.claims) == 40

@@ -36,7 +36,7 @@ from support.debates import CLAIM, CLOCK, ShelfTool
 from support.tiny import needs_torch, tiny_llama
 from tasks.test_tasks import examples
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.extra]
 
 PASSAGE = Passage(text="The lighthouse at Cape Ansel was first lit in 1871.", title="Cape Ansel")
 SHORT = 24  # characters of a free text

@@ -117,6 +117,7 @@ def timeless_lines(folder: Path) -> list[dict[str, Any]]:
     return [timeless(each) for each in lines(folder)]
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_is_as_if_undisturbed(command: list[str], tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
     assert run([*command, str(whole)]) == 0
@@ -131,6 +132,7 @@ def test_killed_and_resumed_is_as_if_undisturbed(command: list[str], tmp_path: P
     assert (killed / "verdicts.csv").read_bytes() == (whole / "verdicts.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: list[str], tmp_path: Path) -> None:
     out = tmp_path / "run"
     code, err = disturbed(command, out, signal.SIGINT)

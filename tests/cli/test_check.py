@@ -11,7 +11,7 @@ import pytest
 from redargue.claims import FEVER, Claim
 from redargue.cli import show
 from redargue.cli.app import run
-from redargue.cli.check import exit_code
+from redargue.cli.exit import exit_code
 from redargue.cli.options import read_claims, read_settings
 from redargue.cli.terminal import printable
 from redargue.errors import UsageError

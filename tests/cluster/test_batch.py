@@ -93,6 +93,7 @@ def begun(command: list[str], out: Path) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], one: Path, tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
     assert run([*command, str(many), "--engine", "local", "--workers", "2", "--concurrency", "2"]) == 0
@@ -103,6 +104,7 @@ def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], 
     assert run(["replay", str(many)]) == 0
 
 
+@pytest.mark.extra
 def test_two_workers_share_a_server_and_a_second_batch_stands_beside_the_first(
     one: Path, command: list[str], tmp_path: Path, postgres_server: Server
 ) -> None:
@@ -116,6 +118,7 @@ def test_two_workers_share_a_server_and_a_second_batch_stands_beside_the_first(
     assert not (many / "ledger.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
     command: list[str], one: Path, tmp_path: Path
@@ -129,6 +132,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
     assert same(many, one)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: Path, tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
@@ -145,6 +149,7 @@ def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: 
     assert [each["label"] for each in lines(many)] == [each["label"] for each in lines(one)]  # what was stopped counts
 
 
+@pytest.mark.slow
 def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: list[str], tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
     process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
@@ -156,6 +161,7 @@ def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: lis
     assert len(lines(many)) == 6
 
 
+@pytest.mark.slow
 def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
     command: list[str], one: Path, tmp_path: Path
 ) -> None:
@@ -169,6 +175,7 @@ def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
     assert same(many, one)
 
 
+@pytest.mark.slow
 def test_a_folder_of_something_else_is_left_as_it_is(
     command: list[str], one: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +190,7 @@ def test_a_folder_of_something_else_is_left_as_it_is(
     assert not Path("out").exists()
 
 
+@pytest.mark.slow
 def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

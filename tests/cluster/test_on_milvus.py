@@ -17,6 +17,7 @@ from redargue.corpus.shipped import ARTICLES
 __all__ = ["package"]
 
 pytestmark = [
+    pytest.mark.extra,
     pytest.mark.skipif(
         "REDARGUE_TEST_MILVUS_SERVER" not in os.environ, reason="REDARGUE_TEST_MILVUS_SERVER=1 is not set"
     ),

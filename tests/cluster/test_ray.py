@@ -56,6 +56,7 @@ def unreachable(where: str, batch: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # ray's own
+@pytest.mark.extra
 def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: Any) -> None:
     from redargue.cluster.on_ray import on_ray
 
@@ -70,6 +71,7 @@ def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: An
         tended()
 
 
+@pytest.mark.extra
 @pytest.mark.filterwarnings("ignore")  # ray's own
 def test_a_node_lost_in_the_middle_loses_and_repeats_nothing(cluster: Any, tmp_path: Path) -> None:
     texts = ["The Ritz in London opened in 1926.", "Fred Perry was left-handed.", "Bees are birds."]

@@ -32,6 +32,7 @@ from redargue.errors import CorpusError
 COUNT = 2_000
 
 pytestmark = [
+    pytest.mark.extra,
     pytest.mark.skipif(
         "REDARGUE_TEST_MILVUS_SERVER" not in os.environ, reason="REDARGUE_TEST_MILVUS_SERVER=1 is not set"
     ),

@@ -16,6 +16,7 @@ ORGANS = dict(zip("ABCDE", ("Heart", "Lung", "Liver", "Skin", "Bone"), strict=Tr
 QUESTION = {"question": "Which organ pumps blood?", "answer": "Heart", "options": ORGANS, "answer_idx": "A"}
 
 
+@pytest.mark.slow
 def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.falsehoods import COPIES, Falsehood, falsehood, names_of
-from benchmarks.poison import PASSAGES, Case, Condition, conditions, poisoned
-from benchmarks.poison_figures import auc, lines, opposite
+from benchmarks.poison import PASSAGES, Case, conditions, poisoned
+from benchmarks.poison_figures import Condition, auc, lines, opposite
 
 from redargue.claims import FEVER, Claim
 from redargue.evals.datasets.base import Example

@@ -216,13 +216,13 @@ async def test_debaters_and_metrics_overlap_and_a_disagreement_waits_for_no_scor
         answering += 1
         if answering == 2:
             both.set()
-        await asyncio.wait_for(both.wait(), 5)
+        await asyncio.wait_for(both.wait(), 60)
         if task.others:
             second_round.set()
         return answer("SUPPORTS" if call.agent == "corpus" else "REFUTES")
 
     async def slow_statements(task: Any, call: Any) -> Any:
-        await asyncio.wait_for(second_round.wait(), 5)
+        await asyncio.wait_for(second_round.wait(), 60)
         return Statements(statements=("a",))
 
     verdict, _ = await debate(script(AnswerClaim=slow_answer, WriteStatements=slow_statements), rounds=2)
@@ -234,7 +234,7 @@ async def test_the_two_metrics_of_two_answers_overlap() -> None:
     met = asyncio.Barrier(4)
 
     async def meet(task: Any, call: Any) -> Any:
-        await asyncio.wait_for(met.wait(), 5)
+        await asyncio.wait_for(met.wait(), 60)
         statements = isinstance(task, WriteStatements)
         return Statements(statements=("a",)) if statements else Question(question="q", noncommittal=1)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.check import CONCURRENCY, INTERRUPTED, exit_code, read_gate
+from redargue.cli.check import CONCURRENCY
+from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, with_parameters
 
 if TYPE_CHECKING:

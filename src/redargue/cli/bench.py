@@ -160,7 +160,7 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
 
 def _run_all(bench: Bench, contenders: Sequence[Contender], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
     """Runs the contenders, prints the table and exits with the code that their verdicts amount to."""
-    from redargue.cli.check import NO_GATE, exit_code
+    from redargue.cli.exit import NO_GATE, exit_code
     from redargue.evals import comparison
     from redargue.evals.batch import Tally
 

@@ -128,7 +128,7 @@ def _list() -> None:
 
 def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
     """Runs and prints the tables, and exits with the code that their verdicts amount to."""
-    from redargue.cli.check import NO_GATE, exit_code
+    from redargue.cli.exit import NO_GATE, exit_code
     from redargue.evals.papers.running import Runner
     from redargue.evals.papers.shown import compared, render
 

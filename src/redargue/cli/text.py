@@ -90,7 +90,7 @@ def verify_text(
         Exit: with the code that the verdicts and the user's gate amount to.
     """
     from redargue.cli import show
-    from redargue.cli.check import exit_code, read_gate, uninterrupted
+    from redargue.cli.exit import exit_code, read_gate, uninterrupted
     from redargue.cli.options import connected
     from redargue.responses import CONCURRENCY, prepare
 

@@ -88,7 +88,7 @@ async def test_both_threads_run_at_once() -> None:
 
     async def argue(task: ArgueStance, call: Any) -> Argument:
         begun[call.agent].set()
-        await asyncio.wait_for(begun["negative" if call.agent == "positive" else "positive"].wait(), 10)
+        await asyncio.wait_for(begun["negative" if call.agent == "positive" else "positive"].wait(), 60)
         return Argument(text="Here.")
 
     verdict, _, _ = await debate(ArgueStance=argue)

@@ -60,6 +60,7 @@ def test_our_own_server_in_this_process(server: Loopback, tmp_path: Path, capfd:
     assert {Decomposed, Stepped, EvidenceFound, EvidenceRemembered} <= kinds
 
 
+@pytest.mark.slow
 def test_a_command_over_stdio(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +74,7 @@ def test_an_address_over_http(over_http: str, tmp_path: Path, capfd: pytest.Capt
     assert verdict["label"] == "SUPPORTS"
 
 
+@pytest.mark.slow
 def test_claims_at_once_share_one_connection_and_replay_without_it(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
