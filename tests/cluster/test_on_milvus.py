@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]
 
 def test_workers_that_share_a_server_make_the_folder_that_one_process_makes(tmp_path: Path) -> None:
     file, one, many = tmp_path / "claims.jsonl", tmp_path / "one" / "run", tmp_path / "many" / "run"
-    file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(TEXTS * 4)))
+    file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(TEXTS * 2)))
     with running(tmp_path / "data") as server:
         store = f"milvus:{server.uri}?collection=shared"
         assert run(["corpus", "add", str(ARTICLES), "--store", store]) == 0

@@ -11,7 +11,7 @@ from redargue.corpus.milvus_client import Connection, Row
 from redargue.corpus.milvus_rows import PIECE, About, chunk_keys, text_key
 from redargue.corpus.ranking import Span, best_excerpt, fuse, spread, uncovered
 from redargue.corpus.sqlite import AGAIN, DEPTH, EXCERPT, MEANING, WORDS
-from redargue.corpus.words import WordIndex, query_terms
+from redargue.corpus.words import query_terms, word_scores
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
 
@@ -116,9 +116,7 @@ class Search:
     def _excerpt(self, key: str, about: About, query: str) -> Span:
         rows = self._link.get(self._chunks, chunk_keys(key, about.version), ("start", "text"))
         chunks = [(row["start"], row["text"]) for _, row in sorted(rows.items())]
-        index = WordIndex((place, "", text) for place, (_, text) in enumerate(chunks))
-        scores = dict(index.search(query, len(chunks)))
-        index.close()
+        scores = word_scores([text for _, text in chunks], query)
         return best_excerpt([(start, start + len(text)) for start, text in chunks], scores, EXCERPT)
 
     def _text(self, key: str, about: About, start: int, end: int) -> str:

@@ -1,7 +1,7 @@
 """One MCP server and its shared connection, opened when first needed and opened again if the server dies.
 
-The SDK's client has to be closed by the task that entered it, so each connection is a task of its own; any task may call
-tools, concurrently with others.
+The SDK's client has to be closed by the task that entered it, so each connection is a task of its own. Any task may
+call tools, concurrently with others.
 """
 
 from __future__ import annotations
