@@ -1,4 +1,4 @@
-"""Words as SQLite's FTS5 sees them: an index of them, and a text's terms for another engine to count.
+"""Words as SQLite's FTS5 sees them: BM25 over a table or a few texts, and a text's terms for another engine.
 
 A term is lower case, without diacritics, and cut to its stem (Porter): "Libraries" is ``librari``.
 """
@@ -6,9 +6,8 @@ A term is lower case, without diacritics, and cut to its stem (Porter): "Librari
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from threading import Lock
 
 from redargue.corpus.ranking import match_words, telling_words
 
@@ -31,28 +30,12 @@ def by_words(db: sqlite3.Connection, table: str, query: str, count: int) -> list
     ]
 
 
-class WordIndex:
-    """Titles and texts in memory, found by their words; threads share it.
-
-    Args:
-        rows: number, title and text of each.
-    """
-
-    def __init__(self, rows: Iterable[tuple[int, str, str]]) -> None:
-        self._lock = Lock()
-        self._db = sqlite3.connect(":memory:", check_same_thread=False)
-        self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
-        self._db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", rows)
-
-    def search(self, query: str, count: int) -> list[tuple[int, float]]:
-        """Numbers and BM25 scores, positive and the best first."""
-        with self._lock:
-            return by_words(self._db, "words", query, count)
-
-    def close(self) -> None:
-        """Frees the memory."""
-        with self._lock:
-            self._db.close()
+def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
+    """BM25 scores, positive, of the texts that contain words of the query, by their place."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
+        db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", enumerate(texts))
+        return dict(by_words(db, "words", query, len(texts)))
 
 
 def terms(texts: Sequence[str]) -> list[list[str]]:

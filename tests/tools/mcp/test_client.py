@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import inspect
 import os
 import signal
 import subprocess
@@ -13,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.message import SessionMessage
 
 from redargue.errors import MissingExtra, ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.keys import Secrets
 from redargue.ledger.budget import Account, Budget
 from redargue.tools.base import Observation, Search, Sources
-from redargue.tools.mcp import connection
+from redargue.tools.mcp import connection, process
 from redargue.tools.mcp.client import McpTool, list_tools, servers
 from redargue.tools.mcp.connection import Server
 from redargue.transport import LARGEST_ANSWER, Transport
@@ -211,6 +215,52 @@ async def test_a_server_gets_no_key_but_those_that_are_passed_on(monkeypatch: py
         assert "SERPER_API_KEY" in names
         assert "TAVILY_API_KEY" not in names
         assert await text(tools["repeat"], said="it is 5f1c0ffee7aa94d2b1e88d77") == "it is [secret]"
+
+
+async def test_a_server_that_does_not_end_is_killed_with_its_descendants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "GRACE", 0.1)
+    lock, script = tmp_path / "lock", tmp_path / "server.py"
+    script.write_text(STUBBORN)
+    async with opened(f"{sys.executable} {script} {lock} {OLD}") as (_, tools):
+        assert await call(tools["show"], what="nothing") == ()
+        with lock.open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock.open() as file:  # its last holder is gone
+        await asyncio.wait_for(asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX), 60)
+
+
+# Ignores SIGTERM and the end of its input, like the process that it starts; both hold a lock.
+STUBBORN = """
+import fcntl, os, runpy, signal, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+if os.fork():
+    runpy.run_path(sys.argv[2])
+while True:
+    signal.pause()
+"""
+
+
+async def test_the_sdks_own_stdio_transport_has_no_bound() -> None:
+    """Why redargue has one of its own (decision 10). If this fails, try the SDK's again."""
+    assert list(inspect.signature(stdio_client).parameters) == ["server", "errlog"]
+    assert StdioServerParameters.model_fields.keys() == {
+        "command",
+        "args",
+        "env",
+        "cwd",
+        "encoding",
+        "encoding_error_handler",
+    }
+    size = 2_000_000  # the time grows with the square: 25 MB take many seconds
+    answer = f'print(\'{{"jsonrpc": "2.0", "id": 1, "result": {{"text": "\' + "x" * {size} + \'"}}}}\')'
+    async with stdio_client(StdioServerParameters(command=sys.executable, args=["-c", answer])) as (read, _):
+        message = await read.receive()
+    assert isinstance(message, SessionMessage)
+    assert len(message.message.model_dump_json()) > size
 
 
 async def test_an_old_servers_parts_pages_and_errors_are_read() -> None:
