@@ -21,7 +21,8 @@ from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.events import Event
 from redargue.evidence import Passage
-from redargue.ledger.record import Record
+from redargue.ledger.earlier import align
+from redargue.ledger.record import CallRecord, Record
 from redargue.run import Run
 from redargue.texts.extract import extract, recorded
 from redargue.tools.base import PerClaim, Search, Tool
@@ -97,7 +98,7 @@ async def watch(claim: str | Claim, **options: Any) -> AsyncIterator[AsyncIterat
 
 
 async def replay(
-    folder: Path,
+    folder: Path | Record,
     *,
     backend: Backend | None = None,
     listeners: Sequence[Listener] = (),
@@ -106,7 +107,7 @@ async def replay(
     """Runs a recorded run again from its record alone: no model, no tool, no network.
 
     Args:
-        folder: the run folder; it is not written to.
+        folder: the run folder, which is not written to, or its record, open for replay.
         backend: renders prompts; the registered backend of the recorded name by default.
         listeners: called with every event.
         items: which claims; all by default.
@@ -116,15 +117,18 @@ async def replay(
 
     Raises:
         RecordError: the folder holds no run.
-        ReplayMiss: the code, its prompts or settings ask something that was not recorded.
+        ReplayMiss: something is asked that was not recorded, or, of a recording of an earlier release, the record does
+            not say which of several answers it got.
     """
-    record = Record(folder, mode="replay")
+    record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
     recorded, verdicts = record.verdicts(), []
     for item in range(len(record.about["claims"])):
         if items is not None and item not in items:
             continue
         if item not in recorded:
-            raise RecordError(f"claim {item} of {str(folder)!r} was never finished", hint="resume the run: check --run")
+            raise RecordError(
+                f"claim {item} of {str(record.folder)!r} was never finished", hint="resume the run: check --run"
+            )
         if recorded[item].error:
             verdicts.append(recorded[item])  # an error is not an answer that could be given again
             continue
@@ -147,8 +151,15 @@ async def _take_apart_again(record: Record, stand_in: ReplayBackend) -> None:
     except (ValueError, AttributeError):
         raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
     models = {**about["models"], **about["text"].get("models", {})}
-    run = Run(stand_in, item=len(about["claims"]), seed=about["seed"], record=record, models=models)
-    if await extract(text, run, profile=about["settings"].get("profile", about["profile"])) != extraction:
+    item, profile = len(about["claims"]), about["settings"].get("profile", about["profile"])
+
+    async def attempt(calls: CallRecord, listener: Listener) -> None:
+        run = Run(stand_in, item=item, seed=about["seed"], record=calls, models=models, listeners=[listener])
+        await extract(text, run, profile=profile)
+
+    await align(record, item, attempt)
+    run = Run(stand_in, item=item, seed=about["seed"], record=record, models=models)
+    if await extract(text, run, profile=profile) != extraction:
         raise RecordError(
             f"other claims come out of the text than {str(record.folder)!r} holds",
             hint="the code has changed since the run was recorded",
@@ -175,8 +186,20 @@ async def replay_claim(
     Raises:
         ReplayMiss: these settings ask something that was not recorded.
     """
-    about = record.about
-    stand_in = _stand_in(about, backend)
+    claim, stand_in = Claim.model_validate(record.about["claims"][item]), _stand_in(record.about, backend)
+
+    async def attempt(calls: CallRecord, listener: Listener) -> None:
+        await _replaying(record.about, stand_in, calls).verify(claim, item=item, listeners=[listener])
+
+    await align(record, item, attempt)
+    verifier = _replaying(record.about, stand_in, record, settings)
+    return await verifier.verify(claim, item=item, listeners=listeners)
+
+
+def _replaying(
+    about: Mapping[str, Any], stand_in: Backend, calls: CallRecord, settings: Mapping[str, Any] | None = None
+) -> Verifier:
+    """A verifier of a recorded run whose answers come from a record alone."""
     evidence: dict[str, Tool | PerClaim] = {
         name: _RecordedTool(each["name"], each["about"], each["revision"]) for name, each in about["tools"].items()
     }
@@ -190,9 +213,10 @@ async def replay_claim(
         seed=about["seed"],
         settings=about["settings"] if settings is None else settings,
         offline=True,
+        calls=calls,
     )
-    verifier.record, verifier.priced = record, about["priced"]
-    return await verifier.verify(Claim.model_validate(about["claims"][item]), item=item, listeners=listeners)
+    verifier.priced = about["priced"]
+    return verifier
 
 
 def _stand_in(about: Mapping[str, Any], backend: Backend | None) -> ReplayBackend:

@@ -28,7 +28,7 @@ from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.ledger.budget import Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
 from redargue.ledger.prices import Prices
-from redargue.ledger.record import CallRecord, Record
+from redargue.ledger.record import FORMAT, CallRecord, Record
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory, open_memory
 from redargue.protocols import catalogue  # noqa: F401  (every method)
@@ -220,6 +220,7 @@ class Verifier:
         """What a run folder is made for; a run with other values is another run."""
         return {
             "redargue": version("redargue"),
+            "format": FORMAT,
             "method": self.method.name,
             "profile": self.profile,
             "settings": self.method.settings.model_dump(mode="json"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +40,7 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 Mode = Literal["record", "replay"]
+FORMAT = 2  # of recordings; those of 0.1.0 carry no number and count as 1
 NEEDED = {"method", "profile", "settings", "backend", "identity", "stability", "tools", "seed", "claims"}
 
 
@@ -123,6 +124,9 @@ class Record:
         mode: ``record`` or ``replay``.
         secrets: keys that no line may hold, should one have come that far.
 
+    Attributes:
+        matched: for each claim of an earlier recording that was replayed, how many answers were found by position.
+
     Raises:
         RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
     """
@@ -139,6 +143,7 @@ class Record:
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Place] = {}
+        self.matched: dict[int, int] = {}
         if mode == "replay":
             self.about: Mapping[str, Any] = self._read_about()
             self._load()
@@ -169,6 +174,22 @@ class Record:
     def id(self) -> str:
         """The run's name, which it keeps when its folder is moved."""
         return str(self.about.get("run", self.folder.name))
+
+    @property
+    def format(self) -> int:
+        """The recording's format; answers of an earlier one than ``FORMAT`` may be matched by position."""
+        return int(self.about.get("format", 1))
+
+    def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
+        """Puts a claim's answers under the keys that their questions have now.
+
+        Args:
+            item: the claim's index.
+            answers: by key.
+            others: those that were not asked for; they keep their keys.
+        """
+        self.matched[item] = sum(key != event.key for key, event in answers.items())
+        self._paid[item] = {event.key: event for event in others} | dict(answers)
 
     def finished(self) -> Iterator[Verdict]:
         """The verdicts that were reached without an error, read one by one."""
@@ -245,7 +266,7 @@ class Record:
         return about
 
     def _compare(self, wanted: Mapping[str, Any]) -> None:
-        for name in sorted({*wanted, *self.about} - {"run"}):
+        for name in sorted({*wanted, *self.about} - {"run", "format"}):
             if wanted.get(name) != self.about.get(name):
                 old, new = _apart(self.about.get(name), wanted.get(name))
                 raise RecordError(
