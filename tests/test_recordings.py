@@ -18,6 +18,7 @@ from redargue.ledger.record import FORMAT, Record, read_events
 from redargue.models import session
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.base import AnyTask
 
 pytestmark = pytest.mark.anyio
 
@@ -45,6 +46,11 @@ def other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question has another key than the release that made the recordings gave it."""
     key = Run._key
     monkeypatch.setattr(Run, "_key", lambda self, *parts: key(self, "changed", *parts))
+
+
+def reword(task: type[AnyTask], monkeypatch: pytest.MonkeyPatch) -> None:
+    words = task.instruction
+    monkeypatch.setattr(task, "instruction", lambda task: f"{words(task)}\nThink twice.")
 
 
 async def assert_replays(folder: Path) -> Record:
@@ -78,8 +84,7 @@ async def test_a_reworded_task_is_matched_by_position_and_all_others_by_their_ke
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = unpacked(recording("tool-mad-hardened-chat"), tmp_path)
-    role = AnswerClaim.role
-    monkeypatch.setattr(AnswerClaim, "role", lambda task: f"{role(task)}\nThink twice.")
+    reword(AnswerClaim, monkeypatch)
     record = await assert_replays(folder)
     asked = [event for event in read_events(folder) if event.kind == "call_finished" and event.task == "AnswerClaim"]
     assert sum(record.matched.values()) == len(asked)
@@ -92,8 +97,7 @@ async def test_a_current_recording_is_never_matched_by_position(
     about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     (folder / "run.json").write_text(json.dumps(about | {"format": FORMAT}), encoding="utf-8")
     await assert_replays(folder)
-    role = AnswerClaim.role
-    monkeypatch.setattr(AnswerClaim, "role", lambda task: f"{role(task)}\nThink twice.")
+    reword(AnswerClaim, monkeypatch)
     with pytest.raises(ReplayMiss, match="the record does not hold AnswerClaim"):
         await replay(folder)
 

@@ -18,7 +18,7 @@ from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
 from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
-from redargue.errors import RecordError, UsageError
+from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.events import Event
 from redargue.evidence import Passage
 from redargue.ledger.earlier import align
@@ -192,6 +192,12 @@ async def replay_claim(
         await _replaying(record.about, stand_in, calls).verify(claim, item=item, listeners=[listener])
 
     await align(record, item, attempt)
+    if settings is not None and item in record.chosen:
+        raise ReplayMiss(
+            "with other settings it may matter which of several recorded answers belongs to which question",
+            where=str(record.folder),
+            hint="the questions were asked concurrently and their words have changed since; run the claim again",
+        )
     verifier = _replaying(record.about, stand_in, record, settings)
     return await verifier.verify(claim, item=item, listeners=listeners)
 

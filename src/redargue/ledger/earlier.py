@@ -31,7 +31,7 @@ from redargue.events import (
     EvidenceRecalled,
     canonical,
 )
-from redargue.ledger.record import FORMAT, Mode, Paid, Record, read_events
+from redargue.ledger.record import FORMAT, Mode, Paid, Record
 
 Answer = Paid | CallFailed
 Position = tuple[Any, ...]
@@ -95,6 +95,7 @@ class Alignment:
     Attributes:
         record: of the earlier format.
         item: the claim's index.
+        answers: its recorded answers, in the order in which they arrived.
         plan: for a position at which questions wait together, which of them gets each answer; the first by default.
         points: where the trial had a choice: for each such position, among how many questions, answer by answer.
         matched: the answers by the keys that their questions have now.
@@ -102,6 +103,7 @@ class Alignment:
 
     record: Record
     item: int
+    answers: Sequence[Answer]
     plan: Mapping[Position, Sequence[int]] = field(default_factory=dict)
     points: dict[Position, list[int]] = field(default_factory=dict)
     matched: dict[str, Answer] = field(default_factory=dict)
@@ -110,13 +112,7 @@ class Alignment:
         self.mode: Mode = "replay"
         self.folder: Path = self.record.folder
         self.id = self.record.id
-        answers: dict[str, Answer] = {}
-        for event in read_events(self.folder):
-            if event.item == self.item and isinstance(event, Answer):
-                answer = self.recall(self.item, event.key)
-                if answer == event:
-                    answers.setdefault(event.key, answer)
-        self._left = list(answers.values())
+        self._left = list(self.answers)
         self._waiting: list[_Question] = []
         self._turning = False
         self._idle = 0
@@ -220,16 +216,17 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
     """
     if record.format >= FORMAT or item in record.matched:
         return
-    recorded = _comparable(event for event in read_events(record.folder) if event.item == item)
+    events = record.events(item)
+    recorded, answers = _comparable(events), _answers(record, item, events)
 
     async def trial(plan: Mapping[Position, Sequence[int]]) -> _Trial:
-        alignment, events = Alignment(record, item, plan), list[Event]()
+        alignment, seen = Alignment(record, item, answers, plan), list[Event]()
         error: Exception | None = None
         try:
-            await attempt(alignment, events.append)
+            await attempt(alignment, seen.append)
         except Exception as raised:  # an answer to another question can break the code that uses it in any way
             error = raised
-        emitted = _comparable(events)
+        emitted = _comparable(seen)
         agreeing = (emitted & recorded).total()
         return _Trial(alignment, agreeing, error is None and agreeing == emitted.total(), error)
 
@@ -241,6 +238,19 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
     if best.error:
         raise best.error
     record.match(item, best.alignment.matched, best.alignment.left)
+    if best.alignment.points:
+        record.chosen.add(item)
+
+
+def _answers(record: Record, item: int, events: Iterable[Event]) -> list[Answer]:
+    """The answers that the record gives, as it holds them, each once."""
+    answers: dict[str, Answer] = {}
+    for event in events:
+        if isinstance(event, Answer):
+            answer = record.recall(item, event.key)
+            if answer == event:
+                answers.setdefault(event.key, answer)
+    return list(answers.values())
 
 
 async def _reordered(best: _Trial, trial: Callable[[Mapping[Position, Sequence[int]]], Awaitable[_Trial]]) -> _Trial:

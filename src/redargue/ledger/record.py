@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -126,6 +126,7 @@ class Record:
 
     Attributes:
         matched: for each claim of an earlier recording that was replayed, how many answers were found by position.
+        chosen: those of these claims where any of several concurrent questions could have been the answered one.
 
     Raises:
         RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
@@ -143,7 +144,9 @@ class Record:
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Place] = {}
+        self._lines: dict[int, list[int]] = {}
         self.matched: dict[int, int] = {}
+        self.chosen: set[int] = set()
         if mode == "replay":
             self.about: Mapping[str, Any] = self._read_about()
             self._load()
@@ -163,7 +166,7 @@ class Record:
                 self._load()
                 self._rewrite()
             else:
-                self.about = {"run": folder.name, **(about or {})}
+                self.about = {"run": folder.name, "format": FORMAT, **(about or {})}
                 _write_whole(folder / "run.json", json.dumps(self.about, indent=1, ensure_ascii=False) + "\n")
             self._log = (folder / "events.jsonl").open("ab")
         except BaseException:
@@ -179,6 +182,11 @@ class Record:
     def format(self) -> int:
         """The recording's format; answers of an earlier one than ``FORMAT`` may be matched by position."""
         return int(self.about.get("format", 1))
+
+    def events(self, item: int) -> list[Event]:
+        """The events of one claim of an earlier recording, in the order they were written."""
+        with (self.folder / "events.jsonl").open("rb") as log:
+            return [_event_at(log, offset) for offset in self._lines.get(item, ())]
 
     def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
         """Puts a claim's answers under the keys that their questions have now.
@@ -218,8 +226,7 @@ class Record:
 
     def _read(self, place: _Place) -> Verdict:
         with (self.folder / "events.jsonl").open("rb") as log:
-            log.seek(place.offset)
-            event = EVENT.validate_json(log.readline())
+            event = _event_at(log, place.offset)
         assert isinstance(event, ClaimEnded)
         return event.verdict
 
@@ -275,7 +282,10 @@ class Record:
                 )
 
     def _load(self) -> None:
+        indexed = self.mode == "replay" and self.format < FORMAT
         for offset, event in _located(self.folder):
+            if indexed:
+                self._lines.setdefault(event.item, []).append(offset)
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):
@@ -345,6 +355,11 @@ def _located(folder: Path) -> Iterator[tuple[int, Event]]:
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
             offset += len(line)
+
+
+def _event_at(log: BinaryIO, offset: int) -> Event:
+    log.seek(offset)
+    return EVENT.validate_json(log.readline())
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -1,8 +1,7 @@
-"""Makes the recordings of a release: one run of every method and profile, by that release itself.
+"""Makes the recordings of redargue 0.1.0: a run of every method and profile, made by that release itself.
 
-Run it with a Python in which the release is installed and with its tests on the path:
-``PYTHONPATH=tests python make.py FOLDER`` from a checkout of the tag. A release's recordings are made once and are
-never made again: they show that what users have recorded can still be replayed.
+From a checkout of the release, in an environment where it is installed:
+``PYTHONPATH=tests python make.py FOLDER``. The imports are those of 0.1.0; do not adapt them to later releases.
 """
 
 from __future__ import annotations
