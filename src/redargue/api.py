@@ -155,15 +155,14 @@ async def _take_apart_again(record: Record, stand_in: ReplayBackend) -> None:
 
     async def attempt(calls: CallRecord, listener: Listener) -> None:
         run = Run(stand_in, item=item, seed=about["seed"], record=calls, models=models, listeners=[listener])
-        await extract(text, run, profile=profile)
+        if await extract(text, run, profile=profile) != extraction:
+            raise RecordError(
+                f"other claims come out of the text than {str(record.folder)!r} holds",
+                hint="the code has changed since the run was recorded",
+            )
 
     await align(record, item, attempt)
-    run = Run(stand_in, item=item, seed=about["seed"], record=record, models=models)
-    if await extract(text, run, profile=profile) != extraction:
-        raise RecordError(
-            f"other claims come out of the text than {str(record.folder)!r} holds",
-            hint="the code has changed since the run was recorded",
-        )
+    await attempt(record, lambda event: None)
 
 
 async def replay_claim(

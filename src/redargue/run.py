@@ -45,6 +45,7 @@ from redargue.ledger.spent import Spent, cost_of
 from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.registry import did_you_mean
 from redargue.tasks.base import Out, Task
+from redargue.tasks.scoring import CompareTexts, Similarities
 from redargue.tools.base import Action, Observation, Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
 
@@ -151,7 +152,7 @@ class Run:
             agent,
             round_,
         )
-        known = await self._recorded(key, call_position(agent, round_, task.name()), partial(_answers, task, n))
+        known = await self._recorded(key, call_position(agent, round_, task.name()), partial(_fits, task, n))
         if isinstance(known, CallFailed):
             self._spent.call(known)
             self.budget.recall(cost_of(known))
@@ -400,14 +401,17 @@ def _dumped(output: Output[Out]) -> dict[str, Any]:
     return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
 
 
-def _answers(task: Task[Out], n: int, event: Answer) -> bool:
+def _fits(task: Task[Out], n: int, event: Answer) -> bool:
     """Whether a recorded answer has the form that the task asks for."""
     if not isinstance(event, CallFinished):
         return isinstance(event, CallFailed)
     try:
-        return len([task.accepted(_read(task, output).answer) for output in event.outputs]) == n
+        answers = [task.accepted(_read(task, output).answer) for output in event.outputs]
     except ValueError:
         return False
+    if isinstance(task, CompareTexts):
+        return all(isinstance(each, Similarities) and len(each.values) == len(task.texts) for each in answers)
+    return len(answers) == n
 
 
 def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:

@@ -15,7 +15,7 @@ import asyncio
 import itertools
 import json
 import math
-from collections import Counter
+import operator
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ from redargue.errors import ReplayMiss
 from redargue.events import (
     CallFailed,
     CallFinished,
+    ClaimStarted,
     Event,
     EvidenceFound,
     EvidenceMissing,
@@ -198,7 +199,7 @@ class _Trial:
     """How well the events of a trial replay agree with the recorded ones."""
 
     alignment: Alignment
-    agreeing: int
+    agreeing: int  # events
     agrees: bool
     error: Exception | None
 
@@ -227,8 +228,8 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
         except Exception as raised:  # an answer to another question can break the code that uses it in any way
             error = raised
         emitted = _comparable(seen)
-        agreeing = (emitted & recorded).total()
-        return _Trial(alignment, agreeing, error is None and agreeing == emitted.total(), error)
+        agreeing = sum(map(operator.eq, emitted, recorded))
+        return _Trial(alignment, agreeing, error is None and emitted == recorded, error)
 
     best = await trial({})
     if best.alignment.points and not best.agrees:
@@ -285,14 +286,12 @@ def _content(event: Answer) -> str:
     return event.model_dump_json(exclude={"key", "seq", "at"})
 
 
-def _comparable(events: Iterable[Event]) -> Counter[str]:
-    """The events as a multiset, without settings and what else may be renamed between releases."""
+def _comparable(events: Iterable[Event]) -> list[str]:
+    """What a claim's answers led to, in canonical order, without settings and what else is renamed between releases."""
     rows = []
-    for row in canonical(events):
-        if row["kind"] == "claim_started":
-            continue
+    for row in canonical(event for event in events if not isinstance(event, Answer | ClaimStarted)):
         if row["kind"] == "claim_ended":
             verdict = row["verdict"]
             row = {name: verdict.get(name) for name in ("label", "confidence", "rounds", "quotes", "scores", "error")}
         rows.append(json.dumps(row, sort_keys=True))
-    return Counter(rows)
+    return rows

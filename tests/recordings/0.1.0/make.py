@@ -7,6 +7,7 @@ From a checkout of the release, in an environment where it is installed:
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import sys
@@ -15,27 +16,35 @@ import tempfile
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from redargue.backends.base import Backend
+from redargue.backends.base import Backend, Call, Reply
 from redargue.backends.chat import ChatBackend
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Claim
 from redargue.protocols.base import configure, methods
 from redargue.responses import verify_text
+from redargue.tasks.base import Out, Task
 from redargue.transport import Service, Transport
 from redargue.verifier import Verifier
 from support.loopback import Ask, Loopback
 from support.scripts import agreeing
 
-CLAIM = Claim(text="The Moon is larger than the Earth.")
+CLAIM = Claim(text="The Moon is larger than the Earth, and light is faster than sound.")
+DELAYS = Random(7)  # answers arrive in another order than that of the questions, as from a real endpoint
 OFFLINE: dict[str, dict[str, Any]] = {  # what asks a live service asks the starter corpus; few samples
     "pubmedqa": {"debaters": ("corpus", "keywords"), "summarised": ("keywords",)},
     "self-consistency": {"n": 3},
     "best-of-n": {"n": 3},
 }
 MARKED = ("reasoning", "text", "opinion", "summary", "reason", "question", "thought")
-TEXT = "Bees are insects. I love honey. The Moon is larger than the Earth. Light is faster than sound."
+TEXT = "Bees are insects. The Moon is larger than the Earth. Light is faster than sound."
+LOVED = "honey bread milk rain snow wind song tea salt wool oak fern moss sand clay jazz ink silk rye figs".split()
+TEXTS: dict[Any, str] = {
+    "text": TEXT,
+    "dialogue": " ".join(f"I love {name}." for name in LOVED) + f" {TEXT}",  # two requests for opinions
+}
 
 
 def distinct(ask: Ask) -> Any:
@@ -52,11 +61,29 @@ def unreadable(ask: Ask) -> str:
     return ""
 
 
+class Delayed:
+    """Waits up to 30 ms before and after each answer."""
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        await asyncio.sleep(DELAYS.random() * 0.03)
+        reply: Reply[Out] = await super().perform(task, call)  # type: ignore[misc]
+        await asyncio.sleep(DELAYS.random() * 0.03)
+        return reply
+
+
+class DelayedEmbedded(Delayed, EmbeddedBackend):
+    pass
+
+
+class DelayedChat(Delayed, ChatBackend):
+    pass
+
+
 def backend_for(name: str, server: Loopback) -> Backend:
     if name == "embedded":
-        return EmbeddedBackend()
+        return DelayedEmbedded()
     service = Service(name="model", url=f"{server.url}/v1")
-    return ChatBackend(Transport(), service, "for-model", embedding_model="loopback-embedding")
+    return DelayedChat(Transport(), service, "for-model", embedding_model="loopback-embedding")
 
 
 async def record(folder: Path, backend: Backend, method: str, profile: str, settings: dict[str, Any]) -> None:
@@ -101,13 +128,14 @@ async def make(target: Path) -> None:
             runs / "dual-position-samples-chat", backend_for("chat", server), "dual-position", "hardened", settings
         )
         await record(runs / "failed-claim-chat", backend_for("chat", mute), "one-reader", "hardened", {})
-        for name in ("embedded", "chat"):
+        for name, (kind, text) in itertools.product(("embedded", "chat"), TEXTS.items()):
             await verify_text(
-                TEXT,
+                text,
+                kind=kind,
                 method="one-reader",
                 backend=backend_for(name, server),
                 store="starter",
-                folder=runs / f"text-{name}",
+                folder=runs / f"{kind}-{name}",
             )
         for folder in sorted(runs.iterdir()):
             pack(folder, target / f"{folder.name}.tar.xz")
