@@ -13,7 +13,7 @@ import pytest
 from redargue.api import replay_claim
 from redargue.backends.base import Backend, Call, Output, Reply, Stability
 from redargue.concurrency import together
-from redargue.errors import ReplayMiss
+from redargue.errors import RecordError, ReplayMiss
 from redargue.events import CallFinished, Event, EvidenceFound, Spoke
 from redargue.evidence import Passage
 from redargue.ledger import earlier
@@ -261,6 +261,15 @@ async def test_a_current_recording_is_replayed_by_exact_keys_alone(tmp_path: Pat
     assert (answers, record.matched) == (["answer to a"], {})
     with pytest.raises(ReplayMiss):
         await replayed(folder, asking("a", release=2))
+
+
+@pytest.mark.parametrize("number", [3, 0, "x", None, [2]])
+async def test_a_format_that_this_release_does_not_know_is_an_error(tmp_path: Path, number: Any) -> None:
+    folder = await recorded(tmp_path / "run", asking("a"))
+    about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    (folder / "run.json").write_text(json.dumps(about | {"format": number}), encoding="utf-8")
+    with pytest.raises(RecordError, match="this release reads 1 to 2"):
+        Record(folder, mode="replay")
 
 
 async def test_a_resumed_recording_is_replayed_too(tmp_path: Path) -> None:

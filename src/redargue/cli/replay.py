@@ -58,7 +58,7 @@ def replay(
     if matched := sum(record.matched.values()):
         console.print(
             Text(
-                f"{matched} answers were matched by position: words have changed since the run was recorded",
+                f"matched by position: {matched} of the recorded answers, because words have changed since the recording",
                 style="yellow",
             ),
             soft_wrap=True,

@@ -5,8 +5,8 @@ earlier one. It still asks in the same course. A trial replay therefore runs the
 wait until nothing else can run, and the earliest recorded answer that is left goes to the question at its position.
 That is the question which it answered, because the recorded run was in the same state when the answer arrived.
 
-Only questions at one position that were asked concurrently can be confused. Then the orders are tried, and one is
-taken where every event that the replay emits is in the record; otherwise the replay is refused.
+Only questions at one position that were asked concurrently can be confused. Then orders are tried until the replay
+emits the recorded events; if none does, the replay is refused.
 """
 
 from __future__ import annotations

@@ -270,6 +270,11 @@ class Record:
             raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
         if not isinstance(about, dict) or (self.mode == "replay" and not set(about) >= NEEDED):
             raise RecordError(f"{str(path)!r} is not a run's description", hint="restore it, or run again")
+        if about.get("format", 1) not in range(1, FORMAT + 1):
+            raise RecordError(
+                f"{str(path)!r} has the format {str(about['format'])[:20]!r}, and this release reads 1 to {FORMAT}",
+                hint="use the release that recorded the run, or a later one",
+            )
         return about
 
     def _compare(self, wanted: Mapping[str, Any]) -> None:
