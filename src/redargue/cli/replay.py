@@ -58,7 +58,7 @@ def replay(
     if matched := sum(record.matched.values()):
         console.print(
             Text(
-                f"matched by position: {matched} of the recorded answers, because words have changed since the recording",
+                f"matched by position: {matched} of the recorded answers, because words have changed since then",
                 style="yellow",
             ),
             soft_wrap=True,
