@@ -18,11 +18,12 @@ from redargue.backends.replay import ReplayBackend
 from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.config import RunConfig, RunOptions, read_options
-from redargue.errors import RecordError
+from redargue.errors import RecordError, ReplayMiss
 from redargue.events import Event
 from redargue.evidence import Passage
+from redargue.ledger.earlier import align
 from redargue.ledger.manifest import ActionEntry, RunManifest, ToolEntry
-from redargue.ledger.record import Record
+from redargue.ledger.record import CallRecord, Record
 from redargue.run import Run
 from redargue.texts.extract import extract, recorded
 from redargue.tools.base import Search
@@ -110,7 +111,7 @@ async def watch(
 
 
 async def replay(
-    folder: Path,
+    folder: Path | Record,
     *,
     backend: Backend | None = None,
     listeners: Sequence[Listener] = (),
@@ -119,7 +120,7 @@ async def replay(
     """Runs a recorded run again from its record alone: no model, no tool, no network.
 
     Args:
-        folder: the run folder; it is not written to.
+        folder: the run folder, which is not written to, or its record, open for replay.
         backend: renders prompts; the registered backend of the recorded name by default.
         listeners: called with every event.
         items: which claims; all by default.
@@ -129,15 +130,18 @@ async def replay(
 
     Raises:
         RecordError: the folder holds no run.
-        ReplayMiss: the code, its prompts or settings ask something that was not recorded.
+        ReplayMiss: something is asked that was not recorded, or, of a recording of an earlier release, the record does
+            not say which of several answers it got.
     """
-    record = Record(folder, mode="replay")
+    record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
     recorded, verdicts = record.verdicts(), []
     for item in range(len(record.manifest.claims)):
         if items is not None and item not in items:
             continue
         if item not in recorded:
-            raise RecordError(f"claim {item} of {str(folder)!r} was never finished", hint="resume the run: check --run")
+            raise RecordError(
+                f"claim {item} of {str(record.folder)!r} was never finished", hint="resume the run: check --run"
+            )
         if recorded[item].error:
             verdicts.append(recorded[item])  # an error is not an answer that could be given again
             continue
@@ -160,13 +164,18 @@ async def _extract_again(record: Record, held: Mapping[str, Any], stand_in: Repl
     except (ValueError, AttributeError):
         raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
     models = {**manifest.models, **held.get("models", {})}
-    run = Run(stand_in, item=len(manifest.claims), seed=manifest.seed, record=record, models=models)
-    profile = method_of(config_of(manifest)).settings.profile
-    if await extract(text, run, profile=profile) != extraction:
-        raise RecordError(
-            f"other claims come out of the text than {str(record.folder)!r} holds",
-            hint="the code has changed since the run was recorded",
-        )
+    item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
+
+    async def attempt(calls: CallRecord, listener: Listener) -> None:
+        run = Run(stand_in, item=item, seed=manifest.seed, record=calls, models=models, listeners=[listener])
+        if await extract(text, run, profile=profile) != extraction:
+            raise RecordError(
+                f"other claims come out of the text than {str(record.folder)!r} holds",
+                hint="the code has changed since the run was recorded",
+            )
+
+    await align(record, item, attempt)
+    await attempt(record, lambda event: None)
 
 
 async def replay_claim(
@@ -190,14 +199,36 @@ async def replay_claim(
         ReplayMiss: these settings ask something that was not recorded.
     """
     manifest = record.manifest
+    claim, stand_in = manifest.claims[item], _stand_in(manifest, backend)
+
+    async def attempt(calls: CallRecord, listener: Listener) -> None:
+        await _replaying(manifest, stand_in, calls).verify(claim, item=item, listeners=[listener])
+
+    await align(record, item, attempt)
+    if settings is not None and item in record.chosen:
+        raise ReplayMiss(
+            "with other settings it may matter which of several recorded answers belongs to which question",
+            where=str(record.folder),
+            hint="the questions were asked concurrently and their words have changed since; run the claim again",
+        )
+    verifier = _replaying(manifest, stand_in, record, settings)
+    return await verifier.verify(claim, item=item, listeners=listeners)
+
+
+def _replaying(
+    manifest: RunManifest, stand_in: Backend, calls: CallRecord, settings: Mapping[str, Any] | None = None
+) -> Verifier:
+    """A verifier of a recorded run whose answers come from a record alone."""
+    config = config_of(manifest)
     verifier = Verifier(
-        config_of(manifest) if settings is None else config_of(manifest).updated(settings=settings),
-        backend=_stand_in(manifest, backend),
+        config if settings is None else config.updated(settings=settings),
+        backend=stand_in,
         evidence={name: _RecordedTool(tool) for name, tool in manifest.tools.items()},
         actions={name: _RecordedAction(name, action) for name, action in manifest.actions.items()},
+        calls=calls,
     )
-    verifier.record, verifier.priced = record, manifest.priced
-    return await verifier.verify(manifest.claims[item], item=item, listeners=listeners)
+    verifier.priced = manifest.priced
+    return verifier
 
 
 def config_of(manifest: RunManifest) -> RunConfig:

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RedargueError
@@ -106,6 +106,10 @@ class ErrorInfo(Frozen):
         )
 
 
+RENAMED_METHODS = {"one-reader": "single-reader"}  # the name in recordings of 0.1.0 → the name now
+MethodName = Annotated[str, AfterValidator(lambda name: RENAMED_METHODS.get(name, name))]
+
+
 class Verdict(Frozen):
     """The outcome for one claim.
 
@@ -145,7 +149,7 @@ class Verdict(Frozen):
     gaps: tuple[str, ...] = ()
     scores: tuple[Score, ...] = ()
     usage: Usage = Usage()
-    method: str = ""
+    method: MethodName = ""
     profile: str = ""
     backend: str = ""
     run: str = ""

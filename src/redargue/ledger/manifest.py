@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, ValidationError
 
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError
+from redargue.verdicts import MethodName
 
 FORMAT = 2  # 1: redargue 0.1.0, which wrote no number
 
@@ -53,7 +54,7 @@ class RunManifest(Frozen):
     format: Literal[2] = 2
     run: str = ""
     redargue: str = ""
-    method: str
+    method: MethodName
     profile: str
     settings: dict[str, JsonValue]
     backend: str
@@ -91,8 +92,12 @@ def read_manifest(values: object, where: str) -> RunManifest:
     """
     if not isinstance(values, dict):
         raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
-    if isinstance(version := values.get("format", 1), int) and version > FORMAT:
-        raise RecordError(f"{where!r} has format {version}; this version reads 1 to {FORMAT}", hint="upgrade redargue")
+    version = values.get("format", 1)
+    if version not in range(1, FORMAT + 1):
+        raise RecordError(
+            f"{where!r} has the format {str(version)[:20]!r}, and this release reads 1 to {FORMAT}",
+            hint="use the release that recorded the run, or a later one",
+        )
     try:
         return RunManifest.model_validate(_of_0_1(values) if version == 1 else values)
     except ValidationError as error:

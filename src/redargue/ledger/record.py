@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Protocol
+from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -31,7 +31,7 @@ from redargue.events import (
     EvidenceRemembered,
 )
 from redargue.keys import Secrets
-from redargue.ledger.manifest import RunManifest, read_manifest
+from redargue.ledger.manifest import FORMAT, RunManifest, read_manifest
 from redargue.verdicts import Verdict
 
 try:
@@ -108,6 +108,10 @@ class Record:
         mode: ``record`` or ``replay``.
         secrets: keys that no line may hold, should one have come that far.
 
+    Attributes:
+        matched: for each claim of an earlier recording that was replayed, how many answers were found by position.
+        chosen: those of these claims where any of several concurrent questions could have been the answered one.
+
     Raises:
         RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
     """
@@ -125,6 +129,10 @@ class Record:
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Place] = {}
+        self._lines: dict[int, list[int]] = {}
+        self.matched: dict[int, int] = {}
+        self.chosen: set[int] = set()
+        self.format = FORMAT
         if manifest is None or mode == "replay":
             self.mode = "replay"
             self.manifest = self._read_manifest()
@@ -157,6 +165,22 @@ class Record:
         """The run's name, which it keeps when its folder is moved."""
         return self.manifest.run or self.folder.name
 
+    def events(self, item: int) -> list[Event]:
+        """The events of one claim of an earlier recording, in the order they were written."""
+        with (self.folder / "events.jsonl").open("rb") as log:
+            return [_event_at(log, offset) for offset in self._lines.get(item, ())]
+
+    def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
+        """Puts a claim's answers under the keys that their questions have now.
+
+        Args:
+            item: the claim's index.
+            answers: by key.
+            others: those that were not asked for; they keep their keys.
+        """
+        self.matched[item] = sum(key != event.key for key, event in answers.items())
+        self._paid[item] = {event.key: event for event in others} | dict(answers)
+
     def finished(self) -> Iterator[Verdict]:
         """The verdicts that were reached without an error, read one by one."""
         return (self._read(place) for place in self._ended.values() if place.fine)
@@ -184,8 +208,7 @@ class Record:
 
     def _read(self, place: _Place) -> Verdict:
         with (self.folder / "events.jsonl").open("rb") as log:
-            log.seek(place.offset)
-            event = EVENT.validate_json(log.readline())
+            event = _event_at(log, place.offset)
         assert isinstance(event, ClaimEnded)
         return event.verdict
 
@@ -227,6 +250,7 @@ class Record:
             raise RecordError(f"{str(self.folder)!r} holds no run", hint="a run folder has a run.json") from None
         except (OSError, ValueError) as error:
             raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
+        self.format = values.get("format", 1) if isinstance(values, dict) else FORMAT
         return read_manifest(values, str(path))
 
     def _compare(self, wanted: RunManifest) -> None:
@@ -239,7 +263,10 @@ class Record:
             )
 
     def _load(self) -> None:
+        indexed = self.mode == "replay" and self.format < FORMAT
         for offset, event in _located(self.folder):
+            if indexed:
+                self._lines.setdefault(event.item, []).append(offset)
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):
@@ -309,6 +336,11 @@ def _located(folder: Path) -> Iterator[tuple[int, Event]]:
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
             offset += len(line)
+
+
+def _event_at(log: BinaryIO, offset: int) -> Event:
+    log.seek(offset)
+    return EVENT.validate_json(log.readline())
 
 
 def _write_whole(path: Path, text: str) -> None:

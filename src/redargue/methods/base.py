@@ -27,13 +27,13 @@ from redargue.errors import Undeclared, UsageError
 from redargue.events import Answered
 from redargue.evidence import Passage, Quote, find_quote
 from redargue.methods.agent import Agent
-from redargue.methods.builtin import ALIASES, METHODS
+from redargue.methods.builtin import METHODS
 from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask, Profile
-from redargue.verdicts import Score, Verdict
+from redargue.verdicts import RENAMED_METHODS, Score, Verdict
 
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]
@@ -329,7 +329,7 @@ class Method:
         return {name: self.agent(name.replace("_", "-") if name not in self.agents else name) for name in names}
 
 
-methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=ALIASES)
+methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=RENAMED_METHODS)
 
 
 @dataclass(frozen=True)

@@ -30,5 +30,3 @@ METHODS = {
     "zero-shot": "redargue.methods.baselines.closed_book:ZeroShot",
     "zero-shot-cot": "redargue.methods.baselines.closed_book:ZeroShotCot",
 }
-
-ALIASES = {"one-reader": "single-reader"}
