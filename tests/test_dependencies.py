@@ -41,7 +41,9 @@ def closure(requirements: list[str]) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("package", ["babel", "dateparser", "trafilatura", "scipy", "nltk", "torch"])
+@pytest.mark.parametrize(
+    "package", ["babel", "dateparser", "hf-xet", "huggingface-hub", "nltk", "scipy", "torch", "trafilatura"]
+)
 def test_a_plain_installation_does_without(package: str) -> None:
     assert package not in closure(PROJECT["dependencies"])
 

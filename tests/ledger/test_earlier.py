@@ -36,7 +36,7 @@ class Find(Task[Query]):
     about: str = ""
     release: int = 1
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         return f"{self.about} {self.release}"
 
 

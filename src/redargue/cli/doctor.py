@@ -98,7 +98,7 @@ def _versions() -> str:
     import platform
     from importlib.metadata import version
 
-    names = ("pydantic", "numpy", "onnxruntime", "tokenizers", "readability-lxml", "pypdf", "syntok")
+    names = ("pydantic", "numpy", "onnxruntime", "readability-lxml", "pypdf", "syntok")
     parts = ", ".join(f"{name} {version(name)}" for name in names)
     return f"{version('redargue')} on Python {platform.python_version()}; {parts}"
 
