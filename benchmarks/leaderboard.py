@@ -7,7 +7,7 @@ a table. Odd rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run
 
 The embedded backend plays, or with ``--model`` a language model, whose page lies beside its runs. Methods that know
 without reading (zero-shot, Self-Check, …) need one, and so does equal cost: sampling changes nothing with models that
-always say the same (``self-consistency`` and ``best-of-n`` are ``one-reader`` then, and left out); with a model each of
+always say the same (``self-consistency`` and ``best-of-n`` are ``single-reader`` then, and left out); with a model each of
 them has, once a system, as many calls as that system has had a claim.
 """
 

@@ -65,7 +65,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
         "tool-mad",
         DEBATE | {"faithfulness_threshold": 0.7, "relevance_threshold": 0.8},
     ),
-    "reader": ("one-reader", {"tools": ("frozen",)}),
+    "reader": ("single-reader", {"tools": ("frozen",)}),
 }
 
 

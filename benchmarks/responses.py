@@ -34,7 +34,7 @@ TOOLS = "tools=frozen+frozen-words"
 METHODS = {
     "dual-position": f"dual-position:{TOOLS}",
     "markov-debate": f"markov-debate:{TOOLS}",
-    "one-reader": f"one-reader:{TOOLS},top_k=5",  # ten pieces, as the debates may have
+    "single-reader": f"single-reader:{TOOLS},top_k=5",  # ten pieces, as the debates may have
 }
 MODULES = {
     "without gatherers": "gatherers=false",

@@ -27,12 +27,12 @@ from redargue.evals.metrics.retrieval import hit, ndcg, reciprocal_rank
 from redargue.evals.table import render
 
 DEBATERS = "debaters=frozen+frozen-words"
-SEARCHED = ("tool-mad", "tool-mad:rounds=1", "one-reader:tools=debated", "one-reader")
+SEARCHED = ("tool-mad", "tool-mad:rounds=1", "single-reader:tools=debated", "single-reader")
 FROZEN = (
     f"tool-mad:{DEBATERS}",
     f"tool-mad:{DEBATERS},rounds=1",
-    "one-reader:tools=debated",
-    "one-reader:tools=frozen",
+    "single-reader:tools=debated",
+    "single-reader:tools=frozen",
 )
 
 

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
     """Prints a line of JSON a figure."""
     parser = argparse.ArgumentParser(prog="benchmarks texts", description=__doc__)
     parser.add_argument("--half", choices=["even", "odd"], default="even")
-    parser.add_argument("--methods", nargs="*", default=["one-reader"])
+    parser.add_argument("--methods", nargs="*", default=["single-reader"])
     given = parser.parse_args(arguments)
     rows = [
         row
@@ -120,7 +120,7 @@ async def forty() -> dict[str, Any]:
             server.reset()
             began = time.perf_counter()
             report = await verify_text(
-                text, model="for-m", base_url=f"{server.url}/v1", evidence=tools, method="one-reader", concurrency=40,
+                text, model="for-m", base_url=f"{server.url}/v1", evidence=tools, method="single-reader", concurrency=40,
             )  # fmt: skip
             best, calls = min(best, time.perf_counter() - began), server.counts().requests["chat"]
             assert [text[each.start : each.end] for each in report.claims] == [each.stated for each in report.claims]

@@ -101,7 +101,7 @@ def test_contexts_and_options_are_checked_too() -> None:
     for fields in ({"context": "\x1b[31m"}, {"options": ("a", "\ud800"), "labels": OPTIONS}):
         with pytest.raises(ValidationError):
             Claim(text="Which?", **fields)
-    with pytest.raises(UsageError, match="this is no claim"):
+    with pytest.raises(UsageError, match="this claim cannot be checked"):
         redargue.verify_sync("")
 
 

@@ -206,7 +206,7 @@ def test_what_differs_between_two_manifests_is_named_and_cut_down() -> None:
 
 
 def test_a_manifest_of_a_later_version_or_none_is_refused() -> None:
-    with pytest.raises(RecordError, match="has format 3"):
+    with pytest.raises(RecordError, match="has the format '3'"):
         read_manifest({**OLD, "format": 3}, "run.json")
     with pytest.raises(RecordError, match="not a run's description: seed"):
         read_manifest({**OLD, "seed": "x"}, "run.json")

@@ -30,7 +30,7 @@ from support.scripts import agreeing
 pytestmark = pytest.mark.anyio
 
 TEXT = "The bridge was opened in 1889.  I love it!\n\n- It is 250 metres long.\n"
-PLAIN: dict[str, Any] = {"method": "one-reader", "clock": CLOCK}
+PLAIN: dict[str, Any] = {"method": "single-reader", "clock": CLOCK}
 
 
 def claimed(*claims: tuple[int, str]) -> ExtractedClaims:
@@ -274,7 +274,7 @@ async def test_ground_reads_no_memory_and_no_tools_of_servers(server: Loopback) 
 
 async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() -> None:
     document = "The bridge at Orvell was opened in 1889. It crosses the Sund."
-    for method in ("tool-mad", "one-reader"):
+    for method in ("tool-mad", "single-reader"):
         report = await ground(
             "The bridge at Orvell was opened in 1889. It was opened in 1950.", contexts=[document], method=method
         )

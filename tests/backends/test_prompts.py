@@ -292,7 +292,7 @@ async def test_a_run_goes_on_with_its_own_words_only(server: Loopback, tmp_path:
         await made.verify(CLAIM)
     changed = folder(tmp_path / "q", {**WORDS, "AnswerClaim.system": "Be brief."})
     for other in (changed, None):
-        with pytest.raises(RecordError, match="holds a run with another"):
+        with pytest.raises(RecordError, match="already holds a run whose identity differs"):
             verifier(prompts=other, run=run)
 
 

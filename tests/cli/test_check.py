@@ -115,7 +115,7 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", "missing.txt"], "no file 'missing.txt'"),
         (["check", "?!"], "holds no word"),
         (["check", "caf\udce9 is good"], "not UTF-8"),
-        (["check", TRUE, "--set", "profile=paper", "--store", "starter"], "the profile is no setting"),
+        (["check", TRUE, "--set", "profile=paper", "--store", "starter"], "`profile` is not a setting"),
         (["replay", "nowhere"], "holds no run"),
         (["chekc"], "chekc"),
         (["check", TRUE, "--no-such-option"], "--no-such-option"),

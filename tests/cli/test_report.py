@@ -40,7 +40,7 @@ def test_a_report_is_written_where_a_file_is_named(bench: Path, capsys: pytest.C
 @pytest.mark.parametrize("name", ["queue.jsonl", "queue.csv"])
 def test_a_queue_goes_out_and_comes_back(bench: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = bench.parent / name
-    assert run(["report", str(bench), "-f", "adjudication", "--method", "one-reader", "-o", str(path)]) == 0
+    assert run(["report", str(bench), "-f", "adjudication", "--method", "single-reader", "-o", str(path)]) == 0
     assert run(["report", str(bench), "-f", "json", "--adjudicated", str(path)]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["adjudicated"]["tables"][0]["rows"][-1] == ["All", "0", "0", "0", "0"]

@@ -16,7 +16,7 @@ from redargue.texts.report import Report
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "text.v1.json"
 ANSWER = "The bridge at Orvell was opened in 1889. I love it!\n\n- It was opened in 1950.\n"
 DOCUMENT = "The bridge at Orvell was opened in 1889. It crosses the Sund."
-GROUND = ["ground", "--method", "one-reader", "--labels", "two", "-q"]
+GROUND = ["ground", "--method", "single-reader", "--labels", "two", "-q"]
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pyte
         "--as",
         "text",
         "--method",
-        "one-reader",
+        "single-reader",
         "--store",
         "starter",
     ]
@@ -92,7 +92,7 @@ def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pyte
     assert json.loads(out)["claims"][0]["verdict"]["claim"]["text"] == "Bees are insects."
     assert run([*given, "--run", "r", "--json", "-q"]) == 0
     assert capfd.readouterr().out == out
-    assert run(["check", "Bees are insects.", "--method", "one-reader", "--store", "starter", "--run", "r"]) == 2
+    assert run(["check", "Bees are insects.", "--method", "single-reader", "--store", "starter", "--run", "r"]) == 2
     assert "already holds a run whose text differs" in capfd.readouterr().err
 
 

@@ -59,7 +59,7 @@ def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
     assert (each.method, each.profile) == ("tool-mad", "paper")
     assert ToolMadSettings(**each.settings).debaters == ("corpus", "wikipedia")
     assert each.slug == "tool-mad-paper-debaters-corpus-wikipedia-rounds-1"
-    assert Contender.parse("one-reader:tools=debated").tools == ("debated",)
+    assert Contender.parse("single-reader:tools=debated").tools == ("debated",)
     assert Contender.parse("mermaid:tools=,memory=off").tools == ()
 
 
@@ -71,7 +71,7 @@ def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
         "tool-mad:rounds",
         "tool-mad:rouns=1",
         "tool-mad:rounds=x",
-        "one-reader:tools=corpus~mermaid",
+        "single-reader:tools=corpus~mermaid",
     ],
 )
 def test_a_contender_that_cannot_be_meant_is_refused(spec: str) -> None:
@@ -82,7 +82,7 @@ def test_a_contender_that_cannot_be_meant_is_refused(spec: str) -> None:
 async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_read(
     tmp_path: Path, file: Path
 ) -> None:
-    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
     debate, reader = each.contenders
     with pytest.raises(RecordError, match="never finished"):
         await each.run(reader)
@@ -98,10 +98,10 @@ async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_
 
 
 async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: Path, file: Path) -> None:
-    narrow = "one-reader:tools=frozen,top_k=1"
-    each = bench(tmp_path / "b", file, "mermaid:tools=,memory=off", narrow, f"one-reader:tools=debated~{narrow}")
+    narrow = "single-reader:tools=frozen,top_k=1"
+    each = bench(tmp_path / "b", file, "mermaid:tools=,memory=off", narrow, f"single-reader:tools=debated~{narrow}")
     reader = each.contenders[2]
-    assert (reader.method, reader.reads, reader.tools) == ("one-reader", narrow, ("debated",))
+    assert (reader.method, reader.reads, reader.tools) == ("single-reader", narrow, ("debated",))
     with pytest.raises(RecordError, match="never finished") as refused:
         await each.run(reader)
     assert refused.value.hint == f"run {narrow!r} first: name it before"  # the same command would not go on
@@ -115,7 +115,7 @@ async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: 
 
 
 async def test_a_reader_is_told_when_what_it_read_was_found_anew(tmp_path: Path, file: Path) -> None:
-    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
     debate, reader = each.contenders
     await each.run(debate)
     log = each.folder / debate.slug / "events.jsonl"
@@ -136,7 +136,7 @@ async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Pa
     first = bench(tmp_path / "b", file, FROZEN)
     await first.run(first.contenders[0])
     before = canonical(read_events(first.folder / first.contenders[0].slug))
-    more = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=frozen")
+    more = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
     seen: list[int] = []
     for contender in more.contenders:
         await more.run(contender, seen=lambda item, outcome: seen.append(item))
@@ -149,13 +149,13 @@ async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Pa
 
 
 async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file: Path) -> None:
-    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=frozen")
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
     with pytest.raises(RecordError, match="no contender"):
         compare(each)
     for contender in each.contenders:
         await each.run(contender)
     result = compare(each, draws=100)
-    assert [row.spec for row in result.rows] == [FROZEN, "one-reader:tools=frozen"]
+    assert [row.spec for row in result.rows] == [FROZEN, "single-reader:tools=frozen"]
     (pair,) = result.pairs
     assert pair.test.n == len(ROWS)
     assert pair.sight.warning
@@ -191,7 +191,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
 ) -> None:
     folder = tmp_path / "b"
     command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
-    command += ["--method", FROZEN, "--method", "one-reader:tools=debated", "--seeds", "3", "--seed", "5", "-q"]
+    command += ["--method", FROZEN, "--method", "single-reader:tools=debated", "--seeds", "3", "--seed", "5", "-q"]
     assert run([*command, "--budget", "900calls"]) == 0
     told = capfd.readouterr().out
     assert f"{FROZEN} with 3 seeds: accuracy" in told
@@ -199,7 +199,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert [row.spec for row in result.rows[:3]] == [f"{FROZEN}#{seed}" for seed in (5, 6, 7)]
     assert [each.seeds for each in result.repeats] == [(5, 6, 7)] * 2
     assert result.repeats[0].stability.flipped.value == 0.0  # the embedded backend draws nothing
-    assert [(pair.first, pair.second) for pair in result.pairs] == [(f"{FROZEN}#5", "one-reader:tools=debated#5")]
+    assert [(pair.first, pair.second) for pair in result.pairs] == [(f"{FROZEN}#5", "single-reader:tools=debated#5")]
     assert json.loads((folder / result.rows[1].slug / "run.json").read_text())["seed"] == 6
     assert run(["report", str(folder), "-f", "md"]) == 0
     report = capfd.readouterr().out
@@ -214,11 +214,11 @@ def test_a_contender_that_is_added_leaves_the_others_in_the_table(
     folder = tmp_path / "b"
     command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder), "-q"]
     assert run([*command, "--method", FROZEN]) == 0
-    assert run([*command, "--method", "one-reader:tools=frozen"]) == 0
-    assert [row.spec for row in read(folder).rows] == [FROZEN, "one-reader:tools=frozen"]
-    assert run([*command, "--method", "one-reader:tools=debated"]) == 0  # what the first contender read
+    assert run([*command, "--method", "single-reader:tools=frozen"]) == 0
+    assert [row.spec for row in read(folder).rows] == [FROZEN, "single-reader:tools=frozen"]
+    assert run([*command, "--method", "single-reader:tools=debated"]) == 0  # what the first contender read
     before = (folder / "bench.json").read_text()
-    assert run([*command, "--method", "one-reader:tools=debated", "--limit", "2"]) == 2
+    assert run([*command, "--method", "single-reader:tools=debated", "--limit", "2"]) == 2
     assert run([*command, "--method", FROZEN, "--budget", "5"]) == 2
     assert (folder / "bench.json").read_text() == before
     assert all(row.scores.cost.peak_bytes for row in read(folder).rows)
@@ -260,7 +260,7 @@ async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_we
     with pytest.raises(UsageError, match="brings no evidence along"):
         await bare.run(bare.contenders[0])
     assert not (tmp_path / "c").exists()
-    each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
     each.config = RunConfig(budget="25calls")
     outcomes = await each.run(each.contenders[0])
     assert any(verdict.error for verdict, _ in outcomes)
@@ -285,7 +285,7 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
         each.model_copy(update={"passages": passages, "evidence": (gold,) * (at < 2)})
         for at, each in enumerate(loaded.examples)
     ]
-    contenders = [Contender.parse("one-reader:tools=frozen")]
+    contenders = [Contender.parse("single-reader:tools=frozen")]
     sample = loaded.sample.model_dump(mode="json")
     each = Bench(tmp_path / "b", examples, contenders, sample=sample)
     await each.run(contenders[0])
@@ -303,7 +303,7 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
 def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:
     folder = tmp_path / "b"
     command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
-    run([*command, "--method", "one-reader:tools=frozen", "--base-url", "http://me:hunter2hunter2@127.0.0.1:9/v1"])
+    run([*command, "--method", "single-reader:tools=frozen", "--base-url", "http://me:hunter2hunter2@127.0.0.1:9/v1"])
     kept = (folder / "bench.json").read_text()
     assert "127.0.0.1:9" in kept
     assert "hunter2" not in kept
@@ -314,7 +314,7 @@ def test_the_command_runs_compares_lists_and_scores_again(
 ) -> None:
     folder = tmp_path / "benches" / "one"
     command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
-    command += ["--method", FROZEN, "--method", "one-reader:tools=frozen", "-q"]
+    command += ["--method", FROZEN, "--method", "single-reader:tools=frozen", "-q"]
     assert run(command) == 0
     table = capfd.readouterr().out
     assert "accuracy" in table

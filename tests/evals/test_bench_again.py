@@ -23,7 +23,7 @@ from redargue.ledger.record import read_events
 pytest.importorskip("scipy", reason="needs the extra bench")
 
 SAMPLES = Path(__file__).parent / "datasets" / "samples"
-READER = "one-reader:tools=frozen-words"
+READER = "single-reader:tools=frozen-words"
 TEXT = "The stone bridge at Orvell was opened in May 1889."
 
 
@@ -49,7 +49,7 @@ def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     capfd.readouterr()
     scored = ["--pages", "scifact_corpus.jsonl", "--qrels", "scifact.jsonl"]
     bench = ["bench", "run", "--dataset", "scifact", "--path", "scifact.jsonl", "--store", "s.db", "-q", "-o", "b"]
-    bench += ["--method", "one-reader"]
+    bench += ["--method", "single-reader"]
     assert run([*bench, *scored]) == 0
     told = capfd.readouterr().out
     assert "sentence-selection-f1" in told
@@ -60,7 +60,7 @@ def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     data = str(tmp_path / "scifact.jsonl")
     assert run(["bench", "compare", str(tmp_path / "b"), "--path", data]) == 0
     assert capfd.readouterr().out == told
-    assert run(["bench", "rescore", str(tmp_path / "b"), "--path", data, "--method", "one-reader"]) == 0
+    assert run(["bench", "rescore", str(tmp_path / "b"), "--path", data, "--method", "single-reader"]) == 0
     assert "sentence-selection-f1" in capfd.readouterr().out
     (tmp_path / "scifact_corpus.jsonl").rename(tmp_path / "moved.jsonl")
     assert run(["bench", "compare", str(tmp_path / "b"), "--path", data]) == 2
@@ -184,7 +184,7 @@ def test_unknown_names_are_told_beside_all_known_ones(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(UnknownName, match=r"'frozn'.*\n.*did you mean 'frozen'.*debated, .*corpus.*wikipedia"):
-        Contender.parse("one-reader:tools=frozn")
+        Contender.parse("single-reader:tools=frozn")
     assert run([*command(file, tmp_path / "b"), "--option", "labels=true-fals"]) == 2
     err = capfd.readouterr().err
     assert "did you mean 'true-false'" in err

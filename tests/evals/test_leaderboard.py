@@ -26,22 +26,22 @@ def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
     monkeypatch.setenv("REDARGUE_DATA", str(tmp_path))
     monkeypatch.setitem(leaderboard.BOARD, "medqa", Set("medqa", str(path.relative_to(tmp_path)), {}, "starter"))
     monkeypatch.setattr(leaderboard, "corpus_of", lambda name: name)
-    given = argparse.Namespace(half="all", limit=1, model="", base_url="", method=["one-reader"])
+    given = argparse.Namespace(half="all", limit=1, model="", base_url="", method=["single-reader"])
     leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
     given.method = ["nli"]  # which takes no options either; what was there stays
     leaderboard._run("medqa", given, tmp_path / "medqa-all-1")
     cells = json.loads((tmp_path / "medqa-all-1" / "cells.json").read_text())["cells"]
     assert {whose: set(rows) for whose, rows in cells.items()} == {
-        leaderboard.ALONE: {"tool-mad", "mermaid", "one-reader"},  # dual-position takes no five options
-        "tool-mad": {"tool-mad", "one-reader"},
-        "mermaid": {"mermaid", "one-reader"},
+        leaderboard.ALONE: {"tool-mad", "mermaid", "single-reader"},  # dual-position takes no five options
+        "tool-mad": {"tool-mad", "single-reader"},
+        "mermaid": {"mermaid", "single-reader"},
     }
 
 
 def test_a_page_shows_one_half_and_of_each_data_set_its_largest_run(tmp_path: Path) -> None:
     for place, n, right in (("fever-even-9", 9, 1), ("fever-odd-60", 60, 2), ("fever-odd-100", 100, 3)):
         cell = {"accuracy": f"{right}.0 (0–9)", "macro_f1": "5.0 (0–9)", "calls": 1, "searches": 1, "errors": 0}
-        cells = {leaderboard.ALONE: {"one-reader": cell | {"right": [True] * n}}}
+        cells = {leaderboard.ALONE: {"single-reader": cell | {"right": [True] * n}}}
         (tmp_path / place).mkdir()
         (tmp_path / place / "cells.json").write_text(json.dumps({"n": n, "cells": cells}))
     odd, even = leaderboard.page(tmp_path, "m"), leaderboard.page(tmp_path, "m", "even")

@@ -432,7 +432,7 @@ title = "t"
 sets = ["long", "short"]
 rows = [
     {name = "debate", method = "tool-mad@{profile}:debaters={rag}+{search}"},
-    {name = "reader", method = "one-reader@{words}:tools=debated~tool-mad@{profile}:debaters={rag}+{search}"},
+    {name = "reader", method = "single-reader@{words}:tools=debated~tool-mad@{profile}:debaters={rag}+{search}"},
 ]
 """
 

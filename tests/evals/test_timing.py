@@ -33,7 +33,7 @@ def command(tmp_path: Path) -> list[str]:
     assert run(["corpus", "add", str(tmp_path / "documents.jsonl"), "--store", store]) == 0
     mapping = "claim=claim,label=label,as_of=day"
     given = ["--dataset", "table", "--path", str(tmp_path / "rows.jsonl"), "--map", mapping, "--store", store]
-    return ["bench", "run", *given, "--offline", "-q", "--method", "one-reader:tools=corpus,top_k=3"]
+    return ["bench", "run", *given, "--offline", "-q", "--method", "single-reader:tools=corpus,top_k=3"]
 
 
 def row(folder: Path) -> Row:

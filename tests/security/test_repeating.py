@@ -24,7 +24,8 @@ ORDERS = (
 )
 CLAIM = Claim(text="Bees are plants.")
 # A paper's own form of reply is read wherever in the text it stands; the hardened profile is the one that must hold.
-HARDENED = [name for name in methods if "hardened" in methods[name].profiles and name != "nli"]
+SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
+HARDENED = [name for name in SHIPPED if "hardened" in methods[name].profiles and name != "nli"]
 
 
 @pytest.mark.parametrize("method", HARDENED)

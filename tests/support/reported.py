@@ -121,7 +121,7 @@ def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> 
     examples = [
         Example(id=f"={at}", claim=claimed(word), gold=(S, R, N)[at % 3], row=at + 1) for at, word in enumerate(words)
     ]
-    contenders = [Contender.parse("tool-mad"), Contender.parse("one-reader")]
+    contenders = [Contender.parse("tool-mad"), Contender.parse("single-reader")]
     sample = {
         "limit": None, "how": "first", "per_group": False, "half": "all", "seed": 0, "dataset": "fever", "options": [],
         "file": f"{words[0]}.jsonl", "sha256": "a" * 64, "rows": len(words), "taken": len(words),

@@ -42,7 +42,7 @@ class Contender(Frozen):
 
     @classmethod
     def parse(cls, spec: str) -> Contender:
-        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``one-reader:tools=debated~mermaid``.
+        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``single-reader:tools=debated~mermaid``.
 
         Raises:
             UsageError: a setting without a value; an unknown method, profile, setting or tool; another contender whose

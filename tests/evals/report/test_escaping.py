@@ -120,7 +120,7 @@ def test_data_is_ascii_and_valid(folder: Path, format_: str) -> None:
 
 def test_a_queue_as_csv_holds_no_formula(tmp_path: Path) -> None:
     bench = bench_of(tmp_path / "b", FORMULAS + TERMINAL)
-    rows = list(csv.reader(io.StringIO(render(bench, "adjudication", method="one-reader", csv=True), newline="")))
+    rows = list(csv.reader(io.StringIO(render(bench, "adjudication", method="single-reader", csv=True), newline="")))
     assert len(rows) > 4
     for row in rows[1:]:
         assert not [cell for cell in row if cell.lstrip().startswith(tuple("=+-@＝"))]

@@ -53,7 +53,7 @@ def test_a_bench_page_has_every_table_with_a_caption_and_scoped_heads(bench: Pat
         "What each contender costs a claim",
         "Every two contenders on the same claims",
         "A tool-mad",
-        "B one-reader",
+        "B single-reader",
         "Each class",
         "How much the claims without an answer matter",
         "Claim by claim",
@@ -141,7 +141,7 @@ def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(
 
 def test_what_is_needed_to_repeat_a_bench_is_there(bench: Path) -> None:
     document = html.document_fromstring(render(bench)).text_content()
-    for part in ("redargue bench run --dataset fever", "--method one-reader", "embedded:abc", "a" * 64, "corpus r1"):
+    for part in ("redargue bench run --dataset fever", "--method single-reader", "embedded:abc", "a" * 64, "corpus r1"):
         assert part in document
     assert "Claims that ended in an error count as wrong: B 1" in document
 
@@ -253,7 +253,7 @@ def test_a_folder_that_is_neither_or_not_finished_is_refused(tmp_path: Path) -> 
 
 def filled(bench: Path, path: Path, *marks: tuple[str, str], as_csv: bool = False) -> Path:
     """A queue of the second contender with the first rows filled in."""
-    made = render(bench, "adjudication", method="one-reader", csv=as_csv)
+    made = render(bench, "adjudication", method="single-reader", csv=as_csv)
     rows = (
         list(csv.DictReader(io.StringIO(made, newline="")))
         if as_csv
@@ -272,7 +272,7 @@ def filled(bench: Path, path: Path, *marks: tuple[str, str], as_csv: bool = Fals
 
 
 def test_a_queue_has_one_open_row_a_disagreement_with_its_evidence(bench: Path, comparison: Comparison) -> None:
-    rows = [json.loads(line) for line in render(bench, "adjudication", method="one-reader").splitlines()]
+    rows = [json.loads(line) for line in render(bench, "adjudication", method="single-reader").splitlines()]
     wrong = [
         ask for ask, each in zip(comparison.claims, comparison.rows[1].said, strict=True) if each.label != ask.gold
     ]
@@ -287,7 +287,7 @@ def test_a_filled_queue_is_counted_and_replaces_gold(bench: Path, tmp_path: Path
     marks = (("True", "wrong label"), ("false", "Temporal"), ("uncertain", "claim_quality"), ("true", ""))
     path = filled(bench, tmp_path / ("q.csv" if as_csv else "q.jsonl"), *marks, as_csv=as_csv)
     shown = tables(render(bench, "html", adjudicated=path))
-    counts = shown["Disagreements of one-reader with gold, adjudicated"]
+    counts = shown["Disagreements of single-reader with gold, adjudicated"]
     assert counts[1] == ["wrong label", "1", "0", "0", "1"]
     assert counts[-1] == ["All", "2", "1", "1", "4"]
     after = shown["Accuracy with the adjudicated label in gold’s place"]

@@ -58,9 +58,9 @@ async def test_a_sample_that_cannot_be_read_has_no_vote() -> None:
         assert (verdict.label, verdict.error, verdict.reason) == (None, None, "Hm.")
 
 
-# CONSISTENT-3: the prompt is one-reader's
+# CONSISTENT-3: the prompt is single-reader's
 def test_samples_are_asked_what_one_reader_is_asked() -> None:
-    tasks = [configure(method, "paper", {}).tasks() for method in ("one-reader", "self-consistency")]
+    tasks = [configure(method, "paper", {}).tasks() for method in ("single-reader", "self-consistency")]
     assert tasks == [(AnswerClaim,)] * 2
     assert configure("self-consistency", "paper", {}).plan()[1].calls == {"AnswerClaim": 40}
 
@@ -100,7 +100,7 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
         assert calls - 3 < sum(best.plan()[1].calls.values()) <= calls
     tool_mad = configure("tool-mad", "hardened", {}).plan()[1].calls
     assert usual_calls("tool-mad") == sum(tool_mad.values()) - tool_mad.get("CompareTexts", 0)
-    best = configure("best-of-n", "hardened", {"like": "one-reader"})
+    best = configure("best-of-n", "hardened", {"like": "single-reader"})
     assert best.kind is BestOfN
     assert (len(best.agents()) - 1, best.plan()[0].call_depth) == (1, 2)
     with pytest.raises(UnknownName, match="did you mean 'tool-mad'"):
@@ -114,7 +114,7 @@ def test_as_many_calls_as_another_method_usually_has() -> None:
 
 async def test_without_chance_both_are_one_reader() -> None:
     verdicts = []
-    for method, given in (("one-reader", {}), ("self-consistency", {"n": 3}), ("best-of-n", {"n": 3})):
+    for method, given in (("single-reader", {}), ("self-consistency", {"n": 3}), ("best-of-n", {"n": 3})):
         run = Run(EmbeddedBackend(), {"corpus": ShelfTool("corpus")}, clock=CLOCK)
         verdicts.append(await configure(method, "hardened", given).verify(CLAIM, run))
     reader, *others = ((each.label, each.confidence, each.reason, len(each.quotes)) for each in verdicts)
