@@ -3,12 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check bench tables clean
+.PHONY: demo test test-all check bench tables clean
 
 demo: $(STAMP)
-	$(BIN)/redargue check examples/demo.txt --store starter --at-once 1 --offline
+	$(BIN)/redargue check examples/demo.txt --store starter --concurrency 1 --offline
 
-test: $(STAMP)
+test: $(STAMP)  # the quick tier: two minutes on two cores; needs no extra, no PostgreSQL and no data
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not extra and not data"
+
+test-all: $(STAMP)  # what an extra or the data folder is missing for is skipped
 	$(BIN)/python -m pytest
 
 check: $(STAMP)

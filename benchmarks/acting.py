@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import pool
+from redargue.config import Components, RunConfig
 from redargue.corpus.documents import Document
 from redargue.corpus.index import open_corpus
 from redargue.evals.contender import Contender
@@ -31,7 +32,7 @@ from redargue.evals.statistics.paired import mcnemar
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.ledger.record import read_events
 from redargue.memory.memory import open_memory
-from redargue.protocols.base import configure
+from redargue.methods.base import configure
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
 OWN = tuple(
@@ -53,8 +54,8 @@ def main(half: str, limit: int | None) -> None:
         contenders = [Contender.parse(each) for each in (*OWN, *POOLED)]
         folder = pool.BUILD / "acting" / f"{name}-{half}-{limit or 'all'}"
         sample = loaded.sample.model_dump(mode="json")
-        options: dict[str, Any] = {"store": _store(name, load("snapshots", path).examples), "offline": True}
-        bench = Bench(folder, loaded.examples, contenders, sample=sample, options=options)
+        config = RunConfig(store=str(_store(name, load("snapshots", path).examples)), offline=True)
+        bench = Bench(folder, loaded.examples, contenders, sample=sample, config=config)
         done = []
         for contender in contenders:
             began = time.perf_counter()
@@ -71,13 +72,13 @@ def main(half: str, limit: int | None) -> None:
 
 def _run(bench: Bench, contender: Contender) -> list[Outcome]:
     with ExitStack() as held:
-        bench.options["memory"] = None
+        bench.components = Components()
         settings = configure(contender.method, contender.profile, contender.settings).settings
         if (wanted := getattr(settings, "remembering", None)) is not None:
             bench.folder.mkdir(parents=True, exist_ok=True)
             memory = open_memory(bench.folder / f"{contender.slug}.db", settings=wanted)
-            bench.options["memory"] = held.enter_context(memory)
-        return asyncio.run(bench.run(contender, at_once=1))
+            bench.components = Components(memory=held.enter_context(memory))
+        return asyncio.run(bench.run(contender, concurrency=1))
 
 
 def _store(name: str, examples: Sequence[Example]) -> Path:

@@ -90,8 +90,8 @@ def _batch(count: int, out: Path) -> list[str]:
     file = out.with_suffix(".jsonl")
     texts = (f"The bridge at Orvell was opened in {1000 + number}." for number in range(count))
     file.write_text("".join(json.dumps({"claim": text}) + "\n" for text in texts))
-    options = ["--model", "m", "--tool", "tavily", "--tool", "google", "--rounds", "1", "--at-once", str(AT_ONCE)]
-    options += ["--set", "scoring=label_only_stop", "--set", "judge_scores=false", "--form", "schema", "-q"]
+    options = ["--model", "m", "--tool", "tavily", "--tool", "google", "--rounds", "1", "--concurrency", str(AT_ONCE)]
+    options += ["--set", "scoring=label_only_stop", "--set", "judge_scores=false", "--response-format", "schema", "-q"]
     return [sys.executable, "-m", "redargue.cli.app", "batch", str(file), *options, "-o", str(out)]
 
 

@@ -49,7 +49,7 @@ def measure(server: LoopbackProcess, name: str, count: int, least: int) -> dict[
             tool = bench.tools["tavily"]
             assert isinstance(tool, TavilyTool)
             tool.service = tool.service.shorter(1.0)
-        verdicts = asyncio.run(bench.verify_all(claims(count), at_once=16))
+        verdicts = asyncio.run(bench.verify_all(claims(count), concurrency=16))
     counts = server.counts()
     errors = Counter(verdict.error.type for verdict in verdicts if verdict.error)
     requests = counts.requests["chat"]
@@ -88,7 +88,7 @@ def budgets(server: LoopbackProcess, runs: int) -> dict[str, Any]:
         server.reset()
         options = {"budget": Budget(**{kind: limit}), "prices": PRICES}  # type: ignore[arg-type]
         with verifier(server.url, **options) as bench:
-            asyncio.run(bench.verify_all(claims(16), at_once=16))
+            asyncio.run(bench.verify_all(claims(16), concurrency=16))
         counts = server.counts()
         tokens = counts.prompt_tokens + counts.completion_tokens + counts.embedding_tokens
         usd = PRICE.of(counts.prompt_tokens + counts.embedding_tokens, counts.completion_tokens)

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks fever", description=__doc__)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
     parser.add_argument("--limit", type=int, default=300)
-    parser.add_argument("--at-once", type=int, default=2)
+    parser.add_argument("--concurrency", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of tool-mad")
     given = parser.parse_args(arguments)
     settings = {name: json.loads(value) for name, value in (pair.split("=", 1) for pair in given.set)}
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
     claims = [Claim(text=row["claim"]) for row in chosen]
     with Verifier(store=path, settings=settings) as verifier:
         started = time.perf_counter()
-        verdicts = asyncio.run(verifier.verify_all(claims, at_once=given.at_once))
+        verdicts = asyncio.run(verifier.verify_all(claims, concurrency=given.concurrency))
         seconds = time.perf_counter() - started
     gold = [row["label"] for row in chosen]
     figures |= outcome(gold, verdicts)

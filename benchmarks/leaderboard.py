@@ -27,6 +27,7 @@ from benchmarks import pool
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Frozen
+from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError
 from redargue.evals.comparison import scored
 from redargue.evals.contender import DEBATED, READS, Contender
@@ -35,7 +36,7 @@ from redargue.evals.harness import Bench, Outcome
 from redargue.evals.papers.running import folder_of
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import McNemar, mcnemar
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BOARD = {**SETS, **QUESTIONS}
@@ -121,7 +122,7 @@ def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[s
 
 
 def _spec(name: str, tools: Sequence[str]) -> str:
-    fields = methods[name].options.model_fields
+    fields = methods[name].settings_class.model_fields
     if "debaters" in fields:
         return f"{name}:debaters={'+'.join(tools if len(tools) > 1 else [*tools, *tools])}"
     spec = f"{name}:tools={'+'.join(tools)}" if "tools" in fields else name
@@ -132,8 +133,12 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     chosen = BOARD[name]
     examples, sample = taken(chosen, half=given.half, limit=given.limit, take="random")
     tools = ("corpus", "keywords") if chosen.corpus else ("frozen", "frozen-words")
-    options: dict[str, Any] = {"store": corpus_of(chosen.corpus) if chosen.corpus else None}
-    options |= {"model": given.model, "base_url": given.base_url} if given.model else {"offline": True}
+    config = RunConfig(
+        store=corpus_of(chosen.corpus) if chosen.corpus else None,
+        model=given.model,
+        base_url=given.base_url if given.model else "",
+        offline=not given.model,
+    )
     rows = list(contenders(tools, model=bool(given.model)))
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
     cells: dict[str, dict[str, Any]] = {}
@@ -142,7 +147,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         contender = _as_costly(wanted, cells.get(ALONE, {}))
         if contender is None or contender.reads in barred:
             continue  # what could not take the claims has cost nothing, and read nothing of them
-        outcomes = _played(Bench(place, examples, [contender], sample=sample, options=options), contender)
+        outcomes = _played(Bench(place, examples, [contender], sample=sample, config=config), contender)
         if outcomes is None or all(each.error and each.error.type == "UsageError" for each, _ in outcomes):
             barred.add(contender.spec)  # a method of two labels cannot choose one of five
             continue

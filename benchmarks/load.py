@@ -43,7 +43,7 @@ async def _at_once(url: str) -> dict[str, Any]:
                 await bench.verify(claim)
                 alone.append(time.perf_counter() - began)
             began = time.perf_counter()
-            verdicts = await bench.verify_all(claims(16), at_once=16)
+            verdicts = await bench.verify_all(claims(16), concurrency=16)
             together = time.perf_counter() - began
     assert not any(verdict.error for verdict in verdicts)
     return {
@@ -70,7 +70,7 @@ async def _many(url: str, count: int) -> dict[str, Any]:
             await bench.verify(claims(1)[0])
             watching = asyncio.create_task(watch())
             began = time.perf_counter()
-            async for _, verdict in bench.stream(claims(count), at_once=2 * PLACES):
+            async for _, verdict in bench.stream(claims(count), concurrency=2 * PLACES):
                 assert verdict.error is None, verdict.error
                 done += 1
                 if done in (count // 4, count):

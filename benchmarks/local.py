@@ -17,7 +17,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.events import CallFailed, CallFinished, Event
-from redargue.protocols.base import methods
+from redargue.methods.base import methods
 from redargue.verifier import Verifier
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--claims", type=int, default=5)
     parser.add_argument("--method", action="append", choices=["all", *methods], help="tool-mad; repeat it")
     parser.add_argument("--rounds", type=int, default=2, help="of a debate")
-    parser.add_argument("--form", default="auto")
+    parser.add_argument("--response-format", default="auto")
     parser.add_argument("--profile", default="hardened")
     parser.add_argument("--max-tokens", type=int, default=300)
     parser.add_argument("--keep", type=Path)
@@ -66,7 +66,8 @@ def _run(method: str, claims: list[Claim], options: argparse.Namespace) -> list[
         profile=options.profile,
         store="starter",
         settings=settings,
-        chat={"form": options.form, "max_tokens": options.max_tokens},
+        response_format=options.response_format,
+        max_tokens=options.max_tokens,
         claims=claims,
     ) as verifier:
         for item, claim in enumerate(claims):

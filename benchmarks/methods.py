@@ -20,7 +20,8 @@ from typing import Any
 from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import TWO, Claim
-from redargue.protocols.base import Behaviour, Method, Plan, methods
+from redargue.config import RunConfig
+from redargue.methods.base import ConfiguredMethod, CostPlan, Deviation, Method, configure, methods
 from redargue.services import limiter
 from redargue.transport import Transport
 from redargue.verifier import Verifier
@@ -61,14 +62,14 @@ def ours() -> list[str]:
     return [name for name in methods if methods[name].__module__.startswith("redargue.")]
 
 
-def configured(name: str) -> Method:
+def configured(name: str) -> ConfiguredMethod:
     """A method that searches the loopback service with each of its tools."""
-    fields = methods[name].options.model_fields
+    fields = methods[name].settings_class.model_fields
     own = {"debaters": ("tavily", "tavily"), "tools": ("tavily",), "memory": "off"}
     settings = {field: value for field, value in own.items() if field in fields}
-    if not methods[name](methods[name].options()).tools():
+    if not configure(name, "hardened", {}).tools():
         settings.pop("tools", None)  # closed-book as published
-    return methods[name](methods[name].options(**settings))
+    return configure(name, "hardened", settings)
 
 
 async def _measured(name: str) -> dict[str, Any]:
@@ -90,7 +91,7 @@ async def _measured(name: str) -> dict[str, Any]:
     }
 
 
-def _depth(plans: tuple[Plan, ...], calls: int, searches: int) -> tuple[int, int] | None:
+def _depth(plans: tuple[CostPlan, ...], calls: int, searches: int) -> tuple[int, int] | None:
     """Calls and searches on the longest path of what was counted; None where no plan says."""
     if all(_calls(plan) == plan.call_depth for plan in plans):
         return calls, min(searches, max(plan.search_depth for plan in plans))  # one after another, however many
@@ -101,11 +102,11 @@ def _depth(plans: tuple[Plan, ...], calls: int, searches: int) -> tuple[int, int
 async def _verify(name: str, transport: Transport, many: int) -> tuple[float, int, int]:
     """Seconds, and the calls and searches of one claim."""
     settings = configured(name).settings.model_dump(include={"debaters", "tools", "memory"})
-    chat = {"embedding_model": "loopback-embedding"}
-    with Verifier(method=name, model="for-model", settings=settings, transport=transport, chat=chat) as verifier:
+    config = RunConfig(method=name, model="for-model", embedding_model="loopback-embedding", settings=settings)
+    with Verifier(config, transport=transport) as verifier:
         claims = [CLAIM.model_copy(update={"text": f"{CLAIM.text} {at}".strip()}) for at in range(many)]
         began = time.perf_counter()
-        verdicts = await verifier.verify_all(claims, at_once=many)
+        verdicts = await verifier.verify_all(claims, concurrency=many)
         seconds = time.perf_counter() - began
     for verdict in verdicts:
         if verdict.error:
@@ -113,7 +114,7 @@ async def _verify(name: str, transport: Transport, many: int) -> tuple[float, in
     return seconds, verdicts[0].usage.calls, verdicts[0].usage.searches
 
 
-def _calls(plan: Plan) -> int:
+def _calls(plan: CostPlan) -> int:
     return sum(count for task, count in plan.calls.items() if task not in ("CompareTexts", "InferClaim", "RateTexts"))
 
 
@@ -139,12 +140,12 @@ Examples in prompts are redargue's own wherever a paper's method has any; `--pro
 
 def _entry(name: str, figure: dict[str, Any] | None) -> str:
     method = configured(name)
-    kind: Any = type(method)
+    kind = method.kind
     plans = method.plan()
     searched = " / ".join(str(sum(plan.searches.values())) for plan in plans)
     rows = [
-        f"- **Paper**: {getattr(kind, 'paper', '')}",
-        f"- **Call graph**: {getattr(kind, 'graph', '')}",
+        f"- **Paper**: {kind.paper}",
+        f"- **Call graph**: {kind.graph}",
         f"- **Calls**: {' / '.join(str(_calls(plan)) for plan in plans)}; depth"
         f" {' / '.join(str(plan.call_depth) for plan in plans)}; searches {searched}",
     ]
@@ -161,17 +162,17 @@ def _entry(name: str, figure: dict[str, Any] | None) -> str:
         + (f"no (nothing plays {', '.join(lacking)})" if lacking else "yes (`embedded`)")
     )
     rows.append("- **Profiles**: " + ", ".join(f"`{each}`" for each in kind.profiles))
-    if getattr(kind, "demonstrations", False):
-        rows.append("- **Demonstrations**: our own; they differ from the paper's")
-    rows += [_behaviour(each) for each in getattr(kind, "behaviours", ())]
+    if kind.few_shot:
+        rows.append("- **Examples in prompts**: redargue's own; they differ from the paper's")
+    rows += [_deviation(deviation) for deviation in kind.deviations()]
     return "\n".join([f"## {name}", "", _paragraph(kind), "", *rows])
 
 
-def _paragraph(kind: Any) -> str:
+def _paragraph(kind: type[Method]) -> str:
     """What the method's file says of it."""
     return inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "").replace("``", "`")
 
 
-def _behaviour(each: Behaviour) -> str:
-    back = f"; `{each.setting}` brings it back" if each.setting else ""
-    return f"- **{each.id}** the original: {each.original}. Effect: {each.effect}. Here: {each.here}{back}."
+def _deviation(row: Deviation) -> str:
+    restored = f"; `{row.setting}` restores the original" if row.setting else ""
+    return f"- **{row.id}** The original: {row.original}. Effect: {row.effect}. In redargue: {row.here}{restored}."

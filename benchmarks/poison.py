@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import poison_figures, pool
 from benchmarks.falsehoods import Falsehood, falsehood, names_of
+from benchmarks.poison_figures import Condition
 from benchmarks.sets import SETS, corpus_of
 from redargue import Verifier
 from redargue.backends.embedded import EmbeddedBackend
@@ -74,18 +75,6 @@ class Case(NamedTuple):
     example: Example
     passages: tuple[Passage, ...]
     falsehood: Falsehood
-
-
-class Condition(NamedTuple):
-    """How many copies, whether each has a publisher of its own, and whether a publisher counts once."""
-
-    copies: int
-    publishers: str
-    counted: bool
-
-    def __str__(self) -> str:
-        told = f", {self.publishers} publisher{'s' if self.publishers == 'many' else ''}" if self.copies else ""
-        return f"{self.copies} copies{told}{'' if self.counted else ', each passage counted'}"
 
 
 def conditions() -> list[Condition]:

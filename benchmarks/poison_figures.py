@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from redargue.claims import Meaning
 from redargue.evals.datasets.base import Example
@@ -11,10 +11,20 @@ from redargue.evals.statistics.bootstrap import Interval, interval, paired_diffe
 from redargue.evals.statistics.paired import mcnemar
 from redargue.verdicts import Metric, Verdict
 
-if TYPE_CHECKING:
-    from benchmarks.poison import Condition
 
-Verdicts = Mapping[tuple[str, "Condition"], Sequence[Verdict]]
+class Condition(NamedTuple):
+    """How many copies, whether each has a publisher of its own, and whether a publisher counts once."""
+
+    copies: int
+    publishers: str
+    counted: bool
+
+    def __str__(self) -> str:
+        told = f", {self.publishers} publisher{'s' if self.publishers == 'many' else ''}" if self.copies else ""
+        return f"{self.copies} copies{told}{'' if self.counted else ', each passage counted'}"
+
+
+Verdicts = Mapping[tuple[str, Condition], Sequence[Verdict]]
 CONTRASTS = (("debate, no scoring", "debate"), ("debate", "debate, paper's thresholds"), ("debate", "reader"))
 SCORED = ("debate", "debate, paper's thresholds")
 

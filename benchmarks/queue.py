@@ -208,7 +208,7 @@ async def _work(where: str, name: str) -> None:
             worker.record.write(ClaimEnded(item=job.place, verdict=verdict))
             return verdict
 
-        await worker.work(verify, at_once=AT_ONCE)
+        await worker.work(verify, concurrency=AT_ONCE)
 
 
 def _limited(where: str, seconds: int) -> dict[str, Any]:

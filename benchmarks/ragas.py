@@ -18,12 +18,12 @@ import numpy as np
 
 from benchmarks import ragas_cases
 from benchmarks.ragas_cases import Case
-from redargue.agents.agent import Agent
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
+from redargue.methods.agent import Agent
+from redargue.methods.faithfulness import faithfulness
+from redargue.methods.tool_mad.relevance import Noncommittal, relevance
 from redargue.run import Run
-from redargue.scoring.faithfulness import faithfulness
-from redargue.scoring.relevance import Noncommittal, relevance
 from redargue.tasks.scoring import (
     CheckedStatements,
     CheckStatements,

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from benchmarks import pool
 from benchmarks.responses_figures import Calls, notes, paired, published, show
 from redargue.claims import Meaning
+from redargue.config import RunConfig
 from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
@@ -169,7 +170,7 @@ def run(folder: str, examples: Sequence[Example], sample: Mapping[str, object]) 
     ablated = {name: f"{METHODS['dual-position']},{settings}" for name, settings in MODULES.items()}
     contenders = {method: Contender.parse(spec) for method, spec in {**METHODS, **ablated}.items()}
     place = pool.BUILD / "responses" / folder
-    bench = Bench(place, examples, list(contenders.values()), sample=sample, options={"offline": True})
+    bench = Bench(place, examples, list(contenders.values()), sample=sample, config=RunConfig(offline=True))
     began = time.perf_counter()
     gold = [_factual(each, each.gold) is True for each in examples]
     calls = {}

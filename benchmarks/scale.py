@@ -54,7 +54,7 @@ async def _pass(count: int) -> dict[str, object]:
     began, done, errors = time.perf_counter(), 0, 0
     memory = []
     with Verifier(store=pool.store()[0], settings={"rounds": 1}, offline=True) as verifier:
-        async for _, verdict in verifier.stream(_claims(count), at_once=4):
+        async for _, verdict in verifier.stream(_claims(count), concurrency=4):
             done += 1
             errors += verdict.error is not None
             if done % max(1, count // 5) == 0:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
-from redargue.protocols.tool_mad import ToolMad
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.run import Run
 from redargue.verifier import Verifier
 
@@ -78,7 +78,7 @@ def verifier(url: str, **options: Any) -> Verifier:
     return Verifier(
         model="judge-model",
         models={"tavily": "for-model", "google": "against-model"},
-        chat={"embedding_model": "loopback-embedding", **options.pop("chat", {})},
+        embedding_model="loopback-embedding",
         settings=settings,
         **options,
     )
@@ -132,7 +132,7 @@ def measure_own_cost() -> list[dict[str, Any]]:
     async def scripted() -> float:
         run = Run(ScriptedBackend(parts), tools)
         began = time.perf_counter()
-        await ToolMad(ToolMadSettings()).verify(CLAIM, run)
+        await ToolMad(ToolMadSettings(), CLAIM, run).verify()
         assert run.usage.calls == 31, run.usage
         return time.perf_counter() - began
 
@@ -154,7 +154,7 @@ def measure_own_cost() -> list[dict[str, Any]]:
 
 async def _many(server: LoopbackProcess, stream: bool) -> float:
     times = []
-    with verifier(server.url, chat={"stream": stream}) as bench:
+    with verifier(server.url, stream=stream) as bench:
         async with bench.transport:
             for _ in range(12):
                 began = time.perf_counter()

@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks import pool
 from benchmarks.sets import SETS, Set, corpus_of, taken
+from redargue.config import RunConfig
 from redargue.corpus.index import open_corpus
 from redargue.evals import comparison
 from redargue.evals.contender import Contender
@@ -55,8 +56,8 @@ def _one(name: str, limit: int, half: str) -> None:
     folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
     # FEVER's pool has names of its own
     qrels = pool.data() / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None
-    options = {"store": store, "offline": True}
-    bench = Bench(folder, examples, contenders, sample=sample, options=options, qrels=qrels)
+    config = RunConfig(store=store, offline=True)
+    bench = Bench(folder, examples, contenders, sample=sample, config=config, qrels=qrels)
     began = time.perf_counter()
     for contender in contenders:
         asyncio.run(bench.run(contender))

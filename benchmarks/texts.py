@@ -91,7 +91,7 @@ async def answers(rows: list[dict[str, Any]], method: str) -> dict[str, Any]:
         if not pages:
             continue
         try:
-            report = await ground(row["response"], contexts=list(pages.values()), method=method, at_once=4)
+            report = await ground(row["response"], contexts=list(pages.values()), method=method, concurrency=4)
         except RedargueError as error:
             said[row["response_factuality"], type(error).__name__] += 1
             continue
@@ -120,7 +120,7 @@ async def forty() -> dict[str, Any]:
             server.reset()
             began = time.perf_counter()
             report = await verify_text(
-                text, model="for-m", base_url=f"{server.url}/v1", evidence=tools, method="one-reader", at_once=40,
+                text, model="for-m", base_url=f"{server.url}/v1", evidence=tools, method="one-reader", concurrency=40,
             )  # fmt: skip
             best, calls = min(best, time.perf_counter() - began), server.counts().requests["chat"]
             assert [text[each.start : each.end] for each in report.claims] == [each.stated for each in report.claims]

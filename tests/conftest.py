@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -12,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from redargue.corpus.shipped import open_starter
 from support import postgres
+
+# A busy machine makes an example slow, and its data slow to draw.
+settings.register_profile("redargue", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("redargue")
 
 
 @pytest.fixture
@@ -49,7 +53,7 @@ def _own_home(
 ) -> None:
     """A home of the test's own, in which the starter corpus is indexed already."""
     home = tmp_path_factory.mktemp("home")
-    shutil.copy(starter, home / starter.name)
+    (home / starter.name).symlink_to(starter)  # it is only read
     monkeypatch.setenv("REDARGUE_HOME", str(home))
     for name in [name for name in os.environ if name.startswith(("REDARGUE_", "OPENAI_"))]:
         if name not in ("REDARGUE_DATA", "REDARGUE_HOME", "REDARGUE_GOLDEN"):

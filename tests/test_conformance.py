@@ -17,7 +17,7 @@ from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import CannotPlay
 from redargue.events import canonical
 from redargue.ledger.record import read_events
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.transport import Service, Transport
 from redargue.verifier import Verifier
 from support.debates import CLOCK, answer, script
@@ -41,7 +41,14 @@ HERE: dict[str, dict[str, Any]] = {
 }
 # A language model on this machine is slow, even the tiniest: it plays one claim.
 PLAYED = {"transformers": CLAIMS[:1]}
-PROFILES = [(method, profile) for method in methods for profile in methods[method].profiles]
+SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
+PROFILES = [(name, profile) for name in SHIPPED for profile in methods[name].profiles]
+
+
+def tiered(pairs: list[tuple[str, str]]) -> list[Any]:
+    """Methods and profiles as parameters; the default profile is in the quick tier, the others are not."""
+    slow = {True: (), False: (pytest.mark.slow,)}
+    return [pytest.param(*pair, marks=slow[pair[1] == "hardened"]) for pair in pairs]
 
 
 def made(name: str, server: Loopback, folder: Path) -> Backend:
@@ -73,8 +80,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # The backend "recorded" plays what another program did, and nothing else.
-@pytest.mark.parametrize("backend", [name for name in backends if name != "recorded"])
-@pytest.mark.parametrize(("method", "profile"), PROFILES)
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param(name, marks=[pytest.mark.extra] if name == "transformers" else [])
+        for name in backends
+        if name != "recorded"
+    ],
+)
+@pytest.mark.parametrize(("method", "profile"), tiered(PROFILES))
 async def test_a_method_reaches_a_verdict_and_replays(
     method: str, profile: str, backend: str, server: Loopback, models: Path, tmp_path: Path
 ) -> None:
@@ -120,7 +134,7 @@ ASKED = [pair for pair in PROFILES if pair[1] not in GUESSED and pair[0] != "nli
 
 
 @pytest.mark.parametrize("said", UNREADABLE.values(), ids=UNREADABLE)
-@pytest.mark.parametrize(("method", "profile"), ASKED)
+@pytest.mark.parametrize(("method", "profile"), tiered(ASKED))
 async def test_what_cannot_be_read_never_becomes_a_label(method: str, profile: str, said: str) -> None:
     given = HERE.get(profile, {}) | HERE.get(method, {}) | ({"memory": "off"} if method == "mermaid" else {})
     with Loopback(lambda ask: said) as mute:

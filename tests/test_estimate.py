@@ -77,7 +77,7 @@ async def test_the_likely_course_ends_in_its_second_round() -> None:
 def told(model: str = "gpt-4o-mini", *, claims: int = 1, prices: Prices | None = None, **options: Any) -> Estimate:
     backend = ChatBackend(Transport(), Service(name="model", url="http://127.0.0.1:9"), model)
     with Verifier(backend=backend, evidence=evidence(), prices=prices, **options) as verifier:
-        return estimate(verifier, [BRIDGE] * claims, at_once=4)
+        return estimate(verifier, [BRIDGE] * claims, concurrency=4)
 
 
 @pytest.mark.parametrize(("course", "expected"), [("low", (10, 5, 2)), ("likely", (20, 10, 4)), ("high", (31, 16, 6))])

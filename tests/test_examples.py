@@ -11,22 +11,25 @@ import pytest
 
 import redargue
 from redargue.claims import FEVER
+from redargue.evidence import Side
 from redargue.tasks.answering import AnswerClaim
-from support.debates import ShelfTool, answer
+from support.debates import QUOTE, ShelfTool, answer
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_readmes_method_is_the_examples_and_it_runs() -> None:
-    source = (ROOT / "examples" / "one_question.py").read_text(encoding="utf-8")
-    shown = source[source.index("@methods.register") : source.index("\n\nif __name__")].rstrip()
+def test_the_readmes_method_is_the_examples_and_its_verdict_carries_verified_quotations() -> None:
+    source = (ROOT / "examples" / "single_question.py").read_text(encoding="utf-8")
+    shown = source[source.index("class SingleQuestion") : source.index("\n\nif __name__")].rstrip()
     assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
-    runpy.run_path(str(ROOT / "examples" / "one_question.py"))
+    runpy.run_path(str(ROOT / "examples" / "single_question.py"))
     backend = redargue.ScriptedBackend({AnswerClaim: answer("SUPPORTS")})
     verdict = redargue.verify_sync(
-        "Bees are insects.", method="one-question", backend=backend, evidence={"corpus": ShelfTool("corpus")}
+        "Bees are insects.", method="single-question", backend=backend, evidence={"corpus": ShelfTool("corpus")}
     )
     assert verdict.label == "SUPPORTS"
+    assert verdict.decided_by == "reader"
+    assert [quote.text for quote in verdict.side(Side.FOR)] == [QUOTE]
 
 
 def test_the_example_claims_are_about_articles_that_come_along() -> None:

@@ -63,7 +63,7 @@ async def failing(server: Loopback, address: str = "", **options: Any) -> str:
     given = {"key": KEY, **options}
     async with Transport(secrets=Secrets(), patience=0) as transport:
         backend = ChatBackend(
-            transport, Service(name="model", url=address or f"{server.url}/v1", timeout=5, **given), "m"
+            transport, Service(name="model", url=address or f"{server.url}/v1", timeout=60, **given), "m"
         )
         with pytest.raises(RedargueError) as caught:
             await backend.perform(TASK, Call(agent="corpus"))
@@ -132,9 +132,9 @@ def test_a_key_is_hidden_in_the_spellings_of_other_programs(key: str, spelling: 
 def test_long_runs_of_what_a_key_may_begin_with_are_searched_at_once() -> None:
     secrets = Secrets(["/abcd-1234/efgh", "&abcd-1234&efgh", "%abcd1234%"])
     for text in ("\\" * 6_000, "&#" + "0" * 30_000, "%25" * 10_000, "&#x0" * 8_000):
-        began = time.perf_counter()
+        began = time.thread_time()  # its own time: other programs may have the processor meanwhile
         assert secrets.hide(text) == text
-        assert time.perf_counter() - began < 0.1
+        assert time.thread_time() - began < 0.1
 
 
 def test_the_environments_keys_are_secret_by_their_names_and_in_addresses() -> None:

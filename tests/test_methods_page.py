@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from benchmarks.methods import FIGURES, PAGE, ours, page
 
-import redargue.api  # noqa: F401  (registers every method)
-from redargue.protocols.base import Behaviour, methods
+from redargue.methods.base import Deviation, methods
 
 TESTS = Path(__file__).parent
-BEHAVIOURS = [(name, each) for name in ours() for each in getattr(methods[name], "behaviours", ())]
+DEVIATIONS = [(name, deviation) for name in ours() for deviation in methods[name].deviations()]
 
 
 def test_the_page_is_written_from_the_methods_as_they_are() -> None:
@@ -26,16 +25,16 @@ def test_every_method_says_where_it_comes_from_and_how_its_calls_hang_together()
     assert [name for name in ours() if not getattr(methods[name], "graph", "")] == []
 
 
-def test_behaviours_have_names_of_their_own() -> None:
-    assert [each for each, count in Counter(each.id for _, each in BEHAVIOURS).items() if count > 1] == []
+def test_deviations_have_distinct_ids() -> None:
+    assert [each for each, count in Counter(each.id for _, each in DEVIATIONS).items() if count > 1] == []
 
 
-@pytest.mark.parametrize(("name", "behaviour"), BEHAVIOURS, ids=[each.id for _, each in BEHAVIOURS])
-def test_a_behaviour_of_the_original_is_cited_in_a_test_and_its_setting_is_one(name: str, behaviour: Behaviour) -> None:
-    cited = [path for path in TESTS.rglob("test_*.py") if behaviour.id in path.read_text(encoding="utf-8")]
-    assert cited, f"no test cites {behaviour.id}"
-    for pair in filter(None, behaviour.setting.split(",")):
+@pytest.mark.parametrize(("name", "deviation"), DEVIATIONS, ids=[each.id for _, each in DEVIATIONS])
+def test_a_deviation_is_cited_in_a_test_and_its_setting_exists(name: str, deviation: Deviation) -> None:
+    cited = [path for path in TESTS.rglob("test_*.py") if deviation.id in path.read_text(encoding="utf-8")]
+    assert cited, f"no test cites {deviation.id}"
+    for pair in filter(None, deviation.setting.split(",")):
         setting, equals, value = pair.strip().partition("=")
         assert equals
         assert value
-        assert setting in {*methods[name].options.model_fields, "profile"}
+        assert setting in {*methods[name].settings_class.model_fields, "profile"}

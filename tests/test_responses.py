@@ -17,14 +17,14 @@ from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, Us
 from redargue.events import CallFinished, canonical
 from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
-from redargue.responses import ground, prepare, text_of, verify_text
+from redargue.responses import ground, verify_text
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.extracting import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
 from redargue.tasks.extracting import SentenceMarks as Marks
 from redargue.texts.report import Outcome
 from redargue.texts.text import KINDS
 from support.debates import CLOCK, ShelfTool, answer
-from support.loopback import Ask, Behaviour, Loopback
+from support.loopback import Ask, Loopback
 from support.scripts import agreeing
 
 pytestmark = pytest.mark.anyio
@@ -146,7 +146,8 @@ async def test_forty_claims_run_at_once_under_one_limiter_and_a_failed_one_does_
     def failing(ask: Ask) -> Any:
         return "I would rather not." if ask.role == "AnswerClaim" and "number 7 was" in said(ask) else agreeing(ask)
 
-    server.script, server.behaviour = failing, Behaviour(chat_ms=40)
+    server.script = failing
+    server.hold_until_in_flight(5, matching="AnswerClaim")
     monkeypatch.setenv("REDARGUE_MODEL_IN_FLIGHT", "5")
     report = await verify_text(FORTY, model="for-m", evidence={"corpus": ShelfTool("corpus")}, **PLAIN)
     assert len(report.claims) == 40
@@ -241,7 +242,7 @@ async def test_a_folder_of_another_text_is_refused_before_anything_is_asked(serv
 async def test_the_claims_and_their_extraction_are_paid_from_one_budget() -> None:
     labels = {"One bridge.": "SUPPORTS", "Two bridges.": "SUPPORTS"}
     found = claimed((1, "One bridge."), (1, "Two bridges."))
-    report = await verify_text(TEXT, at_once=1, budget=Budget(2), **options(scripted(labels, found)))
+    report = await verify_text(TEXT, concurrency=1, budget=Budget(2), **options(scripted(labels, found)))
     assert [each.verdict.error is None for each in report.claims] == [True, False]
     with pytest.raises(BudgetReached):
         await verify_text(TEXT * 20, budget=Budget(1), **options(scripted(labels, found, found, found)))
@@ -285,12 +286,13 @@ async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() ->
 
 
 async def test_what_does_not_go_together_is_refused() -> None:
-    for given, said in (
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
         ({"labels": FREE_TEXT}, "do not say whether a claim is supported"),
         ({"documents": []}, "no document"),
-    ):
+    )
+    for given, said in refused:
         with pytest.raises(UsageError, match=said):
-            await prepare(text_of(TEXT), **given, **options(scripted({})))
+            await verify_text(TEXT, **given, **options(scripted({})))
     with pytest.raises(UsageError, match="against its document"):
         await verify_text(TEXT, kind="summary", **options(scripted({})))
     with pytest.raises(UsageError, match="this text cannot be checked"):

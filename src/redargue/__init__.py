@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from redargue.api import replay, verify, verify_sync, watch
     from redargue.backends.scripted import ScriptedBackend
     from redargue.claims import Claim, Label, LabelSet, Meaning
+    from redargue.config import RunConfig
     from redargue.errors import RedargueError
     from redargue.evidence import Passage, Quote, QuoteStatus, Side
     from redargue.ledger.budget import Budget
@@ -25,6 +26,7 @@ _HOMES = {
     "redargue.api": ("replay", "verify", "verify_sync", "watch"),
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
+    "redargue.config": ("RunConfig",),
     "redargue.errors": ("RedargueError",),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
     "redargue.ledger.budget": ("Budget",),
@@ -46,6 +48,7 @@ __all__ = [
     "QuoteStatus",
     "RedargueError",
     "Report",
+    "RunConfig",
     "Score",
     "ScriptedBackend",
     "Side",

@@ -273,7 +273,7 @@ def in_time(claims: Iterable[Claim]) -> list[Claim]:
     for claim in claims:
         if claim.as_of is None:
             raise UsageError(
-                f"no day for {claim.text[:60]!r}", where="--only-in-time", hint="give one: --as-of 2024-03-31"
+                f"no as-of date for {claim.text[:60]!r}", where="--strict-as-of", hint="give one: --as-of 2024-03-31"
             )
         found.append(claim.model_copy(update={"only_in_time": True}))
     return found

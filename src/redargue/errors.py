@@ -6,6 +6,7 @@
     ├── UsageError               the caller's input or configuration                     2
     │   ├── UnknownName          a name that no registry holds ("did you mean")          2
     │   ├── CannotPlay           a backend that cannot perform a method's tasks          2
+    │   ├── Undeclared           a method used a role, task or tool it does not declare  2
     │   └── MissingExtra         an optional dependency is not installed                 2
     ├── CorpusError              a corpus store that cannot be used                      2
     │   ├── StoreLocked          another process is writing to it                        2
@@ -55,6 +56,10 @@ class UnknownName(UsageError):
 
 class CannotPlay(UsageError):
     """A backend that cannot perform one of a method's tasks."""
+
+
+class Undeclared(UsageError):
+    """A method's agent used a role, task or search tool that the method does not declare."""
 
 
 class MissingExtra(UsageError):

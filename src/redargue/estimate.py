@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from redargue.backends.chat import ChatBackend
 from redargue.claims import Claim, Frozen
 from redargue.errors import UsageError
-from redargue.protocols.base import Plan
+from redargue.methods.base import CostPlan
 from redargue.tasks.base import every_task
 from redargue.verifier import Verifier
 
@@ -81,7 +81,7 @@ def estimate(
     verifier: Verifier,
     claims: Sequence[Claim],
     *,
-    at_once: int = 2,
+    concurrency: int = 2,
     call_seconds: float = 1.5,
     search_seconds: float = 1.0,
 ) -> Estimate:
@@ -90,7 +90,7 @@ def estimate(
     Args:
         verifier: put together as for the run; nothing is sent.
         claims: what would be checked.
-        at_once: claims in work at a time.
+        concurrency: number of claims verified at the same time.
         call_seconds: what a call takes; the embedded backend's own figure is used where no model is named.
         search_seconds: what a search takes.
 
@@ -101,10 +101,10 @@ def estimate(
     if chat is None:
         call_seconds, search_seconds = 0.01, 0.01  # measured: python -m benchmarks fever
     sums = [
-        _sum(verifier, chat, plan, place, claims, at_once, call_seconds, search_seconds)
+        _sum(verifier, chat, plan, place, claims, concurrency, call_seconds, search_seconds)
         for place, plan in enumerate(verifier.method.plan())
     ]
-    assumed = [f"{call_seconds:g} s a call and {search_seconds:g} s a search, {at_once} claims at once"]
+    assumed = [f"{call_seconds:g} s a call and {search_seconds:g} s a search, {concurrency} claims at once"]
     if chat:
         assumed.append("replies of a model that does not think aloud; no request refused or repeated")
         if sums[0].usd is None:
@@ -115,10 +115,10 @@ def estimate(
 def _sum(
     verifier: Verifier,
     chat: ChatBackend | None,
-    plan: Plan,
+    plan: CostPlan,
     place: int,
     claims: Sequence[Claim],
-    at_once: int,
+    concurrency: int,
     call_seconds: float,
     search_seconds: float,
 ) -> Sum:
@@ -147,7 +147,7 @@ def _sum(
             usd += sum(price.of(tokens, replied) for price in prices) / len(prices)
     if usd is not None:
         usd += sum(verifier.prices.searches.get(tool, 0.0) * count for tool, count in plan.searches.items())
-    waves = math.ceil(len(claims) / at_once)
+    waves = math.ceil(len(claims) / concurrency)
     depth = plan.call_depth * call_seconds + plan.search_depth * search_seconds
     return Sum(
         calls=calls * len(claims),
@@ -161,7 +161,7 @@ def _sum(
     )
 
 
-def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: Plan) -> list[str]:
+def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: CostPlan) -> list[str]:
     """The models that perform a task, one for each agent that asks it."""
     if own := verifier.models.get(task):
         return [own]

@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, Recalled, timeless
 from redargue.tasks.decomposing import Triplet
-from redargue.verdicts import ErrorInfo, Score, Verdict
+from redargue.verdicts import ErrorInfo, MethodName, Score, Verdict
 
 
 class _Event(Frozen):
@@ -37,7 +37,7 @@ class ClaimStarted(_Event):
 
     kind: Literal["claim_started"] = "claim_started"
     claim: Claim
-    method: str
+    method: MethodName
     settings: dict[str, Any]
     backend: str
     seed: int

@@ -1,61 +1,141 @@
-"""Named things (methods, tools, backends), with "did you mean" for a name that is not there."""
+"""Registries: named methods, tools, data sets and backends, loaded when first asked for, open to other packages.
+
+A built-in entry is a line ``name: "module:attribute"``; the module is imported when the name is first looked up. A
+package of its own adds entries through an entry point, and nothing of redargue is edited::
+
+    [project.entry-points."redargue.methods"]
+    my-method = "my_package.method:MyMethod"
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
 
-from redargue.errors import UnknownName
+from redargue.errors import UnknownName, UsageError
 
 T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Maps kebab-case names to things of one kind, in order of registration."""
+    """Maps kebab-case names to entries of one kind.
 
-    def __init__(self, kind: str) -> None:
-        """Args: kind: what the names stand for, as it reads in an error ("method")."""
-        self.kind = kind
-        self._entries: dict[str, T] = {}
+    Args:
+        kind: what an entry is, as it reads in an error ("method").
+        builtin: import path (``module:attribute``) of each entry that redargue ships, by name, in listing order.
+        group: entry-point group that other packages use; empty where they cannot add entries.
+        aliases: earlier names of entries; looked up, never listed.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        builtin: Mapping[str, str] | None = None,
+        group: str = "",
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kind, self.group = kind, group
+        self._builtin, self._aliases = dict(builtin or {}), dict(aliases or {})
+        self._loaded: dict[str, T] = {}
+        self._installed: dict[str, EntryPoint] | None = None
 
     def register(self, name: str) -> Callable[[T], T]:
-        """A decorator that adds its object under ``name``.
+        """A decorator that adds an entry under ``name``.
 
         Raises:
             ValueError: the name is taken.
         """
 
         def add(entry: T) -> T:
-            if name in self._entries:
-                raise ValueError(f"{self.kind} {name!r} is registered twice")
-            self._entries[name] = entry
+            known = self._loaded.get(name)
+            if known is not None and _same_definition(known, entry):  # a notebook cell that is run again
+                known = None
+            if known is not None or (name in self._builtin and not self._is_builtin(name, entry)):
+                raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or self._builtin[name]}")
+            self._loaded[name] = entry
             return entry
 
         return add
+
+    def canonical(self, name: str) -> str:
+        """The listed name of an entry that may be given by an earlier name."""
+        return self._aliases.get(name, name)
 
     def __getitem__(self, name: str) -> T:
         """The entry called ``name``.
 
         Raises:
-            UnknownName: no entry has that name; the message lists near ones, then all.
+            UnknownName: no entry has that name; the message suggests near ones and lists all.
+            UsageError: the package that adds it cannot be imported.
         """
-        try:
-            return self._entries[name]
-        except KeyError:
-            raise UnknownName(f"unknown {self.kind} {name!r}", hint=did_you_mean(name, self._entries)) from None
+        name = self.canonical(name)
+        if name not in self._loaded:
+            if name in self._builtin:
+                self._keep(name, _load(self._builtin[name]))
+            elif name in self._other_packages():
+                self._keep(name, self._load_installed(name))
+            else:
+                raise UnknownName(f"unknown {self.kind} {name!r}", hint=did_you_mean(name, list(self)))
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(dict.fromkeys([*self._builtin, *self._loaded, *self._other_packages()]))
 
     def __contains__(self, name: str) -> bool:
-        return name in self._entries
+        return self.canonical(name) in set(self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _keep(self, name: str, entry: T) -> None:
+        if self._loaded.setdefault(name, entry) is not entry:
+            raise UsageError(f"the {self.kind} {name!r} is defined twice", hint="rename one of the two")
+
+    def _other_packages(self) -> dict[str, EntryPoint]:
+        """Entry points by name; a built-in entry is never replaced by one."""
+        if self._installed is None:
+            found = entry_points(group=self.group) if self.group else ()
+            self._installed = {point.name: point for point in found if point.name not in self._builtin}
+        return self._installed
+
+    def _load_installed(self, name: str) -> T:
+        point = self._other_packages()[name]
+        try:
+            entry: T = point.load()
+        except Exception as error:
+            package = point.dist.name if point.dist else point.module
+            raise UsageError(
+                f"the {self.kind} {name!r} of the package {package!r} cannot be loaded:"
+                f" {type(error).__name__}: {error}",
+                where=point.value,
+                hint=f"update or uninstall {package}",
+            ) from error
+        return entry
+
+    def _is_builtin(self, name: str, entry: Any) -> bool:
+        module, _, attribute = self._builtin[name].partition(":")
+        defined_in = str(getattr(entry, "__module__", ""))
+        return getattr(entry, "__name__", "") == attribute and f"{defined_in}.".startswith(f"{module}.")
 
 
-def did_you_mean(name: str, known: dict[str, T] | list[str]) -> str:
+def _same_definition(first: Any, second: Any) -> bool:
+    names = ("__module__", "__qualname__")
+    return all(getattr(first, name, None) == getattr(second, name, first) for name in names)
+
+
+def _load(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of an error message: the nearest known names, and all of them."""
     names = list(known)
-    lowered = {each.lower(): each for each in names}
-    near = [lowered[each] for each in difflib.get_close_matches(name.lower(), lowered, n=2, cutoff=0.5)]
+    lowered = {known_name.lower(): known_name for known_name in names}
+    near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=2, cutoff=0.5)]
     guess = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return f"{guess}known: {', '.join(names)}"

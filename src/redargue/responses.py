@@ -1,4 +1,4 @@
-"""Texts, not only claims: a response is taken apart, its claims are verified at once, and a report says what came out.
+"""Texts, not only claims: the claims of a response are extracted and verified concurrently, and reported together.
 
 A response is not factual if one of its claims is not (FacTool; Sun et al. 2024). Which method verifies the claims, and
 over which evidence, is chosen as for single claims; :func:`ground` gives every method the given documents alone.
@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 from pydantic import ValidationError
 
+from redargue.assembly import connect, method_of
 from redargue.backends.base import require
 from redargue.backends.embedded import EmbeddedBackend
-from redargue.claims import FEVER, Claim, LabelSet, Meaning
+from redargue.claims import Claim, Meaning
+from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import methods
 from redargue.run import Run
 from redargue.texts.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.texts.nearest import nearest_sentences
@@ -31,39 +33,49 @@ from redargue.tools.frozen import FrozenEvidence
 from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of
 
-AT_ONCE = 16  # claims of a text in work at a time; the limiter says how many requests
+CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
 GIVEN = "the documents that the text has to keep to"
 BY_WORDS = "keywords"  # the tool that searches without vectors
 
 
 class Prepared(NamedTuple):
-    """A text taken apart: what a verifier of its claims is made from.
+    """A text with its claims, ready to be verified.
 
     Attributes:
         text: what is checked.
-        extraction: its claims and where they stand.
+        extraction: its claims and their positions.
         claims: the same, as a verifier takes them.
         spent: on the extraction.
-        options: of the verifier, its record and claims included.
-        calls: what the extraction asked, for the record; empty where it was done before.
+        config: of the verifier.
+        components: of the verifier; backend, transport and budget are those of the extraction.
+        folder: of the run; None records nothing.
+        models: of the extraction alone, by role.
+        calls: the extraction's calls, for the record; empty where it was recorded before.
     """
 
     text: Text
     extraction: Extraction
     claims: tuple[Claim, ...]
     spent: Usage
-    options: dict[str, Any]
+    config: RunConfig
+    components: Components
+    folder: Path | None
+    models: Mapping[str, str]
     calls: tuple[Event, ...]
 
     def verifier(self) -> Verifier:
-        """The verifier of the claims; the extraction's calls stand in its record, after the last claim."""
-        made = Verifier(**self.options)
+        """The verifier of the claims; its record holds the extraction's calls, too, after the last claim."""
+        about = {
+            name: value for part in (self.text, self.extraction) for name, value in part.model_dump(mode="json").items()
+        }
+        about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
+        made = Verifier(self.config, components=self.components, folder=self.folder, claims=self.claims, text=about)
         for event in self.calls if made.record else ():
             made.record.write(event.model_copy(update={"item": len(self.claims)}))  # type: ignore[union-attr]
         return made
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        """What the verdicts, one a claim, make of the text."""
+        """The text's report, from one verdict per claim."""
         return report(self.text, self.extraction, verdicts, self.spent)
 
 
@@ -83,58 +95,48 @@ def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text
 
 async def prepare(
     text: Text,
+    config: RunConfig,
+    components: Components | None = None,
     *,
     documents: Sequence[Passage] | None = None,
-    labels: LabelSet = FEVER,
-    as_of: date | None = None,
-    only_in_time: bool = False,
     folder: Path | None = None,
-    **options: Any,
 ) -> Prepared:
-    """Takes a text apart.
+    """Extracts the claims of a text.
 
     Args:
-        text: what is to be checked.
+        text: what is checked.
+        config: of the run; its labels have to name what supports and what refutes. ``models`` may name a model for the
+            ``extractor`` and its tasks, too.
+        components: of the run.
         documents: what the claims are read against, and nothing else; None to search as for single claims.
-        labels: of each claim; the set has to say what supports and what refutes.
-        as_of: the day as of which the claims are judged.
-        only_in_time: leave out evidence that was not published by then.
-        folder: of the run; a text that was taken apart there before is not taken apart again.
-        options: of :class:`Verifier`; ``models`` may name a model for the ``extractor`` and its tasks, too.
+        folder: of the run; a text whose extraction is recorded there is not extracted again.
 
     Raises:
         UsageError: the text, its kind and the rest do not go together.
         RecordError: the folder holds the run of something else.
-        BadReply, BudgetReached, ProviderError: no claims could be had.
+        BadReply, BudgetReached, ProviderError: the extraction failed.
     """
-    _fitting(text, labels, documents)
-    options = options if documents is None else _alone(options)
+    parts = components or Components()
+    _fitting(text, config, documents)
+    config = config if documents is None else _closed(config, parts)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
-    models = dict(options.pop("models", None) or {})
-    own = {role: models.pop(role) for role in [*models] if role in roles}
-    method = configure(
-        options.get("method", "tool-mad"), options.get("profile", "hardened"), options.get("settings") or {}
-    )
+    own = {role: model for role, model in config.models.items() if role in roles}
+    config = config.updated(models={role: model for role, model in config.models.items() if role not in roles})
+    method = method_of(config)
     unread = {name: FrozenEvidence(()) for name in method.tools()}  # nothing is searched before there are claims
-    with Verifier(**{**options, "evidence": unread, "actions": None}, models=models) as first:
+    alone = _without_memory(config).updated(mcp=())  # the extraction reads neither evidence nor memory
+    with Verifier(alone, components=replace(parts, evidence=unread, actions={}, memory=None)) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
-        extraction, spent, calls = await _taken_apart(text, first, folder, {**models, **own})
-    given = {"labels": labels, "as_of": as_of, "only_in_time": only_in_time}
-    claims = _claims(extraction, {**given, "context": text.context if text.kind == "dialogue" else ""})
+        extraction, spent, calls = await _extracted(text, first, folder, {**config.models, **own})
+    claims = _claims(extraction, config, text.context if text.kind == "dialogue" else "")
     if documents is not None:
-        options["evidence"] = await asyncio.to_thread(_evidence, method.tools(), text, claims, documents)
-    about = {name: each for part in (text, extraction) for name, each in part.model_dump(mode="json").items()}
-    shared = {"backend": first.backend, "transport": first.transport, "budget": first.budget}
-    own_run = {
-        "folder": folder,
-        "claims": claims,
-        "text": {**about, "models": own, "usage": spent.model_dump(mode="json")},
-    }
-    whole = {**options, **shared, **own_run, "models": models, "model": "", "prompts": None}
-    return Prepared(text, extraction, claims, spent, whole, calls)
+        evidence = await asyncio.to_thread(_evidence, method.tools(), text, claims, documents)
+        parts = replace(parts, evidence=evidence)
+    parts = replace(parts, backend=first.backend, transport=first.transport, budget=first.budget)
+    return Prepared(text, extraction, claims, spent, config, parts, folder, own, calls)
 
 
-async def _taken_apart(
+async def _extracted(
     text: Text, verifier: Verifier, folder: Path | None, models: Mapping[str, str]
 ) -> tuple[Extraction, Usage, tuple[Event, ...]]:
     """The claims of a text, what they cost, and the calls that were made for them now."""
@@ -154,7 +156,10 @@ async def _taken_apart(
     return extraction, run.usage, tuple(each for each in run.events if isinstance(each, CallFinished | CallFailed))
 
 
-def _fitting(text: Text, labels: LabelSet, documents: Sequence[Passage] | None) -> None:
+def _fitting(text: Text, config: RunConfig, documents: Sequence[Passage] | None) -> None:
+    labels = config.labels
+    if config.strict_as_of and config.as_of is None:
+        raise UsageError("the text has no as-of date", where="--strict-as-of", hint="give one: --as-of 2024-03-31")
     if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
         raise UsageError(
             f"the labels {labels.name!r} do not say whether a claim is supported or refuted",
@@ -166,38 +171,51 @@ def _fitting(text: Text, labels: LabelSet, documents: Sequence[Passage] | None) 
         raise UsageError("there is no document to check the text against", hint="give one: --context FILE")
 
 
-def _alone(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a verifier whose evidence is the given documents alone: no evidence of other claims, no servers.
+def _closed(config: RunConfig, components: Components) -> RunConfig:
+    """The configuration of a run that reads the given documents alone: no evidence of other claims, no servers.
 
     Raises:
         UsageError: something else is to be read, too.
     """
-    settings = dict(options.get("settings") or {})
-    if options.get("actions") or options.get("memory") or settings.get("memory", "off") != "off":
+    read_too = components.actions or components.memory or config.mcp or config.memory
+    if read_too or config.settings.get("memory", "off") != "off":
         raise UsageError(
             "the text has to keep to the given documents: no tools of servers and no memory are read beside them",
             hint="leave them out, or check the text without documents",
         )
-    if "memory" in methods[options.get("method", "tool-mad")].options.model_fields:
-        settings["memory"] = "off"
-    return {**options, "settings": settings}
+    return _without_memory(config)
 
 
-def _claims(extraction: Extraction, given: Mapping[str, Any]) -> tuple[Claim, ...]:
+def _without_memory(config: RunConfig) -> RunConfig:
+    if "memory" not in methods[config.method].settings_class.model_fields:
+        return config
+    settings = {**config.settings, "memory": "off"}
+    return config.model_copy(update={"memory": "", "workspace": "default", "settings": settings})
+
+
+def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Claim, ...]:
     """The claims as a verifier takes them.
 
     Raises:
-        UsageError: one of them is none; says where it stands.
+        UsageError: one of them cannot be checked; says where it is.
     """
     claims = []
-    for each in extraction.claims:
+    for located in extraction.claims:
         try:
-            claims.append(Claim(text=each.claim, **given))
+            claims.append(
+                Claim(
+                    text=located.claim,
+                    context=context,
+                    labels=config.labels,
+                    as_of=config.as_of,
+                    only_in_time=config.strict_as_of,
+                )
+            )
         except ValidationError as error:
             first = error.errors()[0]
             raise UsageError(
                 f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}",
-                where=f"the claim at characters {each.start} to {each.end}",
+                where=f"the claim at characters {located.start} to {located.end}",
             ) from error
     return tuple(claims)
 
@@ -243,10 +261,13 @@ async def verify_text(
     *,
     kind: Kind = "text",
     context: str = "",
-    at_once: int = AT_ONCE,
+    documents: Sequence[Passage] | None = None,
+    concurrency: int = CONCURRENCY,
     listeners: Sequence[Listener] = (),
     done: Callable[[int, Verdict], None] | None = None,
-    **options: Any,
+    config: RunConfig | None = None,
+    folder: Path | None = None,
+    **options: Unpack[RunOptions],
 ) -> Report:
     """Verifies a text claim by claim; a claim that fails does not stop the others.
 
@@ -254,33 +275,70 @@ async def verify_text(
         text: what is checked.
         kind: ``text``, ``dialogue`` or ``qa``; see :class:`Text`.
         context: what it answers or follows.
-        at_once: claims in work at a time.
+        documents: what the claims are read against, and nothing else; None to search.
+        concurrency: number of claims verified at the same time.
         listeners: called with every event of every claim.
-        done: called with each claim's place and verdict, as they come.
-        options: of :func:`prepare` and :class:`Verifier`.
+        done: called with each claim's index and verdict, as they finish.
+        config: the configuration.
+        folder: of the run; None records nothing.
+        options: as of :func:`redargue.verify`; ``models`` may name a model for the ``extractor`` and its tasks, too.
 
     Raises:
-        RedargueError: no claims could be had, or nothing could be started.
+        RedargueError: the extraction failed, or nothing could be started.
     """
-    prepared = await prepare(text_of(text, kind=kind, context=context), **options)
+    read, components = read_options(options, config)
+    checked = text_of(text, kind=kind, context=context)
+    if documents is None:
+        components = await connect(read, components)
+    prepared = await prepare(checked, read, components, documents=documents, folder=folder)
     with prepared.verifier() as verifier:
-        verdicts = await verifier.verify_all(prepared.claims, at_once=at_once, listeners=listeners, done=done)
+        verdicts = await verifier.verify_all(prepared.claims, concurrency=concurrency, listeners=listeners, done=done)
     return prepared.report(verdicts)
 
 
-async def ground(answer: str | Text, *, contexts: Sequence[str | Passage], **options: Any) -> Report:
+async def ground(
+    answer: str | Text,
+    *,
+    contexts: Sequence[str | Passage],
+    kind: Kind = "text",
+    context: str = "",
+    concurrency: int = CONCURRENCY,
+    listeners: Sequence[Listener] = (),
+    done: Callable[[int, Verdict], None] | None = None,
+    config: RunConfig | None = None,
+    folder: Path | None = None,
+    **options: Unpack[RunOptions],
+) -> Report:
     """Verifies an answer against given documents and nothing else: no tool sends a request.
 
     Args:
         answer: what is checked.
         contexts: the documents, in full; a claim of a summary is read against the ten sentences nearest to it.
-        options: of :func:`verify_text`; here ``kind`` may be ``summary``.
+        kind: ``text``, ``dialogue``, ``qa`` or ``summary``.
+        context: what it answers or follows.
+        concurrency: number of claims verified at the same time.
+        listeners: called with every event of every claim.
+        done: called with each claim's index and verdict, as they finish.
+        config: the configuration.
+        folder: of the run; None records nothing.
+        options: as of :func:`verify_text`.
 
     Raises:
         RedargueError: as :func:`verify_text`.
     """
     documents = [
-        each if isinstance(each, Passage) else Passage(text=each, document=f"context-{number}")
-        for number, each in enumerate(contexts, 1)
+        document if isinstance(document, Passage) else Passage(text=document, document=f"context-{number}")
+        for number, document in enumerate(contexts, 1)
     ]
-    return await verify_text(answer, documents=documents, **options)
+    return await verify_text(
+        answer,
+        kind=kind,
+        context=context,
+        documents=documents,
+        concurrency=concurrency,
+        listeners=listeners,
+        done=done,
+        config=config,
+        folder=folder,
+        **options,
+    )

@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any, cast
 
 from redargue.backends.base import Backend, Call, Output, Sampling, Token
@@ -30,11 +31,21 @@ from redargue.events import (
 from redargue.evidence import Passage, first_in_time, timing
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.ledger.clock import Clock, SystemClock
+from redargue.ledger.earlier import (
+    Alignment,
+    Answer,
+    Position,
+    call_position,
+    convert_answer,
+    evidence_position,
+    memory_position,
+)
 from redargue.ledger.record import CallRecord
 from redargue.ledger.spent import Spent, cost_of
 from redargue.memory.base import EvidenceMemory, Finding, Recall
 from redargue.registry import did_you_mean
 from redargue.tasks.base import Out, Task
+from redargue.tasks.scoring import CompareTexts, Similarities
 from redargue.tools.base import Action, Observation, Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
 
@@ -141,7 +152,7 @@ class Run:
             agent,
             round_,
         )
-        known = self.record.recall(self.item, key) if self.record else None
+        known = await self._recorded(key, call_position(agent, round_, task.name()), partial(_fits, task, n))
         if isinstance(known, CallFailed):
             self._spent.call(known)
             self.budget.recall(cost_of(known))
@@ -253,7 +264,8 @@ class Run:
             most: passages that are kept, of those in time alone; None keeps all.
             least: requests that are counted, at the least, where it failed.
         """
-        known = self.record.recall(self.item, facts["key"]) if self.record else None
+        position = evidence_position(facts["agent"], facts["round"], facts["tool"], facts["query"])
+        known = await self._recorded(facts["key"], position)
         if isinstance(known, EvidenceFound | EvidenceMissing):
             self.budget.recall(Cost(usd=known.usd))
             return self._told(known)
@@ -306,7 +318,7 @@ class Run:
         text, as_of = text or claim.text, claim.as_of
         day = as_of.isoformat() if as_of else ""
         key = self._key("recall", *entities, text, agent, round_, day, claim.only_in_time)
-        known = self.record.recall(self.item, key) if self.record else None
+        known = await self._recorded(key, memory_position("recall", agent, round_, entities))
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
             found = await self._memory().recall(
@@ -334,7 +346,7 @@ class Run:
         """
         shas = [each.passage.sha256 for each in findings]
         key = self._key("remember", *entities, *shas, agent, round_)
-        known = self.record.recall(self.item, key) if self.record else None
+        known = await self._recorded(key, memory_position("remember", agent, round_, entities))
         if not isinstance(known, EvidenceRemembered):
             self._refuse_in_replay(f"{len(findings)} findings for the memory")
             memory = self._memory()
@@ -348,6 +360,14 @@ class Run:
         if self.memory is None:
             raise UsageError("this run has no memory", hint="Run(…, memory=open_memory(…)), or a method without")
         return self.memory
+
+    async def _recorded(
+        self, key: str, position: Position, accepts: Callable[[Answer], bool] = lambda answer: True
+    ) -> Answer | None:
+        """The recorded answer under a key; in a trial replay of an earlier recording, the one at that position."""
+        if isinstance(self.record, Alignment):
+            return await self.record.find(key, position, accepts)
+        return self.record.recall(self.item, key) if self.record else None
 
     def _key(self, *parts: Any) -> str:
         """The key of a question: its parts, and how often the same was asked before."""
@@ -381,10 +401,23 @@ def _dumped(output: Output[Out]) -> dict[str, Any]:
     return {"answer": output.answer.model_dump(mode="json"), "text": output.text, "entropy": output.entropy} | more
 
 
+def _fits(task: Task[Out], n: int, event: Answer) -> bool:
+    """Whether a recorded answer has the form that the task asks for."""
+    if not isinstance(event, CallFinished):
+        return isinstance(event, CallFailed)
+    try:
+        answers = [task.validate_answer(_read(task, output).answer) for output in event.outputs]
+    except ValueError:
+        return False
+    if isinstance(task, CompareTexts):
+        return all(isinstance(each, Similarities) and len(each.values) == len(task.texts) for each in answers)
+    return len(answers) == n
+
+
 def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
-    """What :func:`_dumped` wrote."""
+    """What :func:`_dumped` wrote, in this release or an earlier one."""
     return Output(
-        cast(Out, task.answer_type().model_validate(output["answer"])),
+        cast(Out, task.answer_type().model_validate(convert_answer(task.name(), output["answer"]))),
         text=output["text"],
         thoughts=output.get("thoughts", ""),
         entropy=output["entropy"],

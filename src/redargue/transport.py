@@ -148,11 +148,9 @@ class Transport:
             usd: the most it can cost.
             read: reads the body of a success; all of it by default.
             final: whether an answer that looks like one to be asked again is not.
-            paid: prompt tokens, completion tokens and dollars of a success; None where the service does not say, and
-                the budget then keeps what was reserved.
+            paid: prompt tokens, completion tokens, dollars of a success; None keeps what the budget has reserved.
 
-        Returns:
-            The answer, whatever its status, after all tries.
+        Returns: the answer, whatever its status, after all tries.
 
         Raises:
             ProviderError: nothing answered in time, or the flag ``offline`` is up.
@@ -165,16 +163,14 @@ class Transport:
             try:
                 async with lane.slot(expected or tokens), account.request(tokens=tokens, usd=usd) as receipt:
                     answer = await self._once(service, method, url, headers, json, read)
-                    cost = paid(answer) if answer.status == 200 else (0, 0, 0.0)
-                    if cost is not None:
+                    if (cost := paid(answer) if answer.status == 200 else (0, 0, 0.0)) is not None:
                         receipt.pay(*cost)
             except TimeoutError:
                 wait = patience.late()
             except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
                 wait = patience.failed(self.secrets.hide(str(error)) or type(error).__name__)
             else:
-                again = None if final(answer) else patience.refused(answer)
-                if again is None:
+                if final(answer) or (again := patience.refused(answer)) is None:
                     return answer
                 wait = again
                 if answer.status == 429 and asked_to_wait(answer.headers) is not None:

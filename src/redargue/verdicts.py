@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import RedargueError
@@ -106,18 +106,8 @@ class ErrorInfo(Frozen):
         )
 
 
-DecidedBy = Literal[
-    "consensus",
-    "judge",
-    "reader",
-    "executor",
-    "forced",
-    "referees",
-    "leader",
-    "moderator",
-    "vote",
-    "summariser",
-]
+RENAMED_METHODS = {"one-reader": "single-reader"}  # the name in recordings of 0.1.0 → the name now
+MethodName = Annotated[str, AfterValidator(lambda name: RENAMED_METHODS.get(name, name))]
 
 
 class Verdict(Frozen):
@@ -151,7 +141,7 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
-    decided_by: DecidedBy | None = None
+    decided_by: str | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""
@@ -159,7 +149,7 @@ class Verdict(Frozen):
     gaps: tuple[str, ...] = ()
     scores: tuple[Score, ...] = ()
     usage: Usage = Usage()
-    method: str = ""
+    method: MethodName = ""
     profile: str = ""
     backend: str = ""
     run: str = ""

@@ -1,7 +1,4 @@
-"""A method, a backend and evidence tools put together: what verifies claims.
-
-Importing this module registers every method, backend and tool: one import line each.
-"""
+"""A method, a backend and evidence tools put together: what verifies claims."""
 
 from __future__ import annotations
 
@@ -12,42 +9,30 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
-from redargue.backends import embedded, recorded, roles, scripted  # noqa: F401  (each registers)
-from redargue.backends.base import Backend, backends, require
+from redargue.assembly import make_backend, memory_of, method_of
+from redargue.backends.base import Backend, require
 from redargue.backends.chat import ChatBackend
-from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
 from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
+from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.corpus.index import Corpus
 from redargue.corpus.shipped import open_store
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.ledger.budget import Budget, Cost
-from redargue.ledger.clock import Clock, SystemClock
+from redargue.ledger.clock import SystemClock
+from redargue.ledger.manifest import ActionEntry, RunManifest, ToolEntry
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import CallRecord, Record
 from redargue.memory.base import EvidenceMemory
-from redargue.memory.memory import Memory, open_memory
-from redargue.protocols import catalogue  # noqa: F401  (every method)
-from redargue.protocols.base import Method, configure
-from redargue.registry import did_you_mean
+from redargue.memory.memory import Memory
+from redargue.methods.base import ConfiguredMethod
 from redargue.run import Run
-from redargue.services import SERVICES, limiter, services
-from redargue.tools import (  # noqa: F401  (each registers)
-    arxiv,
-    corpus,
-    google,
-    keywords,
-    openalex,
-    pubmed,
-    reranked,
-    tavily,
-    wikipedia,
-)
-from redargue.tools.base import Action, PerClaim, Sources, Tool, own, tools
+from redargue.services import limiter, services
+from redargue.tools.base import PerClaim, Sources, Tool, own, tools
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -57,93 +42,65 @@ Listener = Callable[[Event], None]
 class Verifier:
     """A method, a backend and evidence tools, ready to verify claims; a context manager.
 
-    The endpoint's address and every key come from the environment (``redargue.services``): a key that stands in code or
-    on a command line is soon found by somebody else.
+    The endpoint's address and every key come from the environment (``redargue.services``): a key in code or on a
+    command line leaks.
 
     Args:
-        method: registered name.
-        profile: ``hardened`` or ``paper``.
-        backend: registered name, or a backend of your own; by default ``chat`` where a model is named, else
-            ``embedded``.
-        model: the language model of every role that ``models`` does not name.
-        base_url: of the models' endpoint; from the environment by default.
-        models: a model for an agent ("judge") or a task ("CheckStatements").
-        chat: further arguments of :class:`~redargue.backends.chat.ChatBackend` (``form``, ``embedding_model``,
-            ``max_tokens``, ``stream``).
-        prompts: a folder with your own words for tasks.
-        prices: what tokens and searches cost; the table that comes along under the user's by default.
-        transport: sends every request; one for the process, if several verifiers are to share its limits.
-        offline: sends no request that leaves this machine.
-        evidence: evidence tools of your own, by the names that the settings use, also ones that differ from claim to
-            claim (:class:`~redargue.tools.base.PerClaim`); others are made over ``store``.
-        actions: tools that the method's agents call with arguments, by the names they use; those that are asynchronous
-            context managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified.
-        memory: of earlier claims' evidence, where the method keeps one; whoever opened it closes it. By default the
-            user's own.
-        store: the corpus to search: a path, a URI or ``starter``; None for the user's own, or the starter corpus where
-            there is none.
-        seed: of the run.
-        budget: shared by all its claims.
-        clock: where times come from.
-        folder: records the run there, or goes on with the run that is there; None records nothing.
+        config: the configuration; by default redargue's own.
+        folder: records the run there, or resumes the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
-        text: what they were taken from (``redargue.responses``), for the record.
-        settings: of the method, by field name.
-        calls: records in the place of a folder: the ledger that many workers share.
+        text: what the claims were extracted from (``redargue.responses``), for the record.
+        calls: records instead of a folder: the ledger that many workers share.
+        components: objects to use instead of making them from ``config``.
+        options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
+            ``config`` and ``components``.
 
     Raises:
-        UsageError: an unknown name or setting, or a backend that cannot play the method.
+        UsageError: an unknown name, option or setting, or a backend that cannot play the method.
         CorpusError: the store cannot be used.
         RecordError: the folder holds another run.
     """
 
     def __init__(
         self,
+        config: RunConfig | None = None,
         *,
-        method: str = "tool-mad",
-        profile: str = "hardened",
-        backend: str | Backend = "",
-        model: str = "",
-        base_url: str = "",
-        models: Mapping[str, str] | None = None,
-        chat: Mapping[str, Any] | None = None,
-        prompts: Path | None = None,
-        prices: Prices | None = None,
-        transport: Transport | None = None,
-        offline: bool = False,
-        evidence: Mapping[str, Tool | PerClaim] | None = None,
-        actions: Mapping[str, Action] | None = None,
-        memory: EvidenceMemory | None = None,
-        store: str | Path | None = None,
-        seed: int = 0,
-        budget: Budget | None = None,
-        clock: Clock | None = None,
         folder: Path | None = None,
         claims: Sequence[Claim] = (),
         text: Mapping[str, Any] | None = None,
-        settings: Mapping[str, Any] | None = None,
         calls: CallRecord | None = None,
+        components: Components | None = None,
+        **options: Unpack[RunOptions],
     ) -> None:
-        self.method: Method = configure(method, profile, settings or {})
-        self.profile, self.seed = profile, seed
-        self.prices = prices or Prices.read()
-        own = backend.transport if isinstance(backend, ChatBackend) else None
-        self.transport = transport or own or Transport(limiter(), offline=offline)
-        self.models, self.services = dict(models or {}), services(base_url)
-        self.backend: Backend = self._backend(backend or ("chat" if model else "embedded"), model, prompts, chat or {})
-        require(self.backend, method, self.method.tasks())
-        self.budget, self.clock, self._shared = budget or Budget(), clock or SystemClock(), calls
+        self.config, parts = read_options(options, config, components)
+        if self.config.mcp and parts.actions is None:
+            raise UsageError(
+                "the tools of MCP servers are not listed yet", hint="pass what redargue.assembly.connect gives"
+            )
+        self.method: ConfiguredMethod = method_of(self.config)
+        self.profile, self.seed, self.models = self.config.profile, self.config.seed, self.config.models
+        self.prices = parts.prices or Prices.read(self.config.prices)
+        own_transport = parts.backend.transport if isinstance(parts.backend, ChatBackend) else None
+        self.transport = parts.transport or own_transport or Transport(limiter(), offline=self.config.offline)
+        self.services = services(self.config.base_url)
+        self.backend: Backend = parts.backend or make_backend(
+            self.config, self.method, self.services["model"], self.transport, self.prices
+        )
+        require(self.backend, self.method.name, self.method.tasks())
+        self.budget = parts.budget or (Budget.parse(self.config.budget) if self.config.budget else Budget())
+        self.clock, self._shared = parts.clock or SystemClock(), calls
         self.corpus: Corpus | None = None
-        self.claims, self.actions = tuple(claims), dict(actions or {})
-        self.memory: EvidenceMemory | None = memory
+        self.claims, self.actions = tuple(claims), dict(parts.actions or {})
+        self.memory: EvidenceMemory | None = parts.memory
         self._own_memory: Memory | None = None
         try:
-            self.tools = self._tools(dict(evidence or {}), store)
+            self.tools = self._tools(dict(parts.evidence))
             self.priced = self._priced()
-            wanted = getattr(self.method.settings, "remembering", None)
-            if wanted and memory is None and not isinstance(self.backend, ReplayBackend):
-                self.memory = self._own_memory = open_memory(settings=wanted)
-            self.record = Record(folder, self.about(claims, text), secrets=self.transport.secrets) if folder else None
+            if parts.memory is None and not isinstance(self.backend, ReplayBackend):
+                self.memory = self._own_memory = memory_of(self.config, self.method)
+            self.record = (
+                Record(folder, self.manifest(claims, text), secrets=self.transport.secrets) if folder else None
+            )
         except RedargueError:
             self._close_stores()
             raise
@@ -151,50 +108,21 @@ class Verifier:
             for verdict in self.record.finished():
                 self.budget.recall(cost_of(verdict.usage))
 
-    def _backend(self, backend: str | Backend, model: str, prompts: Path | None, chat: Mapping[str, Any]) -> Backend:
-        if not isinstance(backend, str):
-            return backend
-        if backend not in ("chat", "transformers"):
-            if model or self.models or prompts:
-                raise UsageError(
-                    f"the backend {backend!r} takes no model and no prompts",
-                    hint="drop --backend, or drop --model and --prompts",
-                )
-            return backends[backend]()
-        if not model:
-            raise UsageError(f"the {backend} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
-        words = Prompts.read(prompts) if prompts else None
-        if backend == "transformers":
-            if self.models:
-                raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
-            return TransformersBackend(model, prompts=words)
-        known = {*self.method.agents(), *(task.name() for task in self.method.tasks())}
-        for role in self.models:
-            if role not in known:
-                raise UsageError(f"{self.method.name!r} has no role {role!r}", hint=did_you_mean(role, sorted(known)))
-        service = self.services["model"]
-        if not service.key and service.place == SERVICES["model"].url:
-            raise UsageError(
-                f"no key for {service.place}",
-                hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
-            )
-        return ChatBackend(self.transport, service, model, prices=self.prices, prompts=words, **chat)
-
-    def _tools(self, given: dict[str, Tool | PerClaim], store: str | Path | None) -> dict[str, Tool | PerClaim]:
+    def _tools(self, made: dict[str, Tool | PerClaim]) -> dict[str, Tool | PerClaim]:
         def opened() -> Corpus:
-            self.corpus = self.corpus or open_store(store)
+            self.corpus = self.corpus or open_store(self.config.store)
             return self.corpus
 
         sources = Sources(
             corpus=opened, transport=self.transport, services=self.services, prices=dict(self.prices.searches)
         )
         for name in self.method.tools():
-            if name not in given:
-                given[name] = tools[name].make(sources)
-        return given
+            if name not in made:
+                made[name] = tools[name].make(sources)
+        return made
 
     def _priced(self) -> bool:
-        """Whether what the run costs can be told in dollars.
+        """Whether the cost of the run is known in dollars.
 
         Raises:
             UsageError: the budget is in money or tokens, and what it is to be paid for has no price or no tokens.
@@ -216,43 +144,34 @@ class Verifier:
             return False
         return True
 
-    def about(self, claims: Sequence[Claim], text: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What a run folder is made for; a run with other values is another run."""
-        return {
-            "redargue": version("redargue"),
-            "method": self.method.name,
-            "profile": self.profile,
-            "settings": self.method.settings.model_dump(mode="json"),
-            "backend": self.backend.name,
-            "identity": self.backend.identity,
-            "stability": list(self.backend.stability),
-            "models": self.models,
-            "priced": self.priced,
-            **self._wording(),
-            **({"memory": self.memory.about} if self.memory else {}),
-            "tools": {
-                name: {"name": tool.name, "about": tool.about, "revision": tool.revision}
+    def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
+        """What a run folder is made for; a run with another manifest is another run."""
+        worded = self.backend if isinstance(self.backend, ChatBackend | TransformersBackend) else None
+        return RunManifest(
+            redargue=version("redargue"),
+            method=self.method.name,
+            profile=self.profile,
+            settings=self.method.settings.model_dump(mode="json"),
+            backend=self.backend.name,
+            identity=self.backend.identity,
+            stability=self.backend.stability,
+            models=self.models,
+            priced=self.priced,
+            response_format=worded.form if worded else "",
+            prompts=dict(worded.prompts.texts) if worded and worded.prompts else {},
+            memory=self.memory.about if self.memory else None,
+            tools={
+                name: ToolEntry(name=tool.name, about=tool.about, revision=tool.revision)
                 for name, tool in sorted(self.tools.items())
             },
-            **self._actions(),
-            "seed": self.seed,
-            "claims": [claim.model_dump(mode="json") for claim in claims],
-            **({"text": dict(text)} if text else {}),
-        }
-
-    def _actions(self) -> dict[str, Any]:
-        """The agents' tools with their schemas, which prompts hold: a replay has no server to ask for them."""
-        rows = {
-            name: {"about": each.about, "revision": each.revision, "parameters": dict(each.parameters)}
-            for name, each in self.actions.items()  # in their order, which prompts keep, too
-        }
-        return {"actions": rows} if rows else {}
-
-    def _wording(self) -> dict[str, Any]:
-        """What a replay needs in order to write the same prompts."""
-        if not isinstance(self.backend, ChatBackend | TransformersBackend):
-            return {}
-        return {"form": self.backend.form, "prompts": self.backend.prompts.texts if self.backend.prompts else {}}
+            actions={
+                name: ActionEntry(about=tool.about, revision=tool.revision, parameters=dict(tool.parameters))
+                for name, tool in self.actions.items()
+            },
+            seed=self.seed,
+            claims=tuple(claims),
+            text=dict(text) if text else None,
+        )
 
     async def verify(self, claim: Claim, *, item: int = 0, listeners: Sequence[Listener] = ()) -> Verdict:
         """Verifies one claim; a redargue error becomes the verdict's ``error``, never a label.
@@ -318,7 +237,7 @@ class Verifier:
         self,
         claims: Sequence[Claim],
         *,
-        at_once: int = 2,
+        concurrency: int = 2,
         listeners: Sequence[Listener] = (),
         done: Callable[[int, Verdict], None] | None = None,
     ) -> list[Verdict]:
@@ -326,7 +245,7 @@ class Verifier:
 
         Args:
             claims: what to check.
-            at_once: claims in work at a time.
+            concurrency: claims in work at a time.
             listeners: called with every event of every claim.
             done: called with each claim's place and verdict, as they come.
 
@@ -334,14 +253,14 @@ class Verifier:
             One verdict a claim, in their order.
         """
         found: dict[int, Verdict] = {}
-        async for item, verdict in self.stream(claims, at_once=at_once, listeners=listeners):
+        async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
             found[item] = verdict
             if done:
                 done(item, verdict)
         return [verdict for _, verdict in sorted(found.items())]
 
     async def stream(
-        self, claims: Iterable[Claim], *, at_once: int = 2, listeners: Sequence[Listener] = ()
+        self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
     ) -> AsyncIterator[tuple[int, Verdict]]:
         """Verifies claims, several at once, and gives each one's place and verdict as they come.
 
@@ -349,7 +268,7 @@ class Verifier:
         """
         left = enumerate(claims)
         async with self._open():
-            work = {self._begin(*each, listeners) for each in itertools.islice(left, at_once)}
+            work = {self._begin(*each, listeners) for each in itertools.islice(left, concurrency)}
             try:
                 while work:
                     ended, work = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)

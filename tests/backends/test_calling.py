@@ -116,7 +116,7 @@ async def test_the_tools_are_offered_with_their_own_schemas_and_one_function_for
     system, user = body["messages"]
     assert system["content"].startswith("Task: NextStep.\nYou verify a claim in steps")
     assert "Available tools" not in system["content"]
-    assert user == {"role": "user", "content": TASK.material()}
+    assert user == {"role": "user", "content": TASK.rendered().input_text}
 
 
 async def test_every_other_task_is_asked_for_as_with_auto(server: Loopback) -> None:
@@ -381,7 +381,7 @@ async def test_an_endpoint_that_takes_no_functions_is_asked_once_and_the_error_s
 ) -> None:
     status, said = refusal
     answer = Raw(status, json.dumps({"error": {"message": said}}).encode(), fault="scripted")
-    with pytest.raises(UsageError, match=r"no tool calls.*--form auto") as caught:
+    with pytest.raises(UsageError, match=r"no tool calls.*--response-format auto") as caught:
         await asked(server, answer)
     assert said[:20] in str(caught.value)
     assert len(bodies(server)) == 1
@@ -405,13 +405,12 @@ async def test_keys_stay_hidden_in_refusals_and_in_arguments(server: Loopback) -
 
 def verifier(server: Loopback, folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Verifier:
     monkeypatch.setenv("REDARGUE_BASE_URL", f"{server.url}/v1")
-    chat = {"form": "tools", **options.pop("chat", {})}
     return Verifier(
         method="mermaid",
         model="for-m",
         settings={"memory": "off"},
         evidence={"corpus": ShelfTool("corpus")},
-        chat=chat,
+        response_format="tools",
         clock=CLOCK,
         folder=folder,
         claims=[CLAIM],
@@ -426,7 +425,7 @@ async def test_a_whole_verification_calls_functions_and_replays(
     profile: str, stream: bool, server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script, folder = agreeing, tmp_path / "run"
-    with verifier(server, folder, monkeypatch, profile=profile, chat={"stream": stream}) as made:
+    with verifier(server, folder, monkeypatch, profile=profile, stream=stream) as made:
         verdict = await made.verify(CLAIM)
     assert (verdict.label, verdict.decided_by, verdict.rounds, verdict.error) == ("SUPPORTS", "executor", 2, None)
     assert ["tools" in each for each in bodies(server)] == [False, True, True]  # the claim is taken apart first
@@ -464,7 +463,7 @@ async def test_the_agent_is_told_of_calls_that_were_not_made_and_of_replies_that
         verdict = await made.verify(CLAIM)
     assert (verdict.label, verdict.rounds, [each.found for each in verdict.quotes]) == ("SUPPORTS", 4, [True])
     told = bodies(server)[-1]["messages"][-1]["content"]
-    assert 'Action: corpus with input: {"query": "lighthouse"}\nObservation: This call was not made' in told
+    assert 'Action: corpus with input: {"query": "lighthouse"}\nObservation: <data>This call was not made' in told
     assert "no function was called" in told
     events = list(read_events(folder))
     steps = [(each.round, each.tool, bool(each.problem)) for each in events if isinstance(each, Stepped)]

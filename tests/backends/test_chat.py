@@ -134,7 +134,7 @@ async def test_the_paper_profile_and_the_plain_form_ask_as_the_paper_does(
     (body,) = bodies(server)
     assert "response_format" not in body
     assert [each["role"] for each in body["messages"]] == ["user"]
-    assert body["messages"][0]["content"] == task.instruction()
+    assert body["messages"][0]["content"] == task.prompt_text()
 
 
 def test_a_form_that_is_none_is_refused() -> None:

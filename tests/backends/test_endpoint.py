@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -26,7 +27,8 @@ from redargue.keys import Secrets
 from redargue.ledger.budget import Account, Budget, Cost
 from redargue.tasks.acting import ActionTool, NextStep
 from redargue.transport import Service, Transport
-from support.loopback import Behaviour, Loopback, Raw
+from support.limits import run_out
+from support.loopback import Behaviour, Loopback, Raw, Request
 
 pytestmark = pytest.mark.anyio
 
@@ -48,12 +50,13 @@ def running() -> Iterator[Loopback]:
 @pytest.fixture
 def server(running: Loopback) -> Loopback:
     running.behaviour, running.script = Behaviour(), lambda ask: BODY if ask.schema or ask.role else "plain red"
+    running.hold = lambda request: None
     running.reset()
     return running
 
 
 @asynccontextmanager
-async def opened(server: Loopback, model: str = "m", *, seconds: float = 5, **options: Any) -> AsyncIterator[Endpoint]:
+async def opened(server: Loopback, model: str = "m", *, seconds: float = 60, **options: Any) -> AsyncIterator[Endpoint]:
     async with Transport(secrets=Secrets(), patience=0) as transport:
         service = Service(name="model", url=f"{server.url}/v1", key="sk-loopback-4711", timeout=seconds)
         yield Endpoint(transport, service, model, **options)
@@ -76,10 +79,23 @@ def forms(server: Loopback) -> list[str]:
     return [(each.get("response_format") or {"type": "text"})["type"] for each in bodies(server)]
 
 
-async def arrived(server: Loopback) -> None:
-    """Returns when the server has a request."""
-    while not server.counts.requests["chat"]:  # noqa: ASYNC110  (it counts in a thread of its own)
-        await asyncio.sleep(0.005)
+async def overlapping(server: Loopback, *requests: Coroutine[Any, Any, list[str]]) -> list[list[str]]:
+    """Two requests; the second to arrive is answered once the first is done with, retries included."""
+    arrived_too, done = threading.Event(), threading.Event()
+
+    def hold(request: Request) -> threading.Event | None:
+        if server.counts.requests["chat"] == 1:
+            return arrived_too
+        if server.counts.requests["chat"] == 2:
+            arrived_too.set()
+            return done
+        return None
+
+    server.hold = hold
+    tasks = [asyncio.create_task(request) for request in requests]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    done.set()
+    return await asyncio.gather(*tasks)
 
 
 def replying(server: Loopback, *answers: Raw | str) -> None:
@@ -153,7 +169,7 @@ async def test_of_fields_that_exclude_each_other_a_grammar_lets_one_hold_somethi
         for form in ("schema", "json"):
             await ask(endpoint, schema=("NextStep", schema_of(step)), form=form)
     strict, loose = (each["response_format"] for each in bodies(server))
-    assert "x-either" not in json.dumps([strict, loose])
+    assert "x-exactly-one" not in json.dumps([strict, loose])
     assert strict["json_schema"]["schema"]["properties"]["tool"]["enum"] == ["look", ""]
     calling, answering = (each["properties"] for each in loose["schema"]["anyOf"])
     assert (calling["tool"]["enum"], calling["answer"]["enum"]) == (["look"], [""])
@@ -214,6 +230,32 @@ async def test_many_requests_at_once_find_out_together_what_is_refused(refuse: s
     async with opened(server) as endpoint:
         said = await together([ask(endpoint) for _ in range(6)])
     assert said == [[BODY]] * 6
+
+
+@pytest.mark.parametrize("refused", ["json_schema", "response_format", "json_schema_500", "temperature", "n"])
+async def test_a_request_refused_after_a_concurrent_one_has_learned_is_sent_in_the_new_way(
+    refused: str, server: Loopback
+) -> None:
+    server.behaviour = Behaviour(refuse=(refused,))
+    async with opened(server) as endpoint:
+        said = await overlapping(server, *(ask(endpoint, sampling=Sampling(n=2)) for _ in range(2)))
+    assert said == [[BODY] * 2] * 2
+
+
+async def test_a_failure_in_a_form_that_a_concurrent_request_has_proven_is_tried_again(server: Loopback) -> None:
+    replying(server, BODY, error("internal error", status=500), BODY)
+    async with opened(server) as endpoint:
+        assert await overlapping(server, ask(endpoint), ask(endpoint)) == [[BODY]] * 2
+        assert endpoint.abilities == Abilities()
+    assert forms(server) == ["json_schema"] * 3
+
+
+async def test_a_form_that_fails_is_left_though_a_request_without_one_has_worked(server: Loopback) -> None:
+    server.behaviour = Behaviour(refuse=("json_schema_500",))
+    async with opened(server) as endpoint:
+        assert await ask(endpoint, schema=None) == [BODY]
+        assert await ask(endpoint) == [BODY]
+    assert forms(server) == ["text", "json_schema", "json_object"]
 
 
 async def test_a_server_that_fails_altogether_teaches_nothing(server: Loopback) -> None:
@@ -647,9 +689,10 @@ async def test_odd_chunks_end_in_an_answer_or_a_typed_error(chunk: Any, server: 
 # time
 
 
-async def test_an_endpoint_that_hangs_is_given_up_in_time(server: Loopback) -> None:
+async def test_an_endpoint_that_hangs_is_given_up_in_time(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     server.behaviour = Behaviour(hang_routes=("chat",))
-    async with opened(server, seconds=0.25) as endpoint, asyncio.timeout(2):
+    run_out(monkeypatch, module, server.arrived, lambda: server.arrived(count=2))
+    async with opened(server, seconds=0.25) as endpoint:
         account = Account()
         with pytest.raises(ProviderError, match=r"gave no answer in 0\.25 s"):
             await ask(endpoint, account)
@@ -663,7 +706,7 @@ async def test_a_cancelled_request_frees_its_place_and_settles_at_its_bound(serv
         lane = endpoint.transport.limiter.lane("model")
         account = Account(budget)
         work = asyncio.create_task(ask(endpoint, account))
-        await arrived(server)
+        await server.arrived()
         assert lane.in_flight == 1
         work.cancel()
         with pytest.raises(asyncio.CancelledError):

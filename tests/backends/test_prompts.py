@@ -23,7 +23,8 @@ from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.keys import Secrets
 from redargue.ledger.record import read_events
-from redargue.tasks.base import UNTRUSTED, Task
+from redargue.tasks.base import Task
+from redargue.tasks.untrusted import UNTRUSTED
 from redargue.transport import Service, Transport
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
@@ -70,10 +71,9 @@ def server(running: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
 
 def verifier(claims: list[Claim] | None = None, run: Path | None = None, **options: Any) -> Verifier:
     tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
-    chat = {"embedding_model": "e", **options.pop("chat", {})}
     return Verifier(
         model="for-m",
-        chat=chat,
+        embedding_model="e",
         evidence=tools,
         clock=CLOCK,
         folder=run,
@@ -120,7 +120,7 @@ def test_what_does_not_change_from_call_to_call_comes_first(name: str) -> None:
     assert system["content"].startswith(f"Task: {name}.")
     for stranger in ("Cape Ansel", "1871", "1875"):  # claim, document, others: nothing of them before the user's part
         assert stranger not in system["content"]
-    if "<data>" in task.material():
+    if "<data>" in task.rendered().input_text:
         assert UNTRUSTED in system["content"]
 
 
@@ -129,10 +129,10 @@ def test_the_paper_profile_says_the_papers_words_and_nothing_else(name: str) -> 
     task = examples("paper")[name]
     prompt = Renderer().prompt(task)
     assert prompt.schema is None
-    said = [("system", task.system())] if task.system() else []
-    for each in task.earlier():
-        said += [("user", each.instruction), ("assistant", each.reply)]
-    said += [("user", task.instruction())]
+    said = [("system", task.rendered().system)] if task.system() else []
+    for each in task.chat_history():
+        said += [("user", each.prompt_text), ("assistant", each.reply)]
+    said += [("user", task.prompt_text())]
     assert list(prompt.messages("schema")) == [{"role": role, "content": words} for role, words in said]
 
 
@@ -146,7 +146,7 @@ def test_a_folder_replaces_the_words_of_the_tasks_it_names(tmp_path: Path) -> No
     assert filled is not None
     system, user = filled
     assert system == "You check claims. Labels: **SUPPORTS**, **REFUTES**, **NOT ENOUGH INFO**"
-    assert user.startswith("The lighthouse at Cape Ansel was lit in 1871.\nOthers: <data>\n")
+    assert user.startswith("<data>The lighthouse at Cape Ansel was lit in 1871.</data>\nOthers: <data>\n")
     assert prompts.fill(examples("hardened")["JudgeDebate"]) is None
     prompt = Renderer(prompts).prompt(task)
     assert prompt.schema is None
@@ -156,22 +156,22 @@ def test_a_folder_replaces_the_words_of_the_tasks_it_names(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", TASKS)
 def test_every_slot_that_a_task_has_is_filled(name: str) -> None:
     task = examples("hardened")[name]
-    slots = task.slots()
+    slots = task.template_vars()
     words = "\n".join(f"{slot}={{{slot}}}" for slot in slots)
     filled = Prompts({name: words}).fill(task)
-    assert filled == ("", "\n".join(f"{slot}={text}" for slot, text in slots.items()))
+    assert filled == ("", "\n".join(f"{slot}={task.fill(text)}" for slot, text in slots.items()))
 
 
 def test_slots_in_what_strangers_wrote_are_not_filled() -> None:
     task = examples("hardened")["WriteStatements"].model_copy(update={"question": "{answer}", "answer": "secret"})
-    assert Prompts({"WriteStatements": "Q: {question}"}).fill(task) == ("", "Q: {answer}")
+    assert Prompts({"WriteStatements": "Q: {question}"}).fill(task) == ("", "Q: <data>\n{answer}\n</data>")
 
 
 def test_braces_of_json_in_a_prompt_are_words() -> None:
     words = 'Reply with {"question": "…", "noncommittal": 0} or { } or {}: {response}'
     filled = Prompts({"WriteQuestion": words}).fill(examples("hardened")["WriteQuestion"])
     assert filled is not None
-    assert filled[1].startswith('Reply with {"question": "…", "noncommittal": 0} or { } or {}: "first')
+    assert filled[1].startswith('Reply with {"question": "…", "noncommittal": 0} or { } or {}: <data>\n"first')
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ async def test_a_run_replays_in_the_form_that_it_was_asked_in(form: str, server:
 
     server.script = answer
     run = tmp_path / "run"
-    with verifier(run=run, chat={"form": form}) as made:
+    with verifier(run=run, response_format=form) as made:
         verdict = await made.verify(CLAIM)
     assert (verdict.error, verdict.label) == (None, "SUPPORTS")
     assert await replay(run) == [verdict]

@@ -147,17 +147,17 @@ def test_what_is_missing_or_of_the_wrong_kind_is_an_error_that_says_so(task: Any
     ],
 )
 def test_100_kb_of_nonsense_are_refused_at_once(reply: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     assert labelled(reply) is None
     assert labelled(reply, plain=True) is None
-    assert time.perf_counter() - began < 1.0
+    assert time.thread_time() - began < 1.0
 
 
 def test_opening_tags_without_end_are_refused_at_once() -> None:
     reply = "<reasoning>" * 3_000
-    began = time.perf_counter()
+    began = time.thread_time()
     assert labelled(reply) is None
-    assert time.perf_counter() - began < 0.05
+    assert time.thread_time() - began < 0.05
 
 
 @pytest.mark.parametrize("query", ["what is [secret]", "[1] and [2]", "(a) [b]"])
@@ -464,7 +464,7 @@ def test_a_free_text_answer_has_no_list_of_labels() -> None:
 class _Chatting(AnswerClaim):
     chat: tuple[Exchange, ...] = ()
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         return self.chat
 
 

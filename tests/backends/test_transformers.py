@@ -26,7 +26,7 @@ from redargue.ledger.budget import Account, Budget
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task
-from redargue.tasks.confidence import Said, said_parts
+from redargue.tasks.confidence import AgentText, agent_text_parts
 from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 from redargue.tasks.literature import Keywords
 from redargue.tasks.querying import WriteQuery
@@ -36,7 +36,7 @@ from support.debates import CLAIM, CLOCK, ShelfTool
 from support.tiny import needs_torch, tiny_llama
 from tasks.test_tasks import examples
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.extra]
 
 PASSAGE = Passage(text="The lighthouse at Cape Ansel was first lit in 1871.", title="Cape Ansel")
 SHORT = 24  # characters of a free text
@@ -48,18 +48,20 @@ TASKS = sorted(
 class _Merge(Task[Keywords]):
     """What a summariser might be asked: to merge two texts of different weight."""
 
-    said: tuple[Said, ...]
+    said: tuple[AgentText, ...]
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> tuple[Part, ...]:
-        return (Part(text="Claim: the lamp was lit in 1871.\n"), *said_parts(self.said, self.profile))
+        return (Part(text="Claim: the lamp was lit in 1871.\n"), *agent_text_parts(self.said))
 
 
 def merge(*weights: float, profile: Profile = "hardened") -> _Merge:
     texts = ("It was first lit in 1871.", "The reef is granite, é.", "It was first lit in 1871.")
-    said = (Said(agent=f"a{i}", text=text, weight=w) for i, (text, w) in enumerate(zip(texts, weights, strict=False)))
+    said = (
+        AgentText(agent=f"a{i}", text=text, weight=w) for i, (text, w) in enumerate(zip(texts, weights, strict=False))
+    )
     return _Merge(said=tuple(said), profile=profile)
 
 
@@ -134,7 +136,7 @@ def by_hand(row: Sequence[float], ranges: Sequence[tuple[int, int, float]]) -> l
     return out
 
 
-def token_ranges(backend: TransformersBackend, text: str, said: Sequence[Said]) -> list[tuple[int, int, float]]:
+def token_ranges(backend: TransformersBackend, text: str, said: Sequence[AgentText]) -> list[tuple[int, int, float]]:
     """Where the texts stand, in tokens, found by looking for them."""
     offsets, found, at = model_of(backend).tokens(text).offsets, [], 0
     for each in said:
@@ -239,7 +241,7 @@ def test_equal_texts_of_two_agents_are_two_ranges(backend: TransformersBackend) 
 
 def test_parts_that_are_not_the_material_are_refused() -> None:
     class _Wrong(_Merge):
-        def material(self) -> str:
+        def input_text(self) -> str:
             return "something else"
 
     with pytest.raises(ValueError, match="parts of _Wrong are not its material"):
@@ -387,7 +389,7 @@ async def test_a_field_that_cannot_be_filled_in_is_refused_by_name(backend: Tran
         when: dict[str, str]
 
     class _AskOdd(Task[Odd]):
-        def material(self) -> str:
+        def input_text(self) -> str:
             return "When?"
 
     with pytest.raises(CannotPlay, match="_AskOdd has a field that cannot be filled in"):
@@ -403,7 +405,7 @@ async def test_a_number_between_bounds_is_one_of_eleven_steps(backend: Transform
         sure: bool
 
     class _Mark(Task[Marked]):
-        def material(self) -> str:
+        def input_text(self) -> str:
             return "How sure?"
 
     (output,) = (await backend.perform(_Mark(), call())).outputs

@@ -72,14 +72,14 @@ def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     assert (before[0], before[1]) == ((out / "verdicts.csv").read_bytes(), (out / "verdicts.jsonl").read_bytes())
     file.write_text(TABLE.replace("1926", "1927"))
     assert run([*command, "-q"]) == 2
-    assert "another claims" in capfd.readouterr().err
+    assert "already holds a run whose claims differ" in capfd.readouterr().err
     assert (out / "verdicts.csv").read_bytes() == before[0]
 
 
 def test_a_spent_budget_is_exit_4_and_a_gate_exit_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text('{"claim": "The Ritz in London opened in 1926."}\n\n{"claim": "Fred Perry was left-handed."}\n')
-    command = ["batch", str(file), "-q", "--at-once", "1", *OPTIONS]
+    command = ["batch", str(file), "-q", "--concurrency", "1", *OPTIONS]
     assert run([*command, "-o", "cut", "--budget", "12calls"]) == 4
     out, err = capfd.readouterr()
     assert out.startswith("2 claims: 1 BudgetReached, 1 REFUTES\n")
@@ -117,6 +117,7 @@ def timeless_lines(folder: Path) -> list[dict[str, Any]]:
     return [timeless(each) for each in lines(folder)]
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_is_as_if_undisturbed(command: list[str], tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole" / "run", tmp_path / "killed" / "run"
     assert run([*command, str(whole)]) == 0
@@ -131,6 +132,7 @@ def test_killed_and_resumed_is_as_if_undisturbed(command: list[str], tmp_path: P
     assert (killed / "verdicts.csv").read_bytes() == (whole / "verdicts.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: list[str], tmp_path: Path) -> None:
     out = tmp_path / "run"
     code, err = disturbed(command, out, signal.SIGINT)

@@ -11,7 +11,7 @@ import pytest
 from redargue.claims import FEVER, Claim
 from redargue.cli import show
 from redargue.cli.app import run
-from redargue.cli.check import exit_code
+from redargue.cli.exit import exit_code
 from redargue.cli.options import read_claims, read_settings
 from redargue.cli.terminal import printable
 from redargue.errors import UsageError
@@ -72,14 +72,28 @@ def test_a_recorded_check_is_replayed_and_goes_on_under_the_same_folder(
     assert run(["check", TRUE, "--store", "starter", "--run", folder, "--json", "-q"]) == 0
     assert json.loads(capfd.readouterr().out) == first
     assert run(["check", "Bees are birds.", "--store", "starter", "--run", folder]) == 2
-    assert "another claims" in capfd.readouterr().err
+    assert "already holds a run whose claims differ" in capfd.readouterr().err
 
 
 def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "claims.txt"
     file.write_text("Bees are insects.\nBees are birds.\n")
     assert (
-        run(["check", str(file), "--store", "starter", "--budget", "12calls", "--rounds", "1", "--at-once", "1", "-q"])
+        run(
+            [
+                "check",
+                str(file),
+                "--store",
+                "starter",
+                "--budget",
+                "12calls",
+                "--rounds",
+                "1",
+                "--concurrency",
+                "1",
+                "-q",
+            ]
+        )
         == 4
     )
     assert "the budget of 12 calls is spent" in capfd.readouterr().out

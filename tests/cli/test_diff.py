@@ -35,7 +35,7 @@ async def recorded(folder: Path, parts: Script, *, claims: Sequence[Claim] = (CL
         settings={"debaters": ("corpus", "keywords"), "rounds": rounds},
         **given,
     ) as verifier:
-        await verifier.verify_all(claims, at_once=1)
+        await verifier.verify_all(claims, concurrency=1)
     return folder
 
 
@@ -113,7 +113,7 @@ def test_errors_are_outcomes_too_and_the_command_says_where_runs_part(
 ) -> None:
     file = tmp_path / "claims.txt"
     file.write_text("The Ritz in London opened in 1926.\nFred Perry was left-handed.\n")
-    check = ["check", str(file), "--store", "starter", "--rounds", "1", "--at-once", "1", "-q"]
+    check = ["check", str(file), "--store", "starter", "--rounds", "1", "--concurrency", "1", "-q"]
     assert run([*check, "--run", "whole"]) == 0
     assert run([*check, "--run", "cut", "--budget", "12calls", "--top-k", "1"]) == 4
     capfd.readouterr()

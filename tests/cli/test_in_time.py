@@ -1,4 +1,4 @@
-"""Claims judged as of a day: later and undated evidence is marked; with --only-in-time it is left out and counted."""
+"""Claims judged as of a day: later and undated evidence is marked; with --strict-as-of it is left out and counted."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def test_evidence_is_marked_and_on_demand_left_out_and_counted(
         ("year", "undated"),
     }
     assert found(tmp_path / "a") == {"early", "late", "undated", "year"}
-    strict = checked(store, tmp_path / "b", capfd, "--as-of", "2020-06-01", "--only-in-time", "--set", "top_k=2")
+    strict = checked(store, tmp_path / "b", capfd, "--as-of", "2020-06-01", "--strict-as-of", "--set", "top_k=2")
     assert found(tmp_path / "b") == {"early"}
     assert strict["label"] != "SUPPORTS"  # only the later pages say so
     assert any("left out as not in time: 1 later, 2 undated" in gap for gap in strict["gaps"])
-    ended = checked(store, tmp_path / "c", capfd, "--as-of", "2021-01-05", "--only-in-time", "--set", "top_k=2")
+    ended = checked(store, tmp_path / "c", capfd, "--as-of", "2021-01-05", "--strict-as-of", "--set", "top_k=2")
     assert found(tmp_path / "c") == {"early", "year"}  # the year is over by then
     assert ended["claim"]["only_in_time"]
     assert run(["replay", str(tmp_path / "b"), "--json"]) == 0
 
 
 def test_evidence_in_time_needs_a_day(store: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", CLAIM, "--store", store, "--only-in-time", "--offline"]) == 2
+    assert run(["check", CLAIM, "--store", store, "--strict-as-of", "--offline"]) == 2
     assert "give one: --as-of" in capfd.readouterr().err

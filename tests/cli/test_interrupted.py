@@ -14,6 +14,7 @@ import pytest
 from redargue.events import canonical
 from redargue.ledger.record import read_events
 
+pytestmark = pytest.mark.slow
 CLAIMS = "Bees are insects.\nBees are birds.\nThe Moon is made of cheese.\nIron melts in water.\n" * 2
 DEADLINE = 120.0
 

@@ -109,10 +109,10 @@ def test_the_live_search_is_the_best_that_can_be_had(monkeypatch: pytest.MonkeyP
         (["--backend", "embedded", "--model", "x"], 2, "takes no model"),
         (["--model", "x", "--model", "jugde=y"], 2, "did you mean 'judge'"),
         (["--model", "x", "--base-url", "localhost:80"], 2, "begins with http"),
-        (["--as-of", "31.3.2024"], 2, "is no day"),
+        (["--as-of", "31.3.2024"], 2, "is not a date"),
         (["--model", "x", "--prompts", "nowhere"], 2, "no folder 'nowhere'"),
         (["--prices", "nowhere.toml"], 2, "no file 'nowhere.toml'"),
-        (["--form", "yaml", "--model", "x"], 2, "'yaml'"),
+        (["--response-format", "yaml", "--model", "x"], 2, "'yaml'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_sent(

@@ -10,6 +10,8 @@ import pytest
 from redargue.cli.app import run
 from support.reported import bench_of, run_of
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Path:

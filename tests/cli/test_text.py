@@ -93,7 +93,7 @@ def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pyte
     assert run([*given, "--run", "r", "--json", "-q"]) == 0
     assert capfd.readouterr().out == out
     assert run(["check", "Bees are insects.", "--method", "one-reader", "--store", "starter", "--run", "r"]) == 2
-    assert "another text" in capfd.readouterr().err
+    assert "already holds a run whose text differs" in capfd.readouterr().err
 
 
 def test_a_text_that_states_nothing_is_no_failure(capfd: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_standard_input_and_question_and_answer(
         (["check", "A b c.", "--as", "texts"], "did you mean 'text'"),
         (["check", "A b c.", "--as", "summary"], "redargue ground --context FILE"),
         (["check", "A b c.", "--as", "qa"], "needs a question"),
-        (["check", "A b c.", "--as", "text", "--only-in-time"], "--as-of 2024-03-31"),
+        (["check", "A b c.", "--as", "text", "--strict-as-of"], "--as-of 2024-03-31"),
         (["check", "A b c.", "--as", "text", "--labels", "free-text"], "do not say whether"),
         (["ground", "--answer", "A b c.", "--context", "missing.txt"], "no file or folder 'missing.txt'"),
         (["ground", "--answer", "A b c.", "--context", "empty.txt"], "the file is empty"),

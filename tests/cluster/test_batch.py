@@ -93,9 +93,10 @@ def begun(command: list[str], out: Path) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], one: Path, tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
-    assert run([*command, str(many), "--engine", "local", "--workers", "2", "--at-once", "2"]) == 0
+    assert run([*command, str(many), "--engine", "local", "--workers", "2", "--concurrency", "2"]) == 0
     assert same(many, one)
     before = (many / "verdicts.csv").read_bytes()
     assert run([*command, str(many), "--engine", "local"]) == 0  # nothing is left to do
@@ -103,6 +104,7 @@ def test_two_workers_make_the_folder_that_one_process_makes(command: list[str], 
     assert run(["replay", str(many)]) == 0
 
 
+@pytest.mark.extra
 def test_two_workers_share_a_server_and_a_second_batch_stands_beside_the_first(
     one: Path, command: list[str], tmp_path: Path, postgres_server: Server
 ) -> None:
@@ -116,12 +118,13 @@ def test_two_workers_share_a_server_and_a_second_batch_stands_beside_the_first(
     assert not (many / "ledger.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
     command: list[str], one: Path, tmp_path: Path
 ) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--at-once", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
     victim = children(process.pid)[0]
     os.kill(victim, signal.SIGKILL)
     assert process.wait(DEADLINE) == 0
@@ -129,10 +132,11 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost_or_repeated(
     assert same(many, one)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: Path, tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--at-once", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
     workers = children(process.pid)
     process.kill()
     process.wait()
@@ -145,9 +149,10 @@ def test_a_killed_command_leaves_no_worker_and_goes_on(command: list[str], one: 
     assert [each["label"] for each in lines(many)] == [each["label"] for each in lines(one)]  # what was stopped counts
 
 
+@pytest.mark.slow
 def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: list[str], tmp_path: Path) -> None:
     many = tmp_path / "many" / "run"
-    process = begun([*command[:-1], "--at-once", "2", "-o"], many)
+    process = begun([*command[:-1], "--concurrency", "2", "-o"], many)
     process.send_signal(signal.SIGINT)
     assert process.wait(DEADLINE) == 130
     assert leased(many / "ledger.db") == {}  # handed back
@@ -156,6 +161,7 @@ def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: lis
     assert len(lines(many)) == 6
 
 
+@pytest.mark.slow
 def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
     command: list[str], one: Path, tmp_path: Path
 ) -> None:
@@ -169,6 +175,7 @@ def test_the_budget_is_that_of_all_workers_and_what_was_paid_is_not_paid_again(
     assert same(many, one)
 
 
+@pytest.mark.slow
 def test_a_folder_of_something_else_is_left_as_it_is(
     command: list[str], one: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +190,7 @@ def test_a_folder_of_something_else_is_left_as_it_is(
     assert not Path("out").exists()
 
 
+@pytest.mark.slow
 def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,7 +199,7 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     with sqlite3.connect(many / "ledger.db") as db:
         (spec,) = db.execute("SELECT spec FROM batches").fetchone()
         changed = json.loads(spec)
-        changed["given"]["seed"] = 7
+        changed["config"]["seed"] = 7
         db.execute("UPDATE batches SET spec = ?", (json.dumps(changed),))
         db.execute("UPDATE jobs SET state = 0")
     db.close()

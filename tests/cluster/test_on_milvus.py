@@ -1,37 +1,29 @@
-"""Several workers over one corpus on a real Milvus server; opt-in like ``tests/corpus/test_milvus_server.py``."""
+"""Several workers that share one corpus on a Milvus server."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from cluster.test_batch import TEXTS, same
 from corpus.conftest import MISSING
-from corpus.test_milvus_server import free_port, package, running
+from corpus.test_milvus_server import running
 from redargue.cli.app import run
 from redargue.corpus.shipped import ARTICLES
 
-__all__ = ["package"]
-
-pytestmark = [
-    pytest.mark.skipif(
-        "REDARGUE_TEST_MILVUS_SERVER" not in os.environ, reason="REDARGUE_TEST_MILVUS_SERVER=1 is not set"
-    ),
-    pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'"),
-]
+pytestmark = [pytest.mark.extra, pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'")]
 
 
-def test_workers_that_share_a_server_make_the_folder_that_one_process_makes(package: Path, tmp_path: Path) -> None:
+def test_workers_that_share_a_server_make_the_folder_that_one_process_makes(tmp_path: Path) -> None:
     file, one, many = tmp_path / "claims.jsonl", tmp_path / "one" / "run", tmp_path / "many" / "run"
-    file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(TEXTS * 4)))
-    with running(package, tmp_path / "data", free_port()) as server:
+    file.write_text("".join(json.dumps({"claim": f"{place}: {text}"}) + "\n" for place, text in enumerate(TEXTS * 2)))
+    with running(tmp_path / "data") as server:
         store = f"milvus:{server.uri}?collection=shared"
         assert run(["corpus", "add", str(ARTICLES), "--store", store]) == 0
         command = ["batch", str(file), "--store", store, "--rounds", "1", "-q", "-o"]
         assert run([*command, str(one)]) == 0
-        assert run([*command, str(many), "--engine", "local", "--workers", "3", "--at-once", "2"]) == 0
+        assert run([*command, str(many), "--engine", "local", "--workers", "3", "--concurrency", "2"]) == 0
     assert same(many, one)
     assert all(json.loads(line)["label"] for line in (one / "verdicts.jsonl").read_text().splitlines())

@@ -21,7 +21,7 @@ from redargue.ledger.database import open_ledger
 from redargue.ledger.queue import find, progress
 from redargue.ledger.record import read_events
 
-OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--at-once", "2"]
+OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--concurrency", "2"]
 DEADLINE = 240.0
 
 
@@ -56,6 +56,7 @@ def unreachable(where: str, batch: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # ray's own
+@pytest.mark.extra
 def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: Any) -> None:
     from redargue.cluster.on_ray import on_ray
 
@@ -70,6 +71,7 @@ def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: An
         tended()
 
 
+@pytest.mark.extra
 @pytest.mark.filterwarnings("ignore")  # ray's own
 def test_a_node_lost_in_the_middle_loses_and_repeats_nothing(cluster: Any, tmp_path: Path) -> None:
     texts = ["The Ritz in London opened in 1926.", "Fred Perry was left-handed.", "Bees are birds."]

@@ -57,7 +57,7 @@ async def test_two_workers_share_a_batch_and_end_when_nothing_is_left(where: str
                 together -= 1
                 return reached(worker, job)
 
-            await worker.work(verify, at_once=3)
+            await worker.work(verify, concurrency=3)
             return worker.finished
 
     assert sum(await asyncio.gather(work(), work())) == len(CLAIMS)
@@ -81,7 +81,7 @@ async def test_a_stop_is_no_attempt_and_a_failure_is_one(where: str, stopped: bo
                 await asyncio.Event().wait()
                 raise AssertionError
 
-            await worker.work(verify, at_once=2)
+            await worker.work(verify, concurrency=2)
 
     running = asyncio.create_task(work())
     await in_hand.wait()
@@ -107,7 +107,7 @@ async def test_a_worker_that_was_given_up_stops_and_its_results_do_not_count(whe
             return reached(worker, job)
 
         with pytest.raises(LeaseLost):
-            await worker.work(verify, at_once=1)
+            await worker.work(verify, concurrency=1)
     assert seen == 1
     assert standing(ledger, batch.number) == Standing(0, 0)
     ledger.close()

@@ -17,7 +17,10 @@ MISSING = importlib.util.find_spec("pymilvus") is None or importlib.util.find_sp
 
 STORES = (
     "sqlite",
-    pytest.param("milvus", marks=pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'")),
+    pytest.param(
+        "milvus",
+        marks=[pytest.mark.extra, pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'")],
+    ),
     *(["milvus-server"] if "MILVUS_URI" in os.environ else []),  # any server: its collections test_… are dropped
 )
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,13 @@ from redargue.corpus.batches import BATCH
 from redargue.corpus.documents import Document
 from redargue.corpus.index import open_corpus
 from redargue.corpus.milvus import MilvusCorpus
-from redargue.corpus.milvus_client import Address, Connection
-from redargue.corpus.sqlite import SqliteCorpus
+from redargue.corpus.milvus_address import Address
+from redargue.corpus.milvus_client import Connection
+from redargue.corpus.milvus_lite import LiteServer
+from redargue.corpus.milvus_rows import state_row
 from redargue.errors import CorpusError, DiskFull, MissingExtra, StoreForeign, StoreLocked, UsageError
 
+pytestmark = pytest.mark.extra
 needs_lite = pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'")
 
 # Told to "hold", it keeps the store open until it is sent a line.
@@ -74,7 +78,7 @@ def test_a_killed_writer_loses_a_batch_at_most(tmp_path: Path, encoder: WordEnco
         assert [line(writer), line(writer)] == [str(BATCH), str(2 * BATCH)]
         time.sleep(pause)  # somewhere in the third batch
         writer.send_signal(signal.SIGKILL)
-        assert writer.wait(30) == -signal.SIGKILL
+        assert writer.wait(180) == -signal.SIGKILL
     with MilvusCorpus(address, embedder=encoder) as reader:
         kept = len(reader.documents())
         revision = reader.revision
@@ -98,7 +102,7 @@ def test_a_second_process_is_told_who_has_the_folder(tmp_path: Path, encoder: Wo
         for write in (True, False):
             with pytest.raises(StoreLocked, match="in use by another process"):
                 MilvusCorpus(address, write=write, embedder=encoder)
-        writer.communicate("\n", timeout=60)
+        writer.communicate("\n", timeout=180)
     with MilvusCorpus(address, embedder=encoder) as corpus:
         assert len(corpus.documents()) == 3
 
@@ -165,25 +169,51 @@ class Stopping:
 
 
 @needs_lite
-def test_without_bm25_words_are_counted_here(
-    tmp_path: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("version", ["v2.3.5-lite", "2.4.23", "unknown"])
+def test_a_server_before_2_5_is_refused(
+    tmp_path: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    """As on a server before 2.5: the results are SQLite's."""
-    monkeypatch.setattr(milvus_client, "BM25_SINCE_LITE", (99, 0))
-    documents = [TOWER, BRIDGE, *many(20), Document(id="long", title="Long", text="A needle in hay. " * 1500)]
+    with lite_as_a_server(tmp_path, monkeypatch, version) as uri:
+        with pytest.raises(CorpusError, match=rf"is version '{version}'; redargue needs 2\.5 or later") as caught:
+            MilvusCorpus(uri, write=True, embedder=encoder)
+        assert "upgrade the server, or use Milvus Lite" in caught.value.hint
+
+
+@needs_lite
+@pytest.mark.parametrize("version", ["v2.5.0", "2.6-20250801-1a2b3c", "v3.0.1", "v2.10.0"])
+def test_a_server_since_2_5_is_used(
+    tmp_path: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
     with (
-        MilvusCorpus(str(tmp_path / "corpus.db"), write=True, embedder=encoder) as corpus,
-        SqliteCorpus(tmp_path / "sqlite.db", write=True, embedder=encoder) as other,
+        lite_as_a_server(tmp_path, monkeypatch, version) as uri,
+        MilvusCorpus(uri, write=True, embedder=encoder) as corpus,
     ):
-        for store in (corpus, other):
-            store.add(documents)
-        for query in ("tower bridge", "number 7", "needle", "zebra"):
-            assert corpus.search(query, 9) == other.search(query, 9)
-            assert [each.document for each in corpus.search_keywords(query, 9)] == [
-                each.document for each in other.search_keywords(query, 9)
-            ]
-        corpus.remove(["tower"])
-        assert corpus.search_keywords("tower") == ()
+        corpus.add([TOWER, BRIDGE])
+        assert corpus.search_keywords("tower")[0].document == "tower"
+
+
+@contextmanager
+def lite_as_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> Iterator[str]:
+    """The URI of Milvus Lite, reporting the version of another server."""
+    from pymilvus import MilvusClient
+
+    server = LiteServer.at(str(folder / "server.db"), write=True)
+    monkeypatch.setattr(MilvusClient, "get_server_version", lambda *_, **__: version)
+    yield f"{server.uri}?collection=other"
+    server.release()
+
+
+@needs_lite
+def test_a_store_without_an_index_of_words_is_refused(tmp_path: Path, encoder: WordEncoder) -> None:
+    """As redargue 0.1 made it on a server before 2.5, which was upgraded since."""
+    address = str(tmp_path / "corpus.db")
+    with MilvusCorpus(address, write=True, embedder=encoder) as corpus:
+        old = corpus._state().model_copy(update={"counts_words": False})
+        corpus._link.put(corpus._texts, [state_row(milvus.META, old)])
+    for write in (True, False):
+        with pytest.raises(UsageError, match=r"was made on a Milvus server before 2\.5") as caught:
+            MilvusCorpus(address, write=write, embedder=encoder)
+        assert "add the documents to a new store" in caught.value.hint
 
 
 @needs_lite
@@ -257,10 +287,8 @@ def silent() -> Iterator[str]:
 def test_a_server_that_does_not_answer_is_given_up(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milvus_client, "CONNECT", 1.0)
     for uri in (silent, "http://127.0.0.1:1"):
-        began = time.monotonic()
         with pytest.raises(CorpusError, match=f"Milvus at '{uri}' does not answer"):
             open_corpus(f"milvus:{uri}")
-        assert time.monotonic() - began < 10
 
 
 def test_an_address_with_a_password_is_refused_and_not_shown() -> None:

@@ -86,7 +86,7 @@ def test_a_killed_writer_loses_a_batch_at_most(opened: Opener, tmp_path: Path, b
             step(writer)
         # It is now somewhere in the next batch: cutting, embedding or writing it.
         writer.send_signal(signal.SIGKILL)
-        assert writer.wait(30) == -signal.SIGKILL
+        assert writer.wait(180) == -signal.SIGKILL
     reader = opened(path, write=False)
     kept = len(reader.documents())
     assert kept in (batches * BATCH, (batches + 1) * BATCH)
@@ -119,13 +119,13 @@ def test_readers_go_on_beside_a_writer(tmp_path: Path) -> None:
             for reader in (one, two):
                 assert reader.stdin
                 reader.stdin.close()
-        assert writer.wait(30) == 0
+        assert writer.wait(180) == 0
 
 
 def test_two_writers_at_once_store_both_their_documents(opened: Opener, tmp_path: Path) -> None:
     path = tmp_path / "corpus.db"
     with start(WRITER, path, "run", COUNT) as one, start(WRITER, path, "run", COUNT) as two:
-        ends = [process.communicate(timeout=60)[0] for process in (one, two)]
+        ends = [process.communicate(timeout=180)[0] for process in (one, two)]
         assert [one.returncode, two.returncode] == [0, 0]
     assert all('"replaced":0' in end for end in ends)
     assert len(opened(path, write=False).documents()) == COUNT

@@ -97,7 +97,9 @@ def test_unicode_is_found_with_and_without_accents(opened: Opener) -> None:
 
 
 @given(query=st.text() | st.text(alphabet="\"*():^-+ANDORNEAT{}\\'_\x00\ud800 fox"), k=st.integers(1, 5))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=80, deadline=None
+)
 def test_any_query_is_only_words(essays: Corpus, query: str, k: int) -> None:
     assert len(essays.search(query, k)) <= k
     assert len(essays.search_keywords(query, k)) <= k

@@ -151,7 +151,9 @@ def test_a_cleared_store_is_empty_and_goes_on(opened: Opener) -> None:
     assert corpus.search_keywords("opened")[0].document == "tower"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=25, deadline=None
+)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from("abcd"), st.sampled_from(["", "red fox", "blue dog", "red dog sits"])), max_size=12

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from redargue.cli.app import run
+from redargue.config import RunConfig
 from redargue.errors import BadReply, RecordError, UsageError
 from redargue.evals.comparison import compare, read
 from redargue.evals.contender import Contender
@@ -17,10 +18,11 @@ from redargue.evals.harness import Bench, reopened
 from redargue.evals.table import render
 from redargue.events import canonical
 from redargue.evidence import Passage
-from redargue.ledger.budget import Budget
 from redargue.ledger.record import read_events
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.verdicts import ErrorInfo
+
+pytest.importorskip("scipy", reason="needs the extra bench")
 
 pytestmark = pytest.mark.anyio
 
@@ -84,7 +86,7 @@ async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_
     debate, reader = each.contenders
     with pytest.raises(RecordError, match="never finished"):
         await each.run(reader)
-    outcomes = await each.run(debate, at_once=2)
+    outcomes = await each.run(debate, concurrency=2)
     assert [verdict.label for verdict, _ in outcomes][:2] == ["SUPPORTS", "REFUTES"]
     assert all(seconds > 0 for _, seconds in outcomes)
     await each.run(reader)
@@ -259,12 +261,12 @@ async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_we
         await bare.run(bare.contenders[0])
     assert not (tmp_path / "c").exists()
     each = bench(tmp_path / "b", file, FROZEN, "one-reader:tools=debated")
-    each.options["budget"] = Budget.parse("25calls")
+    each.config = RunConfig(budget="25calls")
     outcomes = await each.run(each.contenders[0])
     assert any(verdict.error for verdict, _ in outcomes)
     with pytest.raises(RecordError, match="ended in BudgetReached"):
         await each.run(each.contenders[1])
-    each.options["budget"] = None
+    each.config = RunConfig()
     for contender in each.contenders:
         assert not any(verdict.error for verdict, _ in await each.run(contender))
 

@@ -20,6 +20,8 @@ from redargue.evals.datasets.catalogue import load
 from redargue.evals.harness import Bench, reopened
 from redargue.ledger.record import read_events
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 SAMPLES = Path(__file__).parent / "datasets" / "samples"
 READER = "one-reader:tools=frozen-words"
 TEXT = "The stone bridge at Orvell was opened in May 1889."
@@ -157,12 +159,12 @@ def test_off_a_terminal_a_line_now_and_then_says_how_far_a_contender_is(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    assert run([*command(file, tmp_path / "b"), "--method", READER, "--at-once", "1"]) == 0
+    assert run([*command(file, tmp_path / "b"), "--method", READER, "--concurrency", "1"]) == 0
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith(f"{READER}: 1 of 2 claims, 0 errors, ")
     assert lines[0].endswith(" s left")
     assert lines[-1].startswith(f"{READER}: 2 of 2 claims, 0 errors, ")
-    assert run([*command(file, tmp_path / "b"), "--method", READER, "--at-once", "1"]) == 0
+    assert run([*command(file, tmp_path / "b"), "--method", READER, "--concurrency", "1"]) == 0
     assert " s left" not in capfd.readouterr().err  # what was known took no time
     assert run([*command(file, tmp_path / "b"), "--method", READER, "-q"]) == 0
     assert capfd.readouterr().err == ""

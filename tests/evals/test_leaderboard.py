@@ -10,10 +10,13 @@ import pytest
 from benchmarks import leaderboard
 from benchmarks.sets import Set
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 ORGANS = dict(zip("ABCDE", ("Heart", "Lung", "Liver", "Skin", "Bone"), strict=True))
 QUESTION = {"question": "Which organ pumps blood?", "answer": "Heart", "options": ORGANS, "answer_idx": "A"}
 
 
+@pytest.mark.slow
 def test_what_a_system_that_cannot_take_the_claims_has_read_is_read_by_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

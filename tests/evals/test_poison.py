@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.falsehoods import COPIES, Falsehood, falsehood, names_of
-from benchmarks.poison import PASSAGES, Case, Condition, conditions, poisoned
-from benchmarks.poison_figures import auc, lines, opposite
+from benchmarks.poison import PASSAGES, Case, conditions, poisoned
+from benchmarks.poison_figures import Condition, auc, lines, opposite
 
 from redargue.claims import FEVER, Claim
 from redargue.evals.datasets.base import Example
 from redargue.evidence import Passage
 from redargue.verdicts import Metric, Score, Verdict
+
+pytest.importorskip("scipy", reason="needs the extra bench")
 
 OTHERS = tuple(
     Passage(text=f"Harbour number {word} of the north coast has been closed for repairs.", document=word)

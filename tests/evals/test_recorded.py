@@ -33,6 +33,8 @@ from redargue.memory.base import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
 from support.debates import CLOCK
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 FOUND = '{"query":"Cape Ansel","results":[{"title":"Cape Ansel","snippet":"a \\"granite\\" reef"}]}'
 INVALID = "Input validation error: 'title' is a required property"
 MISSED = '{"query":"Ansel light","results":[],"status":"no_results","count":0}'

@@ -10,6 +10,8 @@ from redargue.claims import Claim
 from redargue.evals.datasets.base import Example
 from redargue.evidence import Passage
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 ROWS = {f"{name}, {level}, {row.name}": row for name, level in PUBLISHED for row in published(name, level)}
 
 

@@ -1,4 +1,4 @@
-"""Intervals, paired tests, power, Holm, seeds: worked cases, and equality with scipy and statsmodels to 1e-9."""
+"""Intervals, paired tests, power, Holm, seeds: worked cases, and recorded values of scipy and statsmodels to 1e-9."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from redargue.errors import UsageError
 from redargue.evals.metrics.classification import macro_f1
 from redargue.evals.statistics.bootstrap import (
-    drawn,
     interval,
     interval_of,
     macro_f1_difference,
@@ -26,6 +25,8 @@ from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import Flip, binomial_p, flips, mcnemar
 from redargue.evals.statistics.power import critical, mcnemar_power, sight, smallest_difference
 from redargue.evals.statistics.seeds import stability
+
+pytest.importorskip("scipy", reason="needs the extra bench")
 
 REFERENCE: dict[str, Any] = json.loads(
     (Path(__file__).parent / "reference" / "statistics.json").read_text(encoding="utf-8")
@@ -59,9 +60,16 @@ def test_a_seed_fixes_every_draw_and_another_changes_them() -> None:
 
 
 def test_many_items_are_drawn_in_parts_that_equal_one_draw() -> None:
-    parts = list(drawn(50_000, draws=100, seed=3))
-    assert len(parts) > 1
-    assert (np.concatenate(parts) == np.random.default_rng(3).integers(0, 50_000, (100, 50_000))).all()
+    scores = np.random.default_rng(0).random(50_000)
+    samples = np.random.default_rng(3).integers(0, 50_000, (100, 50_000))
+    found = interval(scores.tolist(), draws=100, seed=3)
+    assert (found.low, found.high) == pytest.approx(np.percentile(scores[samples].mean(axis=1), (2.5, 97.5)))
+
+
+def test_the_interval_of_one_item_is_its_score() -> None:
+    found = interval([0.25])
+    assert (found.value, found.low, found.high) == (0.25, 0.25, 0.25)
+    assert paired_difference([1.0], [0.0]).p_value == pytest.approx(2 / 2001)
 
 
 def test_an_interval_without_items_is_undefined() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from redargue.claims import Claim
 from redargue.cli.app import run
+from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
 from redargue.evals.datasets.base import Example
 from redargue.evals.papers.cells import Cell, Told
@@ -19,11 +20,13 @@ from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Choice, Runner
 from redargue.evals.papers.shown import compared
 from redargue.evals.papers.tables import Line, find, papers, parse
-from redargue.protocols.base import methods
+from redargue.methods.base import methods
 from redargue.tools.base import tools
 from redargue.verdicts import Metric, Verdict
 from support.loopback import Loopback
 from support.scripts import agreeing
+
+pytest.importorskip("scipy", reason="needs the extra bench")
 
 PAGES = {
     "Orvell Bridge": "The stone bridge at Orvell was opened in May 1889.",
@@ -441,7 +444,7 @@ def test_what_is_refused_on_one_data_set_keeps_its_figures_on_the_others(tmp_pat
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     paper = parse(PAPER, "p.toml")
-    choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", budget="40calls", options={"offline": True})
+    choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", config=RunConfig(offline=True, budget="40calls"))
     runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), lambda what: None)
     runner.run(paper.tables[0])
     table = compared(paper.tables[0], runner)

@@ -12,6 +12,8 @@ from redargue.evals.comparison import Row, read
 from redargue.evals.harness import reopened
 from redargue.evals.timing import Timing
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 DOCUMENTS = [
     {"id": "early", "text": "The bridge at Orvell is a steel arch.", "published": "2019-05-02"},
     {"id": "late", "text": "Since its widening the bridge at Orvell has two lanes.", "published": "2023-08-01"},
@@ -55,7 +57,7 @@ def test_later_and_undated_evidence_is_marked_and_counted_against_each_claims_da
 def test_strict_mode_leaves_it_out_counts_it_and_changes_the_verdict(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    strict = [*command, "--as-of", "2020-06-01", "--only-in-time", "--out", str(tmp_path / "s")]
+    strict = [*command, "--as-of", "2020-06-01", "--strict-as-of", "--out", str(tmp_path / "s")]
     assert run(strict) == 0
     assert row(tmp_path / "s").timing == Timing(read=(3, 0, 0), left_out=(0, 1, 2))
     table = capfd.readouterr().out
@@ -76,5 +78,5 @@ def test_another_day_is_another_bench_and_strict_mode_needs_a_day(
     assert run([*command, "--as-of", "2020-06-01", "--out", str(tmp_path / "b")]) == 0
     assert run([*command, "--as-of", "2021-06-01", "--out", str(tmp_path / "b")]) == 2
     assert "another sample" in capfd.readouterr().err
-    assert run([*command, "--only-in-time", "--out", str(tmp_path / "c")]) == 2
+    assert run([*command, "--strict-as-of", "--out", str(tmp_path / "c")]) == 2
     assert "give one: --as-of" in capfd.readouterr().err

@@ -26,7 +26,7 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.extra)])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty ledger; a test that takes it, or ``opened``, is run with each database."""
     if request.param == "sqlite":

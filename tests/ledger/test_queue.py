@@ -366,6 +366,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_killed_processes_lose_nothing_and_nothing_is_done_twice(where: str) -> None:
     database = open_ledger(where)
     claims = [Claim(text=f"The bridge at Orvell has {number} arches.") for number in range(300)]

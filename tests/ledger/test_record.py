@@ -26,6 +26,7 @@ from redargue.tasks.base import Out, Task
 from redargue.tasks.querying import Query, WriteQuery
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, checked, script
+from support.manifests import MANIFEST
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +79,7 @@ def verifier(folder: Path | None, backend: Backend | None = None, **options: Any
 
 async def undisturbed(folder: Path) -> list[redargue.Verdict]:
     with verifier(folder) as each:
-        return await each.verify_all(CLAIMS, at_once=1)
+        return await each.verify_all(CLAIMS, concurrency=1)
 
 
 async def test_a_run_that_dies_goes_on_and_repeats_no_finished_call(tmp_path: Path) -> None:
@@ -88,10 +89,10 @@ async def test_a_run_that_dies_goes_on_and_repeats_no_finished_call(tmp_path: Pa
         folder = tmp_path / str(calls) / "run"
         dying = Dying(calls)
         with pytest.raises(Died), verifier(folder, dying) as each:
-            await each.verify_all(CLAIMS, at_once=1)
+            await each.verify_all(CLAIMS, concurrency=1)
         survivor = Dying(10_000)
         with verifier(folder, survivor) as each:
-            again = await each.verify_all(CLAIMS, at_once=1)
+            again = await each.verify_all(CLAIMS, concurrency=1)
         assert again == whole
         assert dying.served + survivor.served == 37 * len(CLAIMS)  # 31 calls and 6 embeddings a claim, each once
         assert canonical(read_events(folder)) == canonical(expected)
@@ -146,7 +147,7 @@ async def test_a_folder_of_another_run_is_refused(tmp_path: Path, change: Callab
     await undisturbed(tmp_path)
     about = tmp_path / "run.json"
     about.write_text(json.dumps(change(json.loads(about.read_text()))))
-    with pytest.raises(RecordError, match="another"):
+    with pytest.raises(RecordError, match="already holds a run whose"):
         verifier(tmp_path)
 
 
@@ -163,9 +164,9 @@ async def test_each_part_of_a_calls_key_matters(tmp_path: Path) -> None:
     def run(record: Record, **options: Any) -> Run:
         return Run(backend, {}, clock=CLOCK, record=record, **options)
 
-    with Record(tmp_path, {}) as record:
+    with Record(tmp_path, MANIFEST) as record:
         assert await misses(run(record), task)
-    with Record(tmp_path, {}) as record:
+    with Record(tmp_path, MANIFEST) as record:
         assert not await misses(run(record), task)
         assert await misses(run(record), task, agent="b")
         assert await misses(run(record), task, round_=2)
@@ -220,12 +221,12 @@ async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:
 
 async def test_a_spent_budget_ends_claims_with_an_error_and_resuming_pays_only_the_rest(tmp_path: Path) -> None:
     with verifier(tmp_path, budget=Budget(40)) as each:
-        verdicts = await each.verify_all(CLAIMS, at_once=1)
+        verdicts = await each.verify_all(CLAIMS, concurrency=1)
     assert verdicts[0].label == "REFUTES"
     assert {verdict.error.type for verdict in verdicts[1:] if verdict.error} == {"BudgetReached"}
     assert all(verdict.label is None for verdict in verdicts[1:])
     with verifier(tmp_path, budget=Budget(31 * len(CLAIMS))) as each:
-        assert all(verdict.error is None for verdict in await each.verify_all(CLAIMS, at_once=3))
+        assert all(verdict.error is None for verdict in await each.verify_all(CLAIMS, concurrency=3))
         assert each.budget.spent.calls == 31 * len(CLAIMS)  # the first claim's calls were paid for from it before
 
 
@@ -233,7 +234,7 @@ async def test_calls_at_once_never_pass_the_budget_together(tmp_path: Path) -> N
     for calls in range(1, 40, 3):
         backend = disputed()
         with Verifier(backend=backend, evidence=tools(), claims=CLAIMS, budget=Budget(calls), clock=CLOCK) as each:
-            await each.verify_all(CLAIMS, at_once=6)
+            await each.verify_all(CLAIMS, concurrency=6)
         assert sum(task.charge == "call" for task, _ in backend.calls) <= calls
 
 

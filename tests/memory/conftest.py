@@ -35,7 +35,7 @@ def texts(recall: Any) -> list[str]:
     return [each.passage.text for each in recall.items]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.extra)])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty memory; a test that takes it, or ``opened``, is run with each database."""
     if request.param == "sqlite":

@@ -15,6 +15,7 @@ from redargue.memory.memory import open_memory
 from redargue.memory.postgres import SCHEMA_NAME
 from support.postgres import Server
 
+pytestmark = pytest.mark.extra
 _names = itertools.count()
 
 

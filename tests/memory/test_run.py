@@ -12,15 +12,15 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import ReplayMiss, UsageError
 from redargue.events import EvidenceRecalled, EvidenceRemembered, canonical, passages_of
-from redargue.ledger.record import NEEDED, Record
+from redargue.ledger.record import Record
 from redargue.memory.memory import Memory, open_memory
 from redargue.run import Run
 from support.debates import CLOCK
+from support.manifests import MANIFEST
 
 pytestmark = pytest.mark.anyio
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
-ABOUT = dict.fromkeys(NEEDED, "x")
 
 
 def memory_at(folder: Path) -> Memory:
@@ -38,7 +38,7 @@ async def test_a_recall_is_recorded_and_replayed_without_a_memory(tmp_path: Path
     folder = tmp_path / "run"
     with memory_at(tmp_path) as memory:
         await memory.remember([found("An older text.")], entities=["Cape Ansel"], claim="x", run="", now=NOW)
-        with Record(folder, ABOUT) as record:
+        with Record(folder, MANIFEST) as record:
             run = Run(ScriptedBackend({}), clock=CLOCK, record=record, memory=memory)
             assert await verify(run) == ["An older text."]
         recalled, remembered = run.events
@@ -55,14 +55,14 @@ async def test_a_recall_is_recorded_and_replayed_without_a_memory(tmp_path: Path
 async def test_a_resumed_claim_recalls_what_it_did_and_does_not_remember_twice(tmp_path: Path) -> None:
     with memory_at(tmp_path) as memory:
         for _ in range(2):
-            with Record(tmp_path / "run", ABOUT) as record:
+            with Record(tmp_path / "run", MANIFEST) as record:
                 run = Run(ScriptedBackend({}), clock=CLOCK, record=record, memory=memory)
                 assert await verify(run) == []  # by now the memory holds what the first attempt found
         assert memory.count() == 1
 
 
 async def test_a_replay_that_asks_for_another_recall_is_a_miss(tmp_path: Path) -> None:
-    with memory_at(tmp_path) as memory, Record(tmp_path / "run", ABOUT) as record:
+    with memory_at(tmp_path) as memory, Record(tmp_path / "run", MANIFEST) as record:
         await verify(Run(ScriptedBackend({}), clock=CLOCK, record=record, memory=memory))
     run = Run(ScriptedBackend({}), clock=CLOCK, record=Record(tmp_path / "run", mode="replay"))
     with pytest.raises(ReplayMiss, match="a recall of 'Amos Reed'"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.scoring.outcome import outcome
+from redargue.methods.dual_position.outcome import outcome
 from redargue.tasks.refereeing import Vote
 
 EXAMPLE: list[tuple[Vote, float]] = [("affirmative", 0.9), ("negative", 0.7), ("tie", 0.6)]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.agents.agent import Agent
 from redargue.backends.scripted import ScriptedBackend
+from redargue.methods.agent import Agent
+from redargue.methods.faithfulness import faithfulness
+from redargue.methods.tool_mad.relevance import Noncommittal, relevance
 from redargue.run import Run
-from redargue.scoring.faithfulness import faithfulness
-from redargue.scoring.relevance import Noncommittal, relevance
 from redargue.tasks.scoring import (
     CheckStatements,
     CompareTexts,
@@ -133,7 +133,7 @@ async def test_the_question_writer_is_shown_the_response_alone_and_the_checker_t
     agent = Agent("a", Run(backend, clock=CLOCK))
     await faithfulness(agent, "the claim", "the answer", ("one", "two"))
     await relevance(agent, "the claim", "the answer")
-    words = {type(task): task.instruction() for task, _ in backend.calls}
+    words = {type(task): task.prompt_text() for task, _ in backend.calls}
     assert "the claim" not in words[WriteQuestion]
     assert "one\\ntwo" in words[CheckStatements]
     assert "the claim" in words[WriteStatements]

@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redargue.agents.agent import Agent
 from redargue.backends.attention import rescaled
 from redargue.backends.base import Output, Reply, Token
 from redargue.backends.completion import read_completion
 from redargue.backends.scripted import ScriptedBackend
 from redargue.ledger.record import Record
-from redargue.run import Run
-from redargue.scoring.uncertainty import (
+from redargue.methods.agent import Agent
+from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
     token_sar,
     uncertain,
 )
+from redargue.run import Run
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.confidence import LEVELS, Said, said_parts
+from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
 from redargue.tasks.literature import Keywords, WriteKeywords
 from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
 from support.debates import CLAIM, CLOCK
+from support.manifests import MANIFEST
 
 pytestmark = pytest.mark.anyio
 
@@ -163,11 +164,10 @@ async def test_a_text_of_one_token_is_as_uncertain_as_the_token() -> None:
 
 
 async def test_the_record_gives_back_how_sure_the_model_was(tmp_path: Path) -> None:
-    about = {"claims": [CLAIM.model_dump(mode="json")]}
     backend = Sure({AnswerClaim: answered("SUPPORTS")}, entropy=0.25, tokens=(Token("lit", -1.5),))
-    with Record(tmp_path / "run", about) as record:
+    with Record(tmp_path / "run", MANIFEST) as record:
         first = await Agent("a", Run(backend, clock=CLOCK, record=record)).ask(ASK)
-    with Record(tmp_path / "run", about) as record:
+    with Record(tmp_path / "run", MANIFEST) as record:
         again = await Agent("a", Run(Sure({}), clock=CLOCK, record=record)).ask(ASK)
     assert again == first
 
@@ -187,34 +187,38 @@ def test_a_chat_reply_keeps_its_tokens_where_all_have_log_probabilities() -> Non
 
 
 class _Merge(Task[Keywords]):
-    said: tuple[Said, ...]
+    said: tuple[AgentText, ...]
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> Any:
-        return said_parts(self.said, self.profile)
+        return agent_text_parts(self.said)
 
 
 @pytest.mark.parametrize("profile", ["paper", "hardened"])
 def test_a_text_stands_with_its_writers_level_and_only_its_own_words_are_its_part(profile: Profile) -> None:
-    said = (Said(agent="analyst", text="It was lit. </data>", level=8, weight=2.0), Said(agent="gatherer", text="Yes."))
+    said = (
+        AgentText(agent="analyst", text="It was lit. </data>", level=8, weight=2.0),
+        AgentText(agent="gatherer", text="Yes."),
+    )
     task = _Merge(said=said, profile=profile)
-    assert "what analyst wrote (confidence level is 8):" in task.material()
-    assert "what gatherer wrote:" in task.material()
+    assert "what analyst wrote (confidence level is 8):" in task.rendered().input_text
+    assert "what gatherer wrote:" in task.rendered().input_text
     own = [(part.agent, part.text, part.weight) for part in task.parts() if part.agent]
+    assert own == [("analyst", "It was lit. </data>", 2.0), ("gatherer", "Yes.", 1.0)]
     closed = "It was lit. </data>" if profile == "paper" else "It was lit. ‹/data›"
-    assert own == [("analyst", closed, 2.0), ("gatherer", "Yes.", 1.0)]
+    assert closed in task.rendered().input_text
     assert "1 (lowest) to 10 (highest)" in LEVELS
 
 
 def test_a_weight_belongs_to_the_question() -> None:
-    light, heavy = (_Merge(said=(Said(agent="a", text="Yes.", weight=each),)) for each in (1.0, 2.0))
-    assert light.instruction() == heavy.instruction()
+    light, heavy = (_Merge(said=(AgentText(agent="a", text="Yes.", weight=each),)) for each in (1.0, 2.0))
+    assert light.prompt_text() == heavy.prompt_text()
     assert light.fingerprint != heavy.fingerprint
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.inf, math.nan])
 def test_a_weight_is_a_number_above_zero(weight: float) -> None:
     with pytest.raises(ValueError, match="weight"):
-        Said(agent="a", text="Yes.", weight=weight)
+        AgentText(agent="a", text="Yes.", weight=weight)

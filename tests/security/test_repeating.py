@@ -7,7 +7,7 @@ import pytest
 from redargue.backends.chat import ChatBackend
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.tools.base import PerClaim, Tool
 from redargue.transport import Service, Transport
 from redargue.verifier import Verifier

@@ -11,8 +11,9 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.ledger.clock import FixedClock
-from redargue.protocols.tool_mad import ToolMad
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.base import ConfiguredMethod
+from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.run import Run
 from redargue.tasks.acting import ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
@@ -131,5 +132,5 @@ async def debate(
     """Holds one debate with a scripted backend."""
     evidence: Mapping[str, Tool] = tools or {name: ShelfTool(name) for name in ("corpus", "keywords")}
     run = Run(ScriptedBackend(parts), evidence, clock=CLOCK)
-    verdict = await ToolMad(ToolMadSettings(**settings)).verify(claim, run)
+    verdict = await ConfiguredMethod(ToolMad, ToolMadSettings(**settings)).verify(claim, run)
     return verdict, run

@@ -522,7 +522,7 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(0)
         tasks = list(self.server_state.tasks)
         if tasks:  # those that wait see that their client is gone, and count it; asyncio.run cancels any other
-            await asyncio.wait(tasks, timeout=1)
+            await asyncio.wait(tasks, timeout=30)
         await asyncio.sleep(0)  # transports close in the loop's next turn
 
 
@@ -532,6 +532,7 @@ class Loopback:
     Attributes:
         url: ``http://127.0.0.1:PORT``, known once it is entered.
         counts: live.
+        hold: called with each request as it arrives; the request is answered once the event it returns is set.
     """
 
     def __init__(
@@ -543,6 +544,7 @@ class Loopback:
     ) -> None:
         self.script, self.behaviour, self.documents = script, behaviour, documents
         self.url, self.counts, self._seen = "", Counts(), deque[Request](maxlen=10_000)
+        self.hold: Callable[[Request], threading.Event | None] = lambda request: None
 
     @property
     def requests(self) -> list[Request]:
@@ -553,6 +555,25 @@ class Loopback:
         """Forgets counts and requests; faults start from the first request again."""
         self.counts.reset()
         self._seen.clear()
+
+    async def arrived(self, route: str = "chat", count: int = 1) -> None:
+        """Returns once so many requests of the route have arrived."""
+        async with asyncio.timeout(60):
+            while self.counts.requests[route] < count:  # noqa: ASYNC110  (it counts in a thread of its own)
+                await asyncio.sleep(0.005)
+
+    def hold_until_in_flight(self, count: int, route: str = "chat", matching: str = "") -> None:
+        """Answers none of the route's requests whose body contains ``matching`` before so many are in flight."""
+        full = threading.Event()
+
+        def hold(request: Request) -> threading.Event | None:
+            if request.route != route or matching not in json.dumps(request.body):
+                return None
+            if self.counts.in_flight >= count:
+                full.set()
+            return full
+
+        self.hold = hold
 
     def __enter__(self) -> Self:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -567,13 +588,13 @@ class Loopback:
         serving = self._server.serve([listener])
         self._thread = threading.Thread(target=asyncio.run, args=(serving,), name="loopback", daemon=True)
         self._thread.start()
-        if not started.wait(30):
-            raise RuntimeError("the loopback server did not start within 30 s")
+        if not started.wait(120):
+            raise RuntimeError("the loopback server did not start within 120 s")
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.stop()
-        self._thread.join(30)
+        self._thread.join(120)
 
     async def _app(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         body = b""
@@ -600,6 +621,10 @@ class Loopback:
         """Sends what befalls the request; counts it before the last byte is out, so that a client can rely on them."""
         route, behaviour = request.route, self.behaviour
         number = self.counts.begin(route)
+        if held := self.hold(request):
+            while not held.is_set():
+                if await _left(receive, 0.005):
+                    return self.counts.end(route, "left")
         fault, status = behaviour.fault(route, number)
         if fault == "hang":
             await _left(receive, None)
@@ -716,7 +741,7 @@ class LoopbackProcess:
         self._told.close()
         self._ends.close()
         try:
-            self._process.wait(10)
+            self._process.wait(60)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -738,7 +763,7 @@ class LoopbackProcess:
     def _call(self, path: str, method: str = "POST", data: bytes | None = None) -> dict[str, Any]:
         asked = urllib.request.Request(self.url + path, data, method=method)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(asked, timeout=30) as answer:
+        with opener.open(asked, timeout=120) as answer:
             told: dict[str, Any] = json.load(answer)
         return told
 

@@ -168,7 +168,7 @@ def test_the_memory_stands_at_the_head_of_the_history_and_is_fenced() -> None:
     passage = Passage(text="Lit in 1871.", tool="search", query="Ansel", retrieved=moment)
     item = Recalled(passage=passage, length=12, number=1)
     past = PastStep(thought="t", action=ToolCall(name="search", input="oil"), problem="search answered 503")
-    words = NextStep(claim=CLAIM, tools=(TOOL,), memory=(item,), steps=(past,), step=2).material()
+    words = NextStep(claim=CLAIM, tools=(TOOL,), memory=(item,), steps=(past,), step=2).rendered().input_text
     assert words.index("From memory, retrieved 2026-01-02") < words.index("Thought: t") < words.index("answered 503")
     assert "<data>\nLit in 1871.\n</data>" in words
     assert "step 2 of 5" in words

@@ -37,7 +37,7 @@ async def ask(to: Loopback | str, query: str = "scour piers", k: int = 3, **sear
     inner = None if isinstance(to, Loopback) else httpx2.MockTransport(lambda request: httpx2.Response(200, text=to))
     url = to.url if isinstance(to, Loopback) else "http://127.0.0.1:1"
     async with Transport(patience=0, inner=inner) as transport:
-        tool = ArxivTool(Service(name="arxiv", url=url, timeout=10), transport)
+        tool = ArxivTool(Service(name="arxiv", url=url, timeout=60), transport)
         return await tool.search(query, k, search=Search(**search))
 
 

@@ -43,7 +43,7 @@ async def ask(
     k: int = 3,
     *,
     price: float = 0.0,
-    seconds: float = 10,
+    seconds: float = 60,
     search: Search | None = None,
 ) -> tuple[Passage, ...]:
     """Searches on the server, or where every answer is that body."""

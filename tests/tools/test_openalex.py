@@ -32,7 +32,7 @@ def server() -> Iterator[Loopback]:
         yield running
 
 
-def service(url: str, *, key: str = KEY, mailto: str = "", seconds: float = 10) -> Service:
+def service(url: str, *, key: str = KEY, mailto: str = "", seconds: float = 60) -> Service:
     return Service(name="openalex", url=url, key=key, timeout=seconds, extra={"mailto": mailto})
 
 

@@ -34,7 +34,7 @@ def server() -> Iterator[Loopback]:
         yield running
 
 
-def service(url: str, *, key: str = KEY, mailto: str = "", seconds: float = 10) -> Service:
+def service(url: str, *, key: str = KEY, mailto: str = "", seconds: float = 60) -> Service:
     return Service(name="pubmed", url=url, key=key, timeout=seconds, extra={"mailto": mailto})
 
 

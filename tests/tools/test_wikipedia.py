@@ -42,7 +42,7 @@ async def ask(
     query: str = "Who built Skarrow Bridge?",
     k: int = 3,
     *,
-    seconds: float = 10,
+    seconds: float = 60,
     search: Search | None = None,
     contact: str = "",
 ) -> tuple[Passage, ...]:

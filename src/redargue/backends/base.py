@@ -147,7 +147,15 @@ class Backend(Protocol):
 
 
 BackendMaker = Callable[..., Backend]
-backends: Registry[BackendMaker] = Registry("backend")
+BACKENDS = {
+    "embedded": "redargue.backends.embedded:EmbeddedBackend",
+    "chat": "redargue.backends.chat:ChatBackend",
+    "transformers": "redargue.backends.transformers:TransformersBackend",
+    "scripted": "redargue.backends.scripted:ScriptedBackend",
+    "recorded": "redargue.backends.recorded:RecordedBackend",
+}
+
+backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="redargue.backends")
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from redargue.backends.completion import Called, Choice
 from redargue.backends.parsing import first_of, one, quoted
 from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall, label_alone
-from redargue.tasks.base import at_most, lines, several
+from redargue.tasks.base import lines, list_bounds, max_length
 
 ANSWER = "give_final_answer"
 LONGEST_NAME, LONGEST_ABOUT = 64, 1_024  # characters that OpenAI's endpoint takes
@@ -47,11 +47,11 @@ def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
 
 
 def words(task: NextStep) -> str:
-    """The system message: the rules, and what the functions have no room for."""
+    """The system message: the task's rules, and what the functions have no room for."""
     names = {own: name for name, own in names_of(task.tools).items()}
     return lines(
         f"Task: {task.name()}.",
-        task.rules(),
+        task.rendered(task.rules()).instructions,
         f"Say why in a sentence, and call one function: one of the tools, or {ANSWER}.",
         *(f"{names[each.name]}: {each.about}" for each in task.tools if len(each.about) > LONGEST_ABOUT),
     )
@@ -65,17 +65,17 @@ def step_of(task: NextStep, choice: Choice) -> Step:
     """
     calls = tuple(dict.fromkeys(choice.calls))
     if not calls:
-        return task.accepted(_spoken(task, choice.text))
+        return task.validate_answer(_spoken(task, choice.text))
     if any(each.name == ANSWER for each in calls):
         if len(calls) > 1:
             raise ValueError(f"{ANSWER} is called, and something else beside it")
-        return task.accepted(_answer(calls[0]))
+        return task.validate_answer(_answer(calls[0]))
     if not calls[0].name:
         raise ValueError("a function is called that has no name")
     names = names_of(task.tools)
     actions = [ToolCall(name=names.get(each.name, each.name), input=each.arguments) for each in calls]
     first = ToolCall(name=actions[0].name, input=json.dumps(_arguments(calls[0]), ensure_ascii=False, sort_keys=True))
-    return task.accepted(Step(thought=choice.text.strip(), action=first, unmade=tuple(actions[1:])))
+    return task.validate_answer(Step(thought=choice.text.strip(), action=first, unmade=tuple(actions[1:])))
 
 
 def _function(name: str, about: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _answer_function(task: NextStep) -> dict[str, Any]:
     offered = task.answers()
     quotes = "what it rests on, copied word for word from the history"
     properties: dict[str, Any] = {
-        "thought": {"type": "string", "description": "your reasoning"} | at_most(1_000),
-        "quotes": {"type": "array", "description": quotes} | several(6, 400),
+        "thought": {"type": "string", "description": "your reasoning"} | max_length(1_000),
+        "quotes": {"type": "array", "description": quotes} | list_bounds(6, 400),
         "answer": {"type": "string", "description": "your final answer"} | ({"enum": list(offered)} if offered else {}),
     }
     parameters = {"properties": properties, "required": list(properties), "additionalProperties": False}
@@ -129,7 +129,7 @@ def _spoken(task: NextStep, text: str) -> Step:
     if said and label_alone(labels, said[-1]):
         return Step(thought="\n".join(said[:-1]), answer=said[-1], quotes=quoted(text))
     try:
-        step = one(text, Step, task.material())
+        step = one(text, Step, task.rendered().input_text)
     except ValueError as error:
         raise ValueError(f"no function was called ({error})") from None
     assert isinstance(step, Step)

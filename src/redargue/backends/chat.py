@@ -160,7 +160,7 @@ class ChatBackend:
                 f"{endpoint.model!r} gave no answer to {task.name()} that can be read: {error}",
                 raw=second.verbatim or first.raw,
                 where=f"{call.agent}, asked twice; first: {first.why}",
-                hint="choose another model, or another way to ask: --form",
+                hint="choose another model, or another format: --response-format",
             ) from None
 
     def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice) -> Output[Out]:

@@ -24,7 +24,7 @@ from redargue.tasks.arguing import (
     TeamQueries,
     WriteTeamQueries,
 )
-from redargue.tasks.confidence import Said
+from redargue.tasks.confidence import AgentText
 from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import OtherAnswer
 from redargue.tasks.refereeing import Judgement, JudgeTeams, Speech, Vote
@@ -84,7 +84,7 @@ def _summarise(task: SummariseTeam, mind: EmbeddedBackend) -> Argument:
     return _argued(task.claim.text, task.position, mind.reader.read(task.claim.text, passages))
 
 
-def _as_answer(text: Said) -> OtherAnswer:
+def _as_answer(text: AgentText) -> OtherAnswer:
     return OtherAnswer(agent=text.agent, text=text.text)
 
 

@@ -22,7 +22,7 @@ from redargue.tasks.moderating import (
     Ruling,
 )
 from redargue.tasks.preset import ArgueStance, CriticiseStance, RebutCritic
-from redargue.tasks.reconciling import AnswerSurelyOnEvidence, SureAnswer
+from redargue.tasks.reconciling import AnswerSurelyOnEvidence, AnswerWithConfidence
 from redargue.tasks.selecting import (
     MOST_PIECES,
     Consistency,
@@ -117,10 +117,10 @@ def _sum_up(task: SummariseAnswers, mind: EmbeddedBackend) -> Answer:
 
 
 @play.register
-def _answer_surely(task: AnswerSurelyOnEvidence, mind: EmbeddedBackend) -> SureAnswer:
+def _answer_surely(task: AnswerSurelyOnEvidence, mind: EmbeddedBackend) -> AnswerWithConfidence:
     """What the evidence says, as sure as its reading is calibrated; not sure at all where nothing was calibrated."""
     answer = _read(task.claim, task.passages, mind)
-    return SureAnswer(
+    return AnswerWithConfidence(
         reasoning=answer.text,
         answer=answer.label or "",
         confidence_level=answer.confidence or 0.0,

@@ -31,7 +31,7 @@ from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.home import home
 from redargue.ledger.budget import Account
 from redargue.ledger.prices import Prices
-from redargue.tasks.base import EITHER
+from redargue.tasks.base import EXACTLY_ONE
 from redargue.transport import Answer, Service, Transport
 
 MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
@@ -77,7 +77,7 @@ class Endpoint:
         self.prices, self.max_tokens, self.stream = prices or Prices.shipped(), max_tokens, stream
         self._memory = Memory(home() / "endpoints.json")
         self.abilities = self._memory.recall(service.place, model)
-        self._proven = False
+        self._proven: set[Form] = set()  # forms in which a reply has come: a 500 is not about them
 
     async def complete(
         self,
@@ -127,19 +127,24 @@ class Endpoint:
     async def _ask(self, wish: Wish, account: Account, sampling: Sampling, seed: int) -> tuple[Choice, ...]:
         tried: Form | None = None  # instead of a form at which the server failed; noted once it has worked
         for _ in range(len(OPTIONAL) + len(FORMS) + 2):
-            wanted = wish.form or tried or self.abilities.form
-            body = self._body(wish, wanted, sampling, seed)
-            answer = await self._send(body, account)
+            sent = wish.form or tried or self.abilities.form
+            body = self._body(wish, sent, sampling, seed)
+            answer = await self._send(body, account, sent)
             if answer.status == 200:
-                self._proven = True
+                if wish.schema:
+                    self._proven.add(sent)
                 if tried:
                     self._remember(form=tried)
                 return read_completion(answer.text, called=bool(wish.functions))
-            failed = answer.status == 500 and not self._proven and wish.schema is not None
-            if wish.form is None and wanted != "text" and (failed or (tried and about_form(body, answer))):
-                tried = FORMS[FORMS.index(wanted) + 1]
+            rejected = answer.status in (400, 404, 422, 500) and wish.schema is not None and wish.form is None
+            if rejected and FORMS.index(self.abilities.form) > FORMS.index(sent):
+                tried = None  # a concurrent request has found a form that the endpoint takes
+                continue
+            failed = answer.status == 500 and sent not in self._proven
+            if rejected and sent != "text" and (failed or (tried and about_form(body, answer))):
+                tried = FORMS[FORMS.index(sent) + 1]
             elif answer.status not in (400, 404, 422) or not self._learn(
-                body, answer, wanted, pinned=wish.form is not None
+                body, answer, sent, pinned=wish.form is not None
             ):
                 raise self._error(answer, offered=refuses_tools(body, answer))
         raise self._error(answer)
@@ -169,7 +174,7 @@ class Endpoint:
             body |= _response_format(form, *wish.schema)
         return body
 
-    async def _send(self, body: dict[str, Any], account: Account) -> Answer:
+    async def _send(self, body: dict[str, Any], account: Account, form: Form) -> Answer:
         prompt = most_tokens(body)
         samples = body.get("n", 1)
         reply = samples * body.get(self.abilities.limit, 4 * self.max_tokens)
@@ -188,7 +193,8 @@ class Endpoint:
             usd=price.of(prompt, reply) if price else 0.0,
             read=read_stream if body.get("stream") else None,
             final=lambda answer: (
-                _final(answer, trial=not self._proven and "response_format" in body) or refuses_tools(body, answer)
+                _final(answer, trial=form not in self._proven and "response_format" in body)
+                or refuses_tools(body, answer)
             ),
             paid=lambda answer: _paid(answer, price.of if price else None),
         )
@@ -263,9 +269,7 @@ class Endpoint:
         said = " ".join(said_in(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.place} answered {answer.status}: {said or 'nothing'}"
         if offered:
-            return UsageError(
-                what, hint="it takes no tool calls, or not of these tools: ask in another way, --form auto"
-            )
+            return UsageError(what, hint="it takes no tool calls, or not of these tools: use --response-format auto")
         if answer.status in (401, 403):
             return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
         if answer.status in (400, 404, 413, 422):
@@ -292,8 +296,8 @@ def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str,
 
 def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema as one of several, where one field of some is to hold something and the others nothing."""
-    plain = {name: each for name, each in schema.items() if name != EITHER}
-    fields = schema.get(EITHER, ())
+    plain = {name: each for name, each in schema.items() if name != EXACTLY_ONE}
+    fields = schema.get(EXACTLY_ONE, ())
     if not fields:
         return plain
     empty = {name: {"enum": [""]} for name in fields}
@@ -317,7 +321,9 @@ def _unbounded(schema: Any) -> Any:
         return [_unbounded(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems", EITHER)}
+    return {
+        name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems", EXACTLY_ONE)
+    }
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:

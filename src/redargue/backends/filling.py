@@ -44,9 +44,9 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
         draft.add("[")
         draft.add(draft.write(min(longest, LONGEST_QUERY), _first("]\n")) + "]")
     elif plain and isinstance(task, LabelledTask):
-        choice = task.choice() if "label" in task.wanted else {}
+        choice = task.choice() if "label" in task.answer_fields else {}
         before, after = task.marks
-        if not choice or "reasoning" in task.wanted:
+        if not choice or "reasoning" in task.answer_fields:
             draft.add(draft.write(longest, lambda text: text.find(f"\n{before}")).rstrip())
         if choice:
             draft.add(f"\n{before}")

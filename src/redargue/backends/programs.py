@@ -12,7 +12,7 @@ from redargue.backends.embedded import EmbeddedBackend, play
 from redargue.backends.reading import Reading
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.facts import LONGEST_SPAN, AnswerQuestion, Span, Truth, VerifyFact
+from redargue.tasks.facts import LONGEST_SPAN, AnswerQuestion, Span, TruthJudgement, VerifyFact
 from redargue.tasks.grounding import (
     MOST_QUESTIONS,
     Aggregate,
@@ -51,12 +51,12 @@ def _write_program(task: WriteProgram, mind: EmbeddedBackend) -> Program:
 
 
 @play.register
-def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> Truth:
+def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> TruthJudgement:
     """The likeliest of supported, refuted and open."""
     reading = mind.reader.read(task.statement, task.passages)
     meaning = _likeliest(reading)
     verdict = {Meaning.SUPPORTED: "true", Meaning.REFUTED: "false"}.get(meaning, "impossible to say")
-    return Truth.model_validate({"verdict": verdict, "quotes": _quotes(reading, meaning)})
+    return TruthJudgement.model_validate({"verdict": verdict, "quotes": _quotes(reading, meaning)})
 
 
 @play.register

@@ -33,7 +33,7 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts, self._where = dict(sorted(texts.items())), where
-        known = {task.name(): task.slot_names for task in every_task() if task.slot_names}
+        known = {task.name(): task.template_var_names for task in every_task() if task.template_var_names}
         for name, text in self.texts.items():
             task, _, part = name.partition(".")
             file = f"{where}/{name}.txt"
@@ -77,9 +77,9 @@ class Prompts:
         name = task.name()
         if name not in self.texts:
             return None
-        slots = task.slots()
+        values = {name: task.fill(text) for name, text in task.template_vars().items()}
         system, user = (
-            _SLOT.sub(lambda match: slots[match.group(1)], self.texts.get(each, ""))
+            _SLOT.sub(lambda match: values[match.group(1)], self.texts.get(each, ""))
             for each in (f"{name}.system", name)
         )
         return system, user

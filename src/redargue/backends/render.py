@@ -21,7 +21,7 @@ from redargue.backends.prompts import Prompts
 from redargue.claims import Frozen
 from redargue.tasks.acting import NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, LabelledTask, Piece
-from redargue.tasks.base import AnyTask, at_most, either, json_schema, lines, several
+from redargue.tasks.base import AnyTask, exactly_one, json_schema, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
 
@@ -29,7 +29,7 @@ from redargue.tasks.refereeing import Judgement, Vote
 class QueryReply(Frozen):
     """A first query."""
 
-    query: str = Field(description="the query", json_schema_extra=at_most(LONGEST_QUERY))
+    query: str = Field(description="the query", json_schema_extra=max_length(LONGEST_QUERY))
 
 
 class RequeryReply(Frozen):
@@ -37,16 +37,18 @@ class RequeryReply(Frozen):
 
     keep: bool = Field(description="true to stay with the query you used before, false to change it")
     query: str = Field(
-        description="the new query; empty if you keep the old one", json_schema_extra=at_most(LONGEST_QUERY)
+        description="the new query; empty if you keep the old one", json_schema_extra=max_length(LONGEST_QUERY)
     )
 
 
 class AnswerReply(Frozen):
     """An answer: the reasons come before the label, so that they are not made up for it."""
 
-    reasoning: str = Field(description="your explanation, from the documents first", json_schema_extra=at_most(1_000))
+    reasoning: str = Field(
+        description="your explanation, from the documents first", json_schema_extra=max_length(1_000)
+    )
     quotes: tuple[str, ...] = Field(
-        description="what you rely on, copied word for word from the documents", json_schema_extra=several(6, 400)
+        description="what you rely on, copied word for word from the documents", json_schema_extra=list_bounds(6, 400)
     )
     label: str = Field(description="your final answer")
 
@@ -54,7 +56,7 @@ class AnswerReply(Frozen):
 class ReasonsReply(Frozen):
     """Reasons alone, which come before an answer that is asked for next."""
 
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=at_most(1_000))
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
 
 
 class ReasonedReply(ReasonsReply):
@@ -80,19 +82,19 @@ ANSWERS: dict[tuple[Piece, ...], type[Frozen]] = {
 class StepReply(Frozen):
     """A step: a tool with its input, or an answer; what is not wanted is empty."""
 
-    model_config = either("tool", "answer")
+    model_config = exactly_one("tool", "answer")
 
-    thought: str = Field(description="your reasoning", json_schema_extra=at_most(1_000))
+    thought: str = Field(description="your reasoning", json_schema_extra=max_length(1_000))
     tool: str = Field(description="the tool to call; empty with an answer")
-    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=at_most(300))
+    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=max_length(300))
     input: str = Field(
         description="the text for the tool's first required parameter, or a JSON object of its parameters",
-        json_schema_extra=at_most(600),
+        json_schema_extra=max_length(600),
     )
     answer: str = Field(description="your final answer; empty with a tool")
     quotes: tuple[str, ...] = Field(
         description="with an answer: what it rests on, copied word for word from the history",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
 
     def step(self) -> Step:
@@ -124,7 +126,7 @@ class Prompt(NamedTuple):
         messages: by the form in which JSON is asked for.
         schema: name and JSON schema of the reply; None where it is read plainly.
         stretches: agents' texts in ``user``, in their order.
-        earlier: questions and replies between ``system`` and ``user``, where a chat goes on.
+        history: earlier questions and replies of the chat, between ``system`` and ``user``.
         functions: one of which is to be called instead of a reply in words.
     """
 
@@ -132,13 +134,13 @@ class Prompt(NamedTuple):
     user: str
     schema: tuple[str, dict[str, Any]] | None
     stretches: tuple[Stretch, ...] = ()
-    earlier: tuple[tuple[str, str], ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
     functions: tuple[Function, ...] = ()
 
     @property
     def words(self) -> str:
         """All that is sent, but how JSON is asked for."""
-        return "\0".join([self.system, *(text for pair in self.earlier for text in pair), self.user])
+        return "\0".join([self.system, *(text for pair in self.history for text in pair), self.user])
 
     def messages(self, form: Form) -> Sequence[Message]:
         """The messages, for one way to ask."""
@@ -146,7 +148,7 @@ class Prompt(NamedTuple):
         if self.schema:
             system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
         said = [{"role": "system", "content": system}] if system else []
-        for user, reply in self.earlier:
+        for user, reply in self.history:
             said += [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
         return [*said, {"role": "user", "content": self.user}]
 
@@ -165,18 +167,19 @@ class Renderer:
 
     def prompt(self, task: AnyTask) -> Prompt:
         """The prompt of a task: what stays the same from call to call first."""
-        plain = tuple((each.instruction, each.reply) for each in task.earlier())
-        earlier = tuple((each.material, each.reply) for each in task.earlier())
+        plain = tuple((each.prompt_text, each.reply) for each in task.chat_history())
+        history = tuple((each.input_text, each.reply) for each in task.chat_history())
         if filled := self.prompts.fill(task) if self.prompts else None:
-            return Prompt(*filled, schema=None, earlier=plain)
+            return Prompt(*filled, schema=None, history=plain)
         if self.calls and isinstance(task, NextStep):
-            system, offered = calling.words(task), calling.functions(task)
-            return Prompt(system, task.material(), None, earlier=earlier, functions=offered)
+            system, functions = calling.words(task), calling.functions(task)
+            return Prompt(system, task.rendered().input_text, None, history=history, functions=functions)
+        text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt(task.system(), task.instruction(), None, _stretches(task, task.instruction()), plain)
-        system = lines(f"Task: {task.name()}.", task.system(), task.role()).strip()
-        user = task.material()
-        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), earlier)
+            return Prompt(text.system, text.prompt_text, None, _stretches(task, text.prompt_text), plain)
+        system = lines(f"Task: {task.name()}.", text.system, text.instructions).strip()
+        user = text.input_text
+        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), history)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """The answer that a reply gives.
@@ -184,8 +187,8 @@ class Renderer:
         Raises:
             ValueError: says what is wrong with the reply, as it can be said to the model.
         """
-        if plain and (said := task.plain(text)) is not None:
-            return cast(Frozen, task.accepted(said))
+        if plain and (said := task.parse_plain(text)) is not None:
+            return cast(Frozen, task.validate_answer(said))
         if plain and isinstance_of(task, Query):
             query = parse_query(text)
             if query is None or (query.kept and not isinstance(task, RewriteQuery)):
@@ -194,39 +197,41 @@ class Renderer:
         if plain and isinstance(task, LabelledTask):
             return _plain_answer(text, task)
         if plain and isinstance_of(task, Step):
-            return cast(Frozen, task.accepted(one(text, Step, _shown(task))))
+            return cast(Frozen, task.validate_answer(one(text, Step, _shown(task))))
         reply = one(text, reply_type(task), _shown(task))
         if isinstance(reply, StepReply):
-            return cast(Frozen, task.accepted(reply.step()))
+            return cast(Frozen, task.validate_answer(reply.step()))
         if isinstance(task, LabelledTask):
             return _answer(reply, task)
         if isinstance(reply, RequeryReply):
             return Query(kept=True) if reply.keep else _query(reply.query)
-        return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.accepted(reply))
+        return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.validate_answer(reply))
 
 
 def _shown(task: AnyTask) -> str:
-    """All of a chat's material, which strangers wrote in part: evidence may stand in a question that came before."""
-    return "\n".join([task.system(), *(each.material for each in task.earlier()), task.material()])
+    """The input of the whole chat: a reply may repeat evidence that an earlier question showed."""
+    text = task.rendered()
+    return "\n".join([text.system, *(each.input_text for each in task.chat_history()), text.input_text])
 
 
 def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
-    """Where the texts of the task's agents stand in its message, which ends with the material.
+    """Where the agents' texts are in a task's message, which ends with the task's input.
 
     Raises:
-        ValueError: the task's parts are not its material.
+        ValueError: the task's parts, joined, are not its input.
     """
     parts = task.parts()
     if not any(part.agent for part in parts):
         return ()
     whole = "".join(part.text for part in parts)
-    if not user.endswith(whole):
-        raise ValueError(f"the parts of {task.name()} are not its material")
-    found, at = [], len(user) - len(whole)
+    if not user.endswith(task.fill(whole)):
+        raise ValueError(f"the parts of {task.name()} are not its input")
+    found, begin, marked = [], len(user) - len(task.fill(whole)), ""
     for part in parts:
+        start = begin + len(task.fill(marked))  # the beginning of the marked text is the beginning of the filled one
+        marked += part.text
         if part.agent:
-            found.append(Stretch(at, at + len(part.text), part.weight))
-        at += len(part.text)
+            found.append(Stretch(start, begin + len(task.fill(marked)), part.weight))
     return tuple(found)
 
 
@@ -246,17 +251,17 @@ def reply_type(task: AnyTask) -> type[Frozen]:
         return RequeryReply if isinstance(task, RewriteQuery) else QueryReply
     if isinstance_of(task, Step):
         return StepReply
-    return ANSWERS[task.wanted] if isinstance(task, LabelledTask) else task.answer_type()
+    return ANSWERS[task.answer_fields] if isinstance(task, LabelledTask) else task.answer_type()
 
 
 def schema_of(task: AnyTask) -> dict[str, Any]:
     """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
     kind = JudgementReply if isinstance_of(task, Judgement) else reply_type(task)
     schema: dict[str, Any] = json.loads(json_schema(kind))
-    if isinstance(task, LabelledTask) and "label" in task.wanted and (choice := task.choice()):
+    if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
         meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}
-    for name, texts in task.offered().items():
+    for name, texts in task.enum_fields().items():
         schema["properties"][name]["enum"] = list(texts)
     if isinstance(task, NextStep):
         schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
@@ -328,7 +333,7 @@ def _answer(reply: Frozen, task: LabelledTask) -> Answer:
 
 
 def _plain_answer(text: str, task: LabelledTask) -> Answer:
-    label = task.label_of(text) if "label" in task.wanted else None
+    label = task.label_of(text) if "label" in task.answer_fields else None
     if label is None and not task.lenient:
         raise ValueError(f"its last line is none of the labels {', '.join(task.choice())}")
-    return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.wanted else ())
+    return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.answer_fields else ())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from redargue.cli import (
     batch,
@@ -35,7 +36,7 @@ from redargue.cli import (
 )
 from redargue.cli.terminal import printable
 from redargue.errors import RedargueError, UsageError
-from redargue.settings import read_config
+from redargue.settings import Known, current_names, read_config
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,6 +66,7 @@ app.command("doctor")(doctor.doctor)
 
 @app.callback()
 def common(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", envvar="REDARGUE_DEBUG", help="Show tracebacks.")] = False,
     env_file: Annotated[
         Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from NAME=VALUE lines.")
@@ -77,6 +79,18 @@ def common(
         if not env_file.is_file():
             raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
         load_dotenv(env_file)  # what the environment sets already wins
+    group = context.command
+    context.default_map = read_config(_options(group)) if isinstance(group, TyperGroup) else None
+
+
+def _options(group: TyperGroup) -> Known:
+    """The commands of a group and the names of their options."""
+    return {
+        name: _options(command)
+        if isinstance(command, TyperGroup)
+        else {str(each.name): None for each in command.params}
+        for name, command in group.commands.items()
+    }
 
 
 def main() -> None:
@@ -94,7 +108,7 @@ def run(arguments: list[str]) -> int:
     """
     command = typer.main.get_command(app)
     try:
-        command.main(arguments, prog_name="redargue", default_map=read_config())
+        command.main(current_names(arguments), prog_name="redargue")
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else 0
     except RedargueError as error:

@@ -3,85 +3,106 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.check import AT_ONCE, INTERRUPTED, exit_code, read_gate
-from redargue.cli.estimate import like_check
+from redargue.cli.check import CONCURRENCY
+from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
+from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, with_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from redargue.claims import Claim
     from redargue.cli.progress import Progress
+    from redargue.config import RunConfig
     from redargue.evals.batch import Tally, VerdictFiles
     from redargue.verifier import Verifier
 
 
-@like_check("claim", "as_", "question", "run", "json")
+@with_parameters
 def batch(
-    *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .tsv or .jsonl file; .gz too.")],
+    *,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="The batch folder; the same command again goes on.")
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The batch folder; the same command resumes it.")
     ],
     mapping: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="ROLE=COLUMN,…", help="claim=…,context=…,options=…,labels=…,as_of=…"),
     ] = None,
+    options: RunParameters,
+    search: SearchParameters,
+    output: OutputParameters,
     engine: Annotated[
         str, typer.Option(metavar="local|ray", help="Several workers: processes here, or a Ray cluster's tasks.")
     ] = "",
-    workers: Annotated[int | None, typer.Option(min=1, help="How many: 2 processes; on Ray one a CPU.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of workers: 2 processes; on Ray one per CPU.")
+    ] = None,
     ledger: Annotated[
         str, typer.Option(envvar="REDARGUE_LEDGER", help="What workers share: postgresql://…, or a file for one host.")
     ] = "",
-    **given: Any,
 ) -> None:
     """Verifies every claim of a file into a folder: verdicts.jsonl, verdicts.csv and the record they come from."""
-    import asyncio
+    from redargue.claims import in_time
+    from redargue.cli.options import run_config
+    from redargue.evals.batch import Tally, read_claims, read_mapping
 
-    from redargue.claims import in_time, label_sets
-    from redargue.cli.options import read_day, verifier_options
-    from redargue.cli.progress import Progress
-    from redargue.evals.batch import Tally, VerdictFiles, read_claims, read_mapping
-    from redargue.verifier import Verifier
-
-    gate = read_gate(given["fail_on"] or [], given["min_supported"])
-    columns = read_mapping(mapping or [])
-    claims = list(read_claims(file, columns, labels=label_sets[given["labels"]], as_of=read_day(given["as_of"])))
-    claims = in_time(claims) if given["only_in_time"] else claims
-    options = verifier_options({**given, "run": out})
+    gate, config = read_gate(output), run_config(options, search, out)
+    claims = list(read_claims(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of))
+    claims = in_time(claims) if config.strict_as_of else claims
     tally = Tally()
     if engine or workers:
         from redargue.cli.many import verify_many
 
         interrupted = verify_many(
-            {**given, "run": out}, options, claims, tally, engine=engine or "local", workers=workers, where=ledger
+            config,
+            claims,
+            tally,
+            out,
+            engine=engine or "local",
+            workers=workers,
+            where=ledger,
+            concurrency=options.concurrency,
+            jsonl=output.jsonl,
+            quiet=output.quiet,
         )
-        if not given["jsonl"]:
-            _summary(tally, out)
-        raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.kinds, gate))
+    else:
+        concurrency = options.concurrency or CONCURRENCY
+        interrupted = _in_this_process(config, claims, tally, out, output, concurrency=concurrency)
+    if not (output.jsonl or (interrupted and not (engine or workers))):
+        _summary(tally, out)
+    raise typer.Exit(INTERRUPTED if interrupted else exit_code(tally.kinds, gate))
+
+
+def _in_this_process(
+    config: RunConfig, claims: Sequence[Claim], tally: Tally, out: Path, output: OutputParameters, *, concurrency: int
+) -> bool:
+    """Verifies the claims without workers; returns whether it was interrupted."""
+    import asyncio
+
+    from redargue.cli.options import connected
+    from redargue.cli.progress import Progress
+    from redargue.evals.batch import VerdictFiles
+    from redargue.verifier import Verifier
+
     try:
         with (
-            Verifier(**options, folder=out, claims=claims) as verifier,
+            Verifier(config, components=connected(config), folder=out, claims=claims) as verifier,
             VerdictFiles(out) as files,
             Progress(
-                tally, len(claims), clock=verifier.clock, known=_finished(verifier), quiet=given["quiet"]
+                tally, len(claims), clock=verifier.clock, known=_finished(verifier), quiet=output.quiet
             ) as progress,
         ):
-            asyncio.run(
-                _verify(
-                    verifier, claims, files, tally, progress, at_once=given["at_once"] or AT_ONCE, jsonl=given["jsonl"]
-                )
-            )
+            work = _verify(verifier, claims, files, tally, progress, concurrency=concurrency, jsonl=output.jsonl)
+            asyncio.run(work)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted after {len(tally.kinds)} of {len(claims)} claims; the same command goes on", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    if not given["jsonl"]:
-        _summary(tally, out)
-    raise typer.Exit(exit_code(tally.kinds, gate))
+        done = f"{len(tally.kinds)} of {len(claims)} claims"
+        typer.echo(f"interrupted after {done}; the same command goes on", err=True)
+        return True
+    return False
 
 
 async def _verify(
@@ -91,11 +112,11 @@ async def _verify(
     tally: Tally,
     progress: Progress,
     *,
-    at_once: int,
+    concurrency: int,
     jsonl: bool,
 ) -> None:
     """Writes each verdict where it belongs as it is reached, and holds none."""
-    async for item, verdict in verifier.stream(claims, at_once=at_once):
+    async for item, verdict in verifier.stream(claims, concurrency=concurrency):
         text = files.write(item, verdict)
         tally.add(verdict)
         if jsonl:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from redargue.cli.parameters import (
+    BaseUrl,
+    Concurrency,
+    EmbeddingModel,
+    Models,
+    Offline,
+    Quiet,
+    Store,
+    StrictAsOf,
+    with_parameters,
+)
+
 if TYPE_CHECKING:
+    from redargue.config import RunConfig
     from redargue.evals.batch import Tally
     from redargue.evals.comparison import Comparison, Row
     from redargue.evals.contender import Contender
+    from redargue.evals.datasets.base import Example
     from redargue.evals.harness import Bench
 
 app = typer.Typer(no_args_is_help=True, help="Methods on data sets: runs, tables, paired tests.")
@@ -22,23 +37,69 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A bench folder.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
-@app.command("run")
-def run(
-    dataset: Annotated[str, typer.Option(help="redargue list datasets")],
-    path: Annotated[Path, typer.Option(exists=True, help="The data set as it is downloaded: a file or folder.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; the same command again goes on.")],
-    method: Annotated[
-        list[str] | None,
-        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]", help="A row; repeat it."),
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class SampleParameters:
+    """The sample of a data set."""
+
+    dataset: Annotated[str, typer.Option(help="redargue list datasets")]
+    path: Annotated[Path, typer.Option(exists=True, help="The data set as it is downloaded: a file or folder.")]
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the data set: with_evidence=true.")
+    ] = None
+    mapping: Annotated[str, typer.Option("--map", help="For CSV and JSONL: claim=…,label=…")] = ""
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of claims.")] = None
+    take: Annotated[str, typer.Option(help="first, random, balanced or group (so many of each).")] = "first"
+    half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash.")] = "all"
+    seed: Annotated[int, typer.Option(help="Of the sample and the runs.")] = 0
+    as_of: Annotated[str, typer.Option(metavar="DATE", help="As-of date for claims that have none.")] = ""
+    strict_as_of: StrictAsOf = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchParameters:
+    """The configuration that all methods of a bench share."""
+
+    store: Store = None
+    model: Models = None
+    base_url: BaseUrl = ""
+    embedding_model: EmbeddingModel = ""
+    budget: Annotated[
+        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method: 40calls, 200ktok, 0.50usd.")
+    ] = None
+    offline: Offline = False
+
+    def config(self, seed: int) -> RunConfig:
+        """The configuration, for runs with a seed.
+
+        Raises:
+            UsageError: what cannot be read.
+        """
+        from redargue.cli.options import read_models
+        from redargue.config import RunConfig
+
+        model, models = read_models(self.model or [])
+        return RunConfig(
+            model=model,
+            models=models,
+            base_url=self.base_url,
+            embedding_model=self.embedding_model if model else "",
+            store=self.store,
+            offline=self.offline,
+            budget=self.budget,
+            seed=seed,
+        )
+
+
+@app.command("run")
+@with_parameters
+def run(
+    *,
+    sample: SampleParameters,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The bench folder; the same command resumes it.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METHOD[@PROFILE][:SETTING=VALUE,…][~OTHER][#SEED]", help="A row; repeatable."),
     ] = None,
-    mapping: Annotated[str, typer.Option("--map", help="For CSV and JSONL: claim=…,label=…")] = "",
-    limit: Annotated[int | None, typer.Option(min=1, help="Claims at most.")] = None,
-    take: Annotated[str, typer.Option(help="first, random, balanced or group (so many of each).")] = "first",
-    half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash.")] = "all",
-    seed: Annotated[int, typer.Option(help="Of the sample and the runs.")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method, with this many seeds from --seed on.")] = 1,
     pages: Annotated[
         Path | None, typer.Option(exists=True, help="The data set's corpus, for metrics that count sentences.")
@@ -46,80 +107,73 @@ def run(
     qrels: Annotated[
         Path | None, typer.Option(exists=True, help="Gold documents of each claim, as the data set lists them.")
     ] = None,
-    store: Annotated[str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus that tools search.")] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(envvar="REDARGUE_MODEL", metavar="[ROLE=]NAME", help="A language model.")
-    ] = None,
-    base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
-    embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
-    as_of: Annotated[
-        str, typer.Option(metavar="DATE", help="Judge claims that bring no day along as of that day.")
-    ] = "",
-    only_in_time: Annotated[
-        bool, typer.Option("--only-in-time", help="Leave out evidence later than a claim's day, or without a date.")
-    ] = False,
-    budget: Annotated[
-        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method: 40calls, 200ktok, 0.50usd.")
-    ] = None,
-    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE")] = False,
-    at_once: Annotated[int, typer.Option(envvar="REDARGUE_AT_ONCE", min=1)] = 2,
+    options: BenchParameters,
+    concurrency: Concurrency = 2,
     json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
-    from redargue.cli.check import NO_GATE, exit_code
-    from redargue.cli.options import read_day, read_models, read_settings
-    from redargue.evals import comparison
-    from redargue.evals.batch import Tally
     from redargue.evals.contender import Contender
-    from redargue.evals.datasets.catalogue import load
     from redargue.evals.harness import Bench
-    from redargue.evals.timing import judged
-    from redargue.ledger.budget import Budget
-    from redargue.ledger.prices import Prices
 
-    contenders = [Contender.parse(each) for each in method or ["tool-mad"]]
+    contenders = [Contender.parse(spec) for spec in method or ["tool-mad"]]
     if seeds > 1:
-        contenders = [each.seeded(seed + more) for each in contenders for more in range(seeds)]
-    own = read_settings(option or []) | ({"mapping": mapping} if mapping else {})
-    loaded = load(dataset, path, limit=limit, take=take, half=half, seed=seed, options=own)
-    drawn = loaded.sample.model_dump(mode="json")
-    examples, sample = judged(loaded.examples, drawn, as_of=read_day(as_of), only_in_time=only_in_time)
-    limits = Budget.parse(budget) if budget else None
-    whole, models = read_models(model or [])
-    chat = {"embedding_model": embedding_model} if whole else {}
-    options: dict[str, Any] = {"store": store, "seed": seed, "offline": offline, "base_url": base_url}
-    options |= {"model": whole, "models": models, "chat": chat, "prices": Prices.read()}
-    said: dict[str, object] = {
-        "--qrels": qrels,
-        "--pages": pages,
-        "--store": store,
-        "--base-url": base_url,
-        "--budget": budget,
-    }
-    said |= {"--embedding-model": embedding_model, "--offline": offline}
-    said |= {"--as-of": as_of, "--only-in-time": only_in_time}
+        contenders = [contender.seeded(sample.seed + more) for contender in contenders for more in range(seeds)]
+    examples, drawn = _drawn(sample)
+    given: list[tuple[str, object]] = [("--qrels", qrels), ("--pages", pages), ("--store", options.store)]
+    given += [("--base-url", options.base_url), ("--budget", options.budget)]
+    given += [("--embedding-model", options.embedding_model), ("--offline", options.offline)]
+    given += [("--as-of", sample.as_of), ("--strict-as-of", sample.strict_as_of)]
     bench = Bench(
         out,
         examples,
         contenders,
-        sample=sample,
-        options=options,
+        sample=drawn,
+        config=options.config(sample.seed),
         pages=pages,
         qrels=qrels,
-        arguments=_arguments([*said.items(), *(("--model", each) for each in model or [])]),
+        arguments=_arguments([*given, *(("--model", name) for name in options.model or [])]),
     )
+    _run_all(bench, contenders, concurrency=concurrency or 2, json=json, quiet=quiet)
+
+
+def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
+    """The examples of a sample, and how they were taken."""
+    from redargue.cli.options import read_settings
+    from redargue.config import read_date
+    from redargue.evals.datasets.catalogue import load
+    from redargue.evals.timing import judged
+
+    own = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
+    loaded = load(
+        sample.dataset,
+        sample.path,
+        limit=sample.limit,
+        take=sample.take,
+        half=sample.half,
+        seed=sample.seed,
+        options=own,
+    )
+    drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
+    return judged(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
+
+
+def _run_all(bench: Bench, contenders: Sequence[Contender], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
+    """Runs the contenders, prints the table and exits with the code that their verdicts amount to."""
+    from redargue.cli.exit import NO_GATE, exit_code
+    from redargue.evals import comparison
+    from redargue.evals.batch import Tally
+
     rows: dict[str, Row] = {}
     tallies = [Tally() for _ in contenders]
     try:
         for contender, tally in zip(contenders, tallies, strict=True):
-            bench.options["budget"] = limits
-            rows[contender.slug] = _run(bench, contender, tally, at_once=at_once, quiet=quiet)
+            rows[contender.slug] = _run(bench, contender, tally, concurrency=concurrency, quiet=quiet)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; the same command goes on in {out}", err=True)
+        typer.echo(f"interrupted; the same command goes on in {bench.folder}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     result = comparison.compare(bench, made=rows)
-    comparison.keep(result, out)
+    comparison.keep(result, bench.folder)
     _print(result, json=json)
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds], NO_GATE))
 
@@ -217,7 +271,7 @@ def rescore(
         print(f"  {name}: {value}" + ("" if recorded is None else f" ({recorded:.3f})"))  # noqa: T201
 
 
-def _run(bench: Bench, contender: Contender, tally: Tally, *, at_once: int, quiet: bool) -> Row:
+def _run(bench: Bench, contender: Contender, tally: Tally, *, concurrency: int, quiet: bool) -> Row:
     """Runs a contender; its row, without its outcomes, of which a bench may have too many to hold."""
     import asyncio
 
@@ -232,7 +286,7 @@ def _run(bench: Bench, contender: Contender, tally: Tally, *, at_once: int, quie
             tally.add(outcome.verdict)
             progress.moved(again=not outcome.seconds)
 
-        outcomes = asyncio.run(bench.run(contender, at_once=at_once, seen=seen))
+        outcomes = asyncio.run(bench.run(contender, concurrency=concurrency, seen=seen))
     return row(bench, contender, outcomes)
 
 

@@ -2,25 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from redargue.cli.bench import INTERRUPTED
+from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, with_parameters
 
 if TYPE_CHECKING:
+    from redargue.config import RunConfig
+    from redargue.evals.harness import Outcome
     from redargue.evals.papers.running import Choice
+    from redargue.evals.papers.tables import Paper, Published
 
 EVERY = "all"
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableParameters:
+    """The configuration that all methods of a table share."""
+
+    seed: Annotated[int, typer.Option(help="Of the samples and the runs.")] = 0
+    profile: Annotated[str, typer.Option(help="paper with a model, hardened without, unless given.")] = ""
+    model: Annotated[str, typer.Option(envvar="REDARGUE_MODEL", help="A language model, for every role.")] = ""
+    base_url: BaseUrl = ""
+    embedding_model: EmbeddingModel = ""
+    budget: Annotated[
+        str, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method on each data set: 200ktok, 0.50usd.")
+    ] = ""
+    offline: Offline = False
+
+    def config(self) -> RunConfig:
+        """The configuration.
+
+        Raises:
+            UsageError: what cannot be read.
+        """
+        from redargue.config import RunConfig
+
+        return RunConfig(
+            profile=self.profile or ("paper" if self.model else "hardened"),
+            model=self.model,
+            base_url=self.base_url,
+            embedding_model=self.embedding_model if self.model else "",
+            offline=self.offline,
+            budget=self.budget,
+            seed=self.seed,
+        )
+
+
+@with_parameters
 def table(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables, or `all`; without a name they are listed.")
     ] = None,
+    *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="The runs; the same command again goes on.")
     ] = Path("runs/tables"),
@@ -42,97 +83,90 @@ def table(
     ] = None,
     take: Annotated[str, typer.Option(help="first, random or balanced.")] = "random",
     half: Annotated[str, typer.Option(help="even, odd or all: by the claim's hash; odd to report.")] = "even",
-    seed: Annotated[int, typer.Option(help="Of the samples and the runs.")] = 0,
-    profile: Annotated[str, typer.Option(help="paper with a model, hardened without, unless given.")] = "",
-    model: Annotated[str, typer.Option(envvar="REDARGUE_MODEL", help="A language model, for every role.")] = "",
-    base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL")] = "",
-    embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
-    budget: Annotated[
-        str, typer.Option(envvar="REDARGUE_BUDGET", help="Of each method on each data set: 200ktok, 0.50usd.")
-    ] = "",
+    options: TableParameters,
     memory_from: Annotated[
         str, typer.Option(metavar="MODEL", help="Whose runs' memories rows with another's memory get; `embedded` too.")
     ] = "",
-    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE")] = False,
-    at_once: Annotated[int, typer.Option(envvar="REDARGUE_AT_ONCE", min=1)] = 2,
+    concurrency: Concurrency = 2,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line, a line a table.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Runs what a published table needs and prints it: the paper's figures, ours, and what cannot be compared."""
-    given = dict(locals())
-    from redargue import verifier  # noqa: F401  (registers everything)
-    from redargue.cli.check import NO_GATE, exit_code
-    from redargue.cli.progress import Progress
-    from redargue.evals.batch import Tally
+    from redargue.evals.papers.running import Choice
+    from redargue.evals.papers.tables import find, papers
+
+    if not names:
+        _list()
+        return
+    known = [published.name for paper in papers() for published in paper.tables]
+    wanted = [find(name) for name in (known if names == [EVERY] else names)]
+    choice = Choice(
+        out=out,
+        data=data,
+        limit=limit or 0,
+        half=half,
+        take=take,
+        sets=tuple(only or ()),
+        tools=_pairs("--tool", tool, ("rag", "search")),
+        paths={name: Path(file) for name, file in _pairs("--path", path).items()},
+        stores=_pairs("--store", store),
+        config=options.config(),
+        concurrency=concurrency or 2,
+        memory_from=memory_from,
+    )
+    choice.check(paper for paper, _ in wanted)
+    _run(wanted, choice, json=json, quiet=quiet)
+
+
+def _list() -> None:
+    from redargue.evals.papers.tables import papers
+
+    for paper in papers():
+        for published in paper.tables:
+            print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
+
+
+def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
+    """Runs and prints the tables, and exits with the code that their verdicts amount to."""
+    from redargue.cli.exit import NO_GATE, exit_code
     from redargue.evals.papers.running import Runner
     from redargue.evals.papers.shown import compared, render
-    from redargue.evals.papers.tables import find, papers
-    from redargue.ledger.clock import SystemClock
-
-    @contextmanager
-    def watch(name: str, total: int) -> Iterator[Callable[[int, Any], None]]:
-        tally = Tally()
-        with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
-
-            def seen(item: int, outcome: Any) -> None:
-                tally.add(outcome.verdict)
-                progress.moved(again=not outcome.seconds)
-
-            yield seen
 
     def tell(what: str) -> None:
         if not quiet:
             typer.echo(what, err=True)
 
-    every = [each for paper in papers() for each in paper.tables]
-    if not names:
-        for each in every:
-            print(f"{each.name}: {each.label}, {each.title}")  # noqa: T201
-        return
-    wanted = [find(name) for name in ([each.name for each in every] if names == [EVERY] else names)]
-    choice = _choice(given)
-    choice.check(paper for paper, _ in wanted)
     runners: dict[int, Runner] = {}
     try:
-        for paper, each in wanted:
-            runner = runners.setdefault(id(paper), Runner(paper, choice, watch, tell))
-            if each.sets and not runner.columns(each):
+        for paper, published in wanted:
+            runner = runners.setdefault(id(paper), Runner(paper, choice, partial(_progress, quiet=quiet), tell))
+            if published.sets and not runner.columns(published):
                 continue  # --set names data sets of another paper
-            runner.run(each)
-            result = compared(each, runner)
+            runner.run(published)
+            result = compared(published, runner)
             print(result.model_dump_json() if json else render(result) + "\n", flush=True)  # noqa: T201
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; the same command goes on in {out}", err=True)
+        typer.echo(f"interrupted; the same command goes on in {choice.out}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     verdicts = [verdict for runner in runners.values() for cell in runner.cells.values() for verdict in cell.verdicts]
     raise typer.Exit(exit_code(verdicts, NO_GATE) if verdicts else 0)
 
 
-def _choice(given: dict[str, Any]) -> Choice:
-    from redargue.evals.papers.running import Choice
-    from redargue.ledger.prices import Prices
+@contextmanager
+def _progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Outcome], None]]:
+    """Shows how far a contender is."""
+    from redargue.cli.progress import Progress
+    from redargue.evals.batch import Tally
+    from redargue.ledger.clock import SystemClock
 
-    model = given["model"]
-    options: dict[str, Any] = {name: given[name] for name in ("model", "base_url", "offline")}
-    options |= {"prices": Prices.read(), "chat": {"embedding_model": given["embedding_model"]} if model else {}}
-    return Choice(
-        out=given["out"],
-        data=given["data"],
-        limit=given["limit"] or 0,
-        half=given["half"],
-        take=given["take"],
-        seed=given["seed"],
-        profile=given["profile"] or ("paper" if model else "hardened"),
-        model=model,
-        sets=tuple(given["only"] or ()),
-        tools=_pairs("--tool", given["tool"], ("rag", "search")),
-        paths={name: Path(file) for name, file in _pairs("--path", given["path"]).items()},
-        stores=_pairs("--store", given["store"]),
-        options=options,
-        budget=given["budget"],
-        at_once=given["at_once"],
-        memory_from=given["memory_from"],
-    )
+    tally = Tally()
+    with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
+
+        def seen(item: int, outcome: Outcome) -> None:
+            tally.add(outcome.verdict)
+            progress.moved(again=not outcome.seconds)
+
+        yield seen
 
 
 def _pairs(option: str, given: list[str] | None, known: tuple[str, ...] = ()) -> dict[str, str]:

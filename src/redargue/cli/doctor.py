@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -97,7 +98,7 @@ def _versions() -> str:
     import platform
     from importlib.metadata import version
 
-    names = ("pydantic", "numpy", "onnxruntime", "tokenizers", "trafilatura", "pypdf", "syntok")
+    names = ("pydantic", "numpy", "onnxruntime", "readability-lxml", "pypdf", "syntok")
     parts = ", ".join(f"{name} {version(name)}" for name in names)
     return f"{version('redargue')} on Python {platform.python_version()}; {parts}"
 
@@ -161,11 +162,11 @@ def _corpus() -> str:
 
 
 def _config() -> str:
-    from redargue.settings import CONFIG, read_config
+    from redargue.settings import CONFIG, read_tables
 
-    tables = read_config()
+    tables = read_tables(Path.cwd() / CONFIG)
     return (
         f"{CONFIG}: {', '.join(tables)}"
         if tables
-        else f"no {CONFIG} in this folder; defaults, flags and environment hold"
+        else f"no {CONFIG} in this folder; defaults, flags and environment apply"
     )

@@ -2,62 +2,40 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated
 
 import typer
 
-from redargue.cli.check import AT_ONCE, check
-
-NOT_ASKED = (
-    "as_",
-    "question",
-    "run",
-    "jsonl",
-    "quiet",
-    "fail_on",
-    "min_supported",
-)  # they concern what comes out of a check
+from redargue.cli.check import CONCURRENCY
+from redargue.cli.parameters import RunParameters, SearchParameters, with_parameters
 
 
-def like_check(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator that gives a command the options of ``check`` but those named, before its own."""
-
-    def shared(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(check, include_extras=True) | get_type_hints(command, include_extras=True)
-        kept = [each for name, each in inspect.signature(check).parameters.items() if name not in without]
-        own = [each for each in inspect.signature(command).parameters.values() if each.kind is each.KEYWORD_ONLY]
-        keyword = [each.replace(kind=each.KEYWORD_ONLY, annotation=hints[each.name]) for each in [*kept, *own]]
-        command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-        command.__annotations__ = {each.name: each.annotation for each in keyword}
-        return command
-
-    return shared
-
-
-@like_check(*NOT_ASKED)
+@with_parameters
 def estimate(
+    claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="As for check.")],
     *,
-    call_seconds: Annotated[float, typer.Option(min=0, help="What a call takes.")] = 1.5,
-    search_seconds: Annotated[float, typer.Option(min=0, help="What a search takes.")] = 1.0,
-    **given: Any,
+    options: RunParameters,
+    search: SearchParameters,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    call_seconds: Annotated[float, typer.Option(min=0, help="Seconds per call.")] = 1.5,
+    search_seconds: Annotated[float, typer.Option(min=0, help="Seconds per search.")] = 1.0,
 ) -> None:
     """Says what ``check`` with these arguments will cost, before any call: calls, depth, tokens, price, time."""
-    from redargue.cli.options import assemble
+    from redargue.cli.options import claims_of, connected, run_config
     from redargue.estimate import estimate as reckon
     from redargue.verifier import Verifier
 
-    claims, options = assemble({**given, "run": None})
-    with Verifier(**options, claims=claims) as verifier:
+    config = run_config(options, search)
+    claims = claims_of(claim, config)
+    with Verifier(config, components=connected(config), claims=claims) as verifier:
         found = reckon(
             verifier,
             claims,
-            at_once=given["at_once"] or AT_ONCE,
+            concurrency=options.concurrency or CONCURRENCY,
             call_seconds=call_seconds,
             search_seconds=search_seconds,
         )
-    if given["json"]:
+    if json:
         print(found.model_dump_json(indent=1))  # noqa: T201
         return
     print(f"{found.claims} claim{'s' * (found.claims != 1)}; {verifier.method.name}, {verifier.backend.name} backend")  # noqa: T201

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.estimate import like_check
+from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, with_parameters
 
 if TYPE_CHECKING:
     from redargue.evidence import Passage
 
-NOT_ASKED = ("claim", "as_", "tool", "mcp", "store", "offline")  # the documents are the only evidence
 
-
-@like_check(*NOT_ASKED)
+@with_parameters
 def ground(
     *,
     answer: Annotated[
@@ -28,19 +26,32 @@ def ground(
     kind: Annotated[
         str, typer.Option("--as", help="The answer is a text, a reply in a dialogue, a summary, or qa: one claim.")
     ] = "text",
-    **given: Any,
+    question: Annotated[
+        str, typer.Option(metavar="TEXT|FILE", help="What the answer replies to, or what was said before it.")
+    ] = "",
+    options: RunParameters,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="DIR", help="Record there; the same command resumes a run that was stopped."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas: text.v1).")] = False,
+    output: OutputParameters,
 ) -> None:
     """Verifies an answer claim by claim against given documents alone; no tool sends a request."""
-    from redargue.cli.options import verifier_options
-    from redargue.cli.text import CLAIMS, kind_of, read_text, verify
+    from redargue.api import new_run_folder
+    from redargue.cli.options import run_config
+    from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
     from redargue.errors import UsageError
+    from redargue.home import home
 
     if kind_of(kind, answer) == CLAIMS:
         raise UsageError("an answer is no list of claims", where="--as", hint="text, dialogue, summary or qa")
-    text = read_text(answer, kind, given["question"], "--answer")
-    options = verifier_options({**given, "tool": None, "mcp": None, "store": None, "offline": True})
-    options["offline"] = not options["model"]  # a language model is asked where one is named
-    verify(given, text, options, [document for each in context for document in _documents(each)])
+    text = read_text(answer, kind, question, "--answer")
+    config = run_config(options, SearchParameters(offline=True), run)
+    config = config.updated(offline=not config.model)  # a language model is asked where one is named
+    documents = [document for place in context for document in _documents(place)]
+    folder = run or new_run_folder(home())
+    verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
 
 
 def _documents(given: str) -> list[Passage]:

@@ -14,14 +14,14 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 @app.command("methods")
 def methods(json: Json = False) -> None:
     """Methods with their profiles and settings."""
-    from redargue import verifier  # noqa: F401  (registers everything)
-    from redargue.protocols.base import methods as registry
+    from redargue.methods.base import methods as registry
 
     rows = {}
     for name in registry:
         method = registry[name]
         settings = {
-            field: info.get_default(call_default_factory=True) for field, info in method.options.model_fields.items()
+            name: field.get_default(call_default_factory=True)
+            for name, field in method.settings_class.model_fields.items()
         }
         rows[name] = {
             "about": method.about,
@@ -45,7 +45,7 @@ def tools(
         import asyncio
         import os
 
-        from redargue.cli.options import sources
+        from redargue.assembly import sources
         from redargue.tools.mcp.client import list_tools, servers
 
         found = asyncio.run(list_tools(servers(mcp, sources(offline=offline), os.environ)))
@@ -53,7 +53,6 @@ def tools(
             {name: {"about": _first(each.about), "parameters": each.parameters} for name, each in found.items()}, json
         )
         return
-    from redargue import verifier  # noqa: F401
     from redargue.tools.base import tools as registry
 
     _print({name: {"about": getattr(registry[name], "about", "")} for name in registry}, json)
@@ -62,15 +61,15 @@ def tools(
 @app.command("tasks")
 def tasks(json: Json = False) -> None:
     """What methods ask of backends, and who performs it."""
-    from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends
-    from redargue.protocols.base import methods as registry
+    from redargue.methods.base import ConfiguredMethod
+    from redargue.methods.base import methods as registry
     from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 
     embedded = backends["embedded"]()
     rows: dict[str, dict[str, Any]] = {}
     for name in registry:
-        for task in registry[name](registry[name].options()).tasks():
+        for task in ConfiguredMethod(registry[name], registry[name].settings_class()).tasks():
             row = rows.setdefault(
                 task.name(), {"about": _first(task.__doc__), "methods": [], "embedded": embedded.can(task)}
             )
@@ -83,7 +82,6 @@ def tasks(json: Json = False) -> None:
 @app.command("backends")
 def backends(json: Json = False) -> None:
     """Who can play the roles."""
-    from redargue import verifier  # noqa: F401
     from redargue.backends.base import backends as registry
 
     _print({name: {"about": _first(registry[name].__doc__)} for name in registry}, json)
@@ -92,7 +90,6 @@ def backends(json: Json = False) -> None:
 @app.command("datasets")
 def datasets(json: Json = False) -> None:
     """Data sets that the bench reads, in their official formats."""
-    from redargue.evals.datasets import catalogue  # noqa: F401  (registers everything)
     from redargue.evals.datasets.base import datasets as registry
 
     rows = {

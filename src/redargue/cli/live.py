@@ -40,8 +40,8 @@ from redargue.events import (
     Spoke,
     Stepped,
 )
-from redargue.protocols.dual_position_settings import ROLES, member_name
-from redargue.protocols.tool_mad_settings import ToolMadSettings, debater_names
+from redargue.methods.dual_position.settings import ROLES, member_name
+from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier
@@ -165,11 +165,11 @@ class Viewer:
     Args:
         verifier: whose run it is.
         claims: of the run.
-        at_once: claims in work at a time.
+        concurrency: number of claims verified at the same time.
         quiet: shows nothing.
     """
 
-    def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, at_once: int, quiet: bool = False) -> None:
+    def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, concurrency: int, quiet: bool = False) -> None:
         self._console = Console(file=sys.stderr, highlight=False)
         self._claims, self._quiet = claims, quiet
         self._animated = self._console.is_terminal and not quiet
@@ -178,7 +178,7 @@ class Viewer:
         self._limits = settings.limits(verifier.backend.stability) if debate else {}
         self._debaters = debater_names(settings.debaters) if debate else verifier.method.agents()
         self._view = DebateView(claims[0].text, self._debaters, self._limits)
-        self._debates = at_once == 1 or len(claims) == 1
+        self._debates = concurrency == 1 or len(claims) == 1
         self._errors = 0
         self._progress = Progress(
             TextColumn("claims"),

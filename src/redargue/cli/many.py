@@ -1,33 +1,34 @@
-"""A batch on many workers: what they are told, how they are started, and what they have come to."""
+"""A batch on many workers: their job, how they are started, and their results."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from redargue.claims import Claim
-from redargue.cli.options import verifier_options
+from redargue.cli.options import connected
 from redargue.cli.progress import Progress
 from redargue.cluster.folder import claim_folder, exported, held, shown, written
+from redargue.cluster.job import WorkerJob, read_job
 from redargue.cluster.local import LocalWorkers
 from redargue.cluster.on_ray import RayWorkers, on_ray
 from redargue.cluster.worker import Worker, verify_leased
+from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
 from redargue.evals.batch import Tally, VerdictFiles
 from redargue.keys import Secrets, private
 from redargue.ledger.budget import Budget
 from redargue.ledger.clock import SystemClock
 from redargue.ledger.database import SharedDatabase, open_ledger
-from redargue.ledger.limiter import Rate
 from redargue.ledger.queue import Batch, Standing, batch_id, find, progress, retry, standing, submit
 from redargue.registry import did_you_mean
 from redargue.services import limiter
@@ -35,51 +36,51 @@ from redargue.transport import Transport
 from redargue.verifier import Verifier
 
 ENGINES = ("local", "ray")
-AT_ONCE, WORKERS = 16, 2
+CONCURRENCY, WORKERS = 16, 2
 LOOK = 0.5  # seconds between two looks at how far the workers are
 ENDING = 10.0  # seconds for workers to end when nothing is left
-TOLD = (
-    *("method", "profile", "backend", "base_url", "prompts", "store", "seed", "offline", "model", "embedding_model"),
-    *("form", "max_tokens", "stream", "mcp", "memory", "workspace", "prices", "budget"),
-)
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # that may hold a key: then each machine's environment has to
 
 
 def verify_many(
-    given: Mapping[str, Any],
-    options: dict[str, Any],
+    config: RunConfig,
     claims: Sequence[Claim],
     tally: Tally,
+    out: Path,
     *,
     engine: str,
     workers: int | None,
     where: str,
+    concurrency: int | None,
+    jsonl: bool,
+    quiet: bool,
 ) -> bool:
-    """Verifies claims on many workers and makes the batch folder from what they have come to.
+    """Verifies claims on many workers and makes the batch folder from their results.
 
     Args:
-        given: the command's options by name; ``run`` is the folder.
-        options: the verifier's, from them.
+        config: of the run.
         claims: in their order.
         tally: gets every verdict, in the claims' order.
+        out: the batch folder.
         engine: one of ``ENGINES``.
         workers: how many; None for the engine's own number.
         where: the ledger; by default a file in the folder.
+        concurrency: number of claims that a worker verifies at the same time; None for the default.
+        jsonl: print each verdict.
+        quiet: show no progress.
 
     Returns:
-        Whether it was interrupted: the same command goes on.
+        Whether it was interrupted; the same command resumes it.
     """
-    out: Path = given["run"]
     if engine not in ENGINES:
         raise UsageError(f"there is no engine {engine!r}", where="--engine", hint=did_you_mean(engine, list(ENGINES)))
     if engine == "ray" and not where:
         raise UsageError(
             "the engine ray needs a ledger that every node reaches", where="--ledger", hint="postgresql://host/database"
         )
-    with options.get("memory") or nullcontext(), Verifier(**options) as verifier:
-        about = {"run": out.name, **verifier.about(())}
-        del about["claims"]
-        spec, environment = told(given, verifier)
+    with Verifier(config, components=connected(config)) as verifier:
+        about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
+        job, environment = worker_job(verifier, concurrency or CONCURRENCY)
     where = where or str((out / "ledger.db").absolute())
     with held(out):
         key = batch_id(claims, about)
@@ -87,22 +88,22 @@ def verify_many(
         ledger, interrupted = open_ledger(where), False
         try:
             exported(out, key, ledger)
-            batch = submit(ledger, claims, about=about, spec=spec)
+            batch = submit(ledger, claims, about=about, spec=job.model_dump(mode="json"))
             claim_folder(out, batch, claims)
             retry(ledger, batch.number)
             try:
-                _watch(engine, workers, where, batch, ledger, environment, quiet=given["quiet"])
+                _watch(engine, workers, where, batch, ledger, environment, quiet=quiet)
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                _write(out, batch, ledger, tally, jsonl=given["jsonl"])
+                _write(out, batch, ledger, tally, jsonl=jsonl)
         finally:
             ledger.close()
     return interrupted
 
 
 def _write(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jsonl: bool) -> None:
-    """Writes the folder's files from the ledger, and tells the verdicts, in the claims' order."""
+    """Writes the folder's files from the ledger, and reports the verdicts, in the claims' order."""
     with VerdictFiles(out) as files:
         for item, verdict in written(out, batch, ledger):
             text = files.write(item, verdict)
@@ -111,20 +112,17 @@ def _write(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jso
                 print(text, flush=True)  # noqa: T201
 
 
-def told(given: Mapping[str, Any], verifier: Verifier) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a worker needs to know, as JSON without a key in it; and what only its environment may tell it.
+def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[str, str]]:
+    """What a worker reads in the ledger, without a key in it; and what it reads from its environment alone.
 
     Raises:
         UsageError: an option holds a key.
     """
-    settings = verifier.method.settings.model_dump(mode="json")
-    plain = {name: str(value) if isinstance(value := given[name], Path) else value for name in TOLD}
-    for name in ("prompts", "prices"):
-        plain[name] = str(Path(plain[name]).absolute()) if plain[name] else None
-    secrets = Secrets.of()
+    config, secrets = verifier.config, Secrets.of()
     withheld: dict[str, str] = {}
     for name in ADDRESSES:
-        value = " ".join(plain[name]) if isinstance(plain[name], list) else plain[name] or ""
+        value = getattr(config, name) or ""
+        value = value if isinstance(value, str) else " ".join(value)
         parts = [
             part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
             for part in value.split()
@@ -134,19 +132,27 @@ def told(given: Mapping[str, Any], verifier: Verifier) -> tuple[dict[str, Any], 
             own.add_url(part)
         if secrets.hide(value) != value or own.hide(value) != value or any(map(private, parts)):
             withheld[f"REDARGUE_{name.upper()}"] = value
-            plain[name] = [] if name == "mcp" else ""
-    spec = {
-        "given": {**plain, "setting": [f"{name}={json.dumps(value)}" for name, value in settings.items()]},
-        "withheld": sorted(withheld),
-        "rates": {name: rate.model_dump() for name, rate in limiter().rates.items()},
-        "at_once": given["at_once"] or AT_ONCE,
-    }
-    words = json.dumps(spec)
+    settings = verifier.method.settings.model_dump(mode="json")
+    job = WorkerJob(
+        config=config.model_copy(
+            update={
+                **{name: () if name == "mcp" else "" for name in ADDRESSES if f"REDARGUE_{name.upper()}" in withheld},
+                "settings": settings,
+                "tools": None,  # the settings name them
+                "prompts": config.prompts and config.prompts.absolute(),
+                "prices": config.prices and config.prices.absolute(),
+            }
+        ),
+        withheld=tuple(sorted(withheld)),
+        rates=limiter().rates,
+        concurrency=concurrency,
+    )
+    words = job.model_dump_json()
     if secrets.hide(words) != words:
         raise UsageError(
             "an option holds a key, and workers find their options in the ledger", hint="set it as a variable"
         )
-    return spec, withheld
+    return job, withheld
 
 
 def _watch(
@@ -243,17 +249,10 @@ def run_worker(where: str, batch_id: str, owner: str = "") -> None:
         batch = find(ledger, batch_id)
     finally:
         ledger.close()
-    given = {**batch.spec["given"], "run": None, "rounds": None, "top_k": None, "tool": None}
-    for name in ("prompts", "prices"):
-        given[name] = Path(given[name]) if given[name] else None
-    for variable in batch.spec["withheld"]:
-        if not (value := os.environ.get(variable)):
-            raise UsageError(f"the batch needs {variable}, which holds a key", hint="set it on every machine")
-        name = variable.removeprefix("REDARGUE_").lower()
-        given[name] = value.split() if name == "mcp" else value
-    options = verifier_options(given)
+    job = read_job(batch.spec)
+    config = job.completed(os.environ)
     try:
-        asyncio.run(_work(where, batch, options, owner))
+        asyncio.run(_work(where, batch, job, config, connected(config), owner))
     except asyncio.CancelledError:
         return  # it was asked to end, and has handed back what it had
 
@@ -273,23 +272,22 @@ def run_on_node(where: str, batch_id: str) -> None:
         raise RecordError(f"a worker failed: {error!r}") from error
 
 
-async def _work(where: str, batch: Batch, options: dict[str, Any], owner: str) -> None:
-    budget: Budget = options.pop("budget") or Budget()
-    transport = options.pop("transport", None) or Transport(offline=options["offline"])
-    rates = {name: Rate.model_validate(rate) for name, rate in batch.spec["rates"].items()}
+async def _work(
+    where: str, batch: Batch, job: WorkerJob, config: RunConfig, components: Components, owner: str
+) -> None:
+    budget = Budget.parse(config.budget) if config.budget else Budget()
+    transport = components.transport or Transport(offline=config.offline)
     loop, me = asyncio.get_running_loop(), asyncio.current_task()
     assert me
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGTERM"):
         loop.add_signal_handler(signal.SIGTERM, me.cancel)
     if owner:
         threading.Thread(target=_until_alone, args=(lambda: loop.call_soon_threadsafe(me.cancel),), daemon=True).start()
-    async with Worker(where, batch, budget=budget, rates=rates, owner=owner, secrets=transport.secrets) as worker:
+    async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=transport.secrets) as worker:
         transport.limiter = worker.limiter
-        with (
-            options.get("memory") or nullcontext(),
-            Verifier(**options, transport=transport, budget=worker.budget, calls=worker.record) as verifier,
-        ):
-            await verify_leased(worker, verifier, batch, at_once=batch.spec["at_once"])
+        components = replace(components, transport=transport, budget=worker.budget)
+        with Verifier(config, components=components, calls=worker.record) as verifier:
+            await verify_leased(worker, verifier, batch, concurrency=job.concurrency)
 
 
 def _until_alone(then: Any) -> None:

@@ -19,7 +19,7 @@ def mcp_tools(
     """Serves tools over MCP until its input ends, or until it is stopped."""
     import sys
 
-    from redargue.cli.options import sources
+    from redargue.assembly import sources
     from redargue.tools.mcp.serving import build, serve_http, serve_stdio
 
     server = build(kind, sources(offline=offline))

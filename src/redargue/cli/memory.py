@@ -155,7 +155,6 @@ def recheck(
 
 
 async def _rechecked(kept: Memory, records: Iterable[MemoryRecord], store: str, offline: bool) -> list[RecheckResult]:
-    from redargue import verifier  # noqa: F401  (registers every tool)
     from redargue.corpus.index import Corpus
     from redargue.corpus.shipped import open_store
     from redargue.ledger.prices import Prices

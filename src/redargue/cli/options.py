@@ -1,7 +1,8 @@
-"""What ``check`` and ``estimate`` are given, read and put together."""
+"""From the options of a command to the configuration of a run, and from its argument to claims."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -9,71 +10,96 @@ import sys
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
+from redargue.assembly import connect, tools_setting
 from redargue.claims import Claim, LabelSet, in_time, label_sets
-from redargue.corpus.index import Corpus
+from redargue.cli.parameters import RunParameters, SearchParameters
+from redargue.config import Components, ResponseFormat, RunConfig, read_date
 from redargue.errors import UsageError
-from redargue.ledger.budget import Budget
-from redargue.ledger.prices import Prices
-from redargue.memory.memory import Memory, open_memory
-from redargue.protocols.base import configure, methods
-from redargue.services import limiter, services
-from redargue.tools.base import Sources
-from redargue.transport import Transport
-from redargue.verifier import Verifier  # noqa: F401  (registers every method)
+from redargue.methods.base import methods
+from redargue.services import services
 
 REACHED_WITHIN = 2.0  # seconds, or there is no network worth the name
 
 
-def assemble(given: Mapping[str, Any]) -> tuple[list[Claim], dict[str, Any]]:
-    """The claims, and the verifier's arguments.
+def run_config(run: RunParameters, search: SearchParameters, folder: Path | None = None) -> RunConfig:
+    """The configuration that the options of a command amount to.
 
     Args:
-        given: the command's options by name.
+        run: options of the run.
+        search: options of its evidence.
+        folder: of the run; a run that is resumed keeps its tools.
 
     Raises:
         UsageError: what cannot be read, with the option it came from.
     """
-    claims = read_claims(given["claim"], label_sets[given["labels"]], read_day(given["as_of"]))
-    claims = in_time(claims) if given["only_in_time"] else claims
-    return claims, verifier_options(given)
+    model, models = read_models(run.model or [])
+    settings = read_settings(run.setting or [])
+    settings |= {name: value for name, value in (("rounds", run.rounds), ("top_k", run.top_k)) if value is not None}
+    return RunConfig(
+        method=run.method,
+        profile=run.profile,
+        settings=settings,
+        tools=_tools(run, search, settings, folder),
+        mcp=tuple(search.mcp or ()),
+        backend=run.backend,
+        model=model,
+        models=models,
+        base_url=run.base_url,
+        embedding_model=run.embedding_model,
+        response_format=cast(ResponseFormat, run.response_format),
+        max_tokens=run.max_tokens,
+        stream=run.stream,
+        prompts=run.prompts,
+        memory=run.memory,
+        workspace=run.workspace,
+        store=search.store,
+        offline=search.offline,
+        labels=label_sets[run.labels],
+        as_of=read_date(run.as_of),
+        strict_as_of=run.strict_as_of,
+        budget=run.budget,
+        prices=run.prices,
+        seed=run.seed,
+    )
 
 
-def verifier_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The verifier's arguments but for the claims.
+def _tools(
+    run: RunParameters, search: SearchParameters, settings: Mapping[str, Any], folder: Path | None
+) -> tuple[str, ...] | None:
+    """The evidence tools; None where the settings or the method say."""
+    fields, name = methods[run.method].settings_class.model_fields, tools_setting(run.method)
+    if search.tool:
+        return tuple(search.tool)
+    if name in settings or name not in fields:  # a method that asks a model what it knows has no tools
+        return () if search.mcp and name not in settings else None
+    if search.mcp:
+        return ()  # the servers' tools alone
+    usual = methods[run.method].profiles.get(run.profile, {}).get(name, fields[name].default)
+    return _recorded_tools(folder, name) or _usual(usual, search.offline)
+
+
+def claims_of(claim: str, config: RunConfig) -> list[Claim]:
+    """The claims that the argument of a command names.
 
     Raises:
-        UsageError: as :func:`assemble`.
+        UsageError: a file that cannot be read, or a claim without an as-of date though the configuration needs one.
     """
-    model, models = read_models(given["model"] or [])
-    chat = {name: given[name] for name in ("embedding_model", "form", "max_tokens", "stream")}
-    settings = read_settings(given["setting"] or [])
-    settings |= {name: given[name] for name in ("rounds", "top_k") if given[name] is not None}
-    fields = methods[given["method"]].options.model_fields
-    tools = "debaters" if "debaters" in fields else "tools"  # the setting that names them
-    if given["tool"]:
-        settings[tools] = tuple(given["tool"])
-    elif given.get("mcp"):
-        settings.setdefault(tools, ())  # the servers' tools alone, unless others are named
-    elif tools in fields and tools not in settings:  # a method that asks a model what it knows names none
-        usual = methods[given["method"]].profiles.get(given["profile"], {}).get(tools, fields[tools].default)
-        settings[tools] = _recorded_tools(given["run"], tools) or _usual(usual, given["offline"])
-    memory = _memory(given, settings)
-    return {
-        **({"memory": memory} if memory else {}),
-        **{name: given[name] for name in ("method", "profile", "backend", "base_url", "prompts", "store", "seed")},
-        "offline": given["offline"],
-        "model": model,
-        "models": models,
-        "chat": chat,
-        "settings": settings,
-        **_actions(given, getattr(methods[given["method"]], "calls_actions", False)),
-        "budget": Budget.parse(given["budget"]) if given["budget"] else None,
-        "prices": Prices.read(given["prices"]),
-    }
+    claims = read_claims(claim, config.labels, config.as_of)
+    return in_time(claims) if config.strict_as_of else claims
+
+
+def connected(config: RunConfig) -> Components:
+    """The components of a run, with the tools of its MCP servers.
+
+    Raises:
+        UsageError: the method's agents call no such tools.
+        ToolFailed: a server does not answer.
+    """
+    return asyncio.run(connect(config)) if config.mcp else Components()
 
 
 def read_models(given: list[str]) -> tuple[str, dict[str, str]]:
@@ -101,66 +127,6 @@ def read_models(given: list[str]) -> tuple[str, dict[str, str]]:
     if roles and not whole:
         raise UsageError("roles have models, and the others none", where="--model", hint="give one without a role, too")
     return (whole or [""])[0], roles
-
-
-def sources(*, offline: bool, prices: Path | None = None) -> Sources:
-    """What tools are made from that need no corpus, as the environment sets them up.
-
-    Raises:
-        UsageError: a setting that cannot be read.
-    """
-
-    def no_corpus() -> Corpus:
-        raise UsageError("no corpus is open here")
-
-    searches = dict(Prices.read(prices).searches)
-    return Sources(
-        corpus=no_corpus, transport=Transport(limiter(), offline=offline), services=services(), prices=searches
-    )
-
-
-def _actions(given: Mapping[str, Any], called: bool) -> dict[str, Any]:
-    """The tools of the MCP servers that the user names, and the transport that they share with the rest of the run.
-
-    Raises:
-        UsageError: the method's agents call no such tools.
-        ToolFailed: a server does not answer.
-    """
-    if not given.get("mcp"):
-        return {}
-    if not called:
-        raise UsageError(
-            f"the agents of {given['method']!r} call no tools of servers",
-            where="--mcp",
-            hint="mermaid's do: --method mermaid",
-        )
-    import asyncio
-
-    from redargue.tools.mcp.client import list_tools, servers
-
-    prices = Prices.read(given["prices"]).searches
-    made = sources(offline=given["offline"], prices=given["prices"])
-    found = asyncio.run(list_tools(servers(given["mcp"], made, os.environ), dict(prices)))
-    return {"actions": found, "transport": made.transport}
-
-
-def _memory(given: Mapping[str, Any], settings: Mapping[str, Any]) -> Memory | None:
-    """The memory that the user names; None for the method's own choice.
-
-    Raises:
-        UsageError: the method keeps none.
-        CorpusError: it cannot be opened.
-    """
-    if not given.get("memory") and given.get("workspace", "default") == "default":
-        return None
-    wanted = getattr(configure(given["method"], given["profile"], settings).settings, "remembering", None)
-    if wanted is None:
-        raise UsageError(
-            f"{given['method']!r} keeps no memory with these settings",
-            where="--memory",
-            hint="mermaid does, by default",
-        )
-    return open_memory(given["memory"], workspace=given["workspace"], settings=wanted)
 
 
 def live_tool(*, offline: bool) -> str:
@@ -193,24 +159,12 @@ def _usual(tools: tuple[str, ...], offline: bool) -> tuple[str, ...]:
 
 
 def _recorded_tools(run: Path | None, setting: str) -> tuple[str, ...]:
-    """Those of the run that is gone on with: what can be reached may have changed since it began."""
+    """The tools of the run that is resumed: what can be reached may have changed since it began."""
     try:
         about = json.loads((run / "run.json").read_text(encoding="utf-8")) if run else {}
         return tuple(about["settings"][setting]) if about else ()
     except (OSError, ValueError, KeyError, TypeError):
-        return ()
-
-
-def read_day(text: str) -> date | None:
-    """The day as of which claims are judged; None for an empty text.
-
-    Raises:
-        UsageError: no such day.
-    """
-    try:
-        return date.fromisoformat(text) if text else None
-    except ValueError:
-        raise UsageError(f"{text!r} is no day", where="--as-of", hint="write it like 2024-03-31") from None
+        return ()  # the run says what is wrong with it when it is opened
 
 
 def read_claims(given: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:

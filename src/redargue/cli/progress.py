@@ -16,13 +16,13 @@ class Counted(Protocol):
     """What claims have come to so far: as many ``kinds`` as verdicts; errors, calls, dollars where prices are known."""
 
     @property
-    def kinds(self) -> Sequence[object]: ...  # noqa: D102
+    def kinds(self) -> Sequence[object]: ...
     @property
-    def errors(self) -> int: ...  # noqa: D102
+    def errors(self) -> int: ...
     @property
-    def calls(self) -> int: ...  # noqa: D102
+    def calls(self) -> int: ...
     @property
-    def usd(self) -> float | None: ...  # noqa: D102
+    def usd(self) -> float | None: ...
 
 
 class Progress:

@@ -26,7 +26,7 @@ def replay(
     from redargue.cli.told import describe
     from redargue.errors import RecordError
     from redargue.events import Event, canonical
-    from redargue.ledger.record import read_events
+    from redargue.ledger.record import Record, read_events
 
     console = Console(file=sys.stderr, highlight=False)
     seen: list[Event] = []
@@ -36,7 +36,8 @@ def replay(
         if not quiet and (text := describe(event)):
             console.print(Text(text), soft_wrap=True)
 
-    verdicts = asyncio.run(api.replay(run, listeners=[see]))
+    record = Record(run, mode="replay")
+    verdicts = asyncio.run(api.replay(record, listeners=[see]))
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(run) if event.item in replayed]
     if json:
@@ -54,3 +55,11 @@ def replay(
     console.print(
         Text(f"replayed {len(replayed)} of {len(verdicts)} claims; every event is as recorded", style="green")
     )
+    if matched := sum(record.matched.values()):
+        console.print(
+            Text(
+                f"matched by position: {matched} of the recorded answers, because words have changed since then",
+                style="yellow",
+            ),
+            soft_wrap=True,
+        )

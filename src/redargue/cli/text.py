@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
+    from redargue.cli.parameters import OutputParameters
+    from redargue.config import RunConfig
     from redargue.evidence import Passage
     from redargue.responses import Prepared
     from redargue.texts.report import Report
@@ -63,71 +65,71 @@ def _content(given: str, where: str) -> str:
         raise UsageError(f"{given!r} cannot be read: {why}", where=where) from error
 
 
-def verify(
-    given: Mapping[str, Any], text: Text, options: dict[str, Any], documents: Sequence[Passage] | None = None
+def verify_text(
+    text: Text,
+    config: RunConfig,
+    folder: Path,
+    output: OutputParameters,
+    documents: Sequence[Passage] | None = None,
+    *,
+    concurrency: int | None,
+    json: bool,
 ) -> NoReturn:
     """Verifies a text, prints its report and exits.
 
     Args:
-        given: the command's options by name.
         text: what is checked.
-        options: of the verifier.
-        documents: what alone the text is read against; None to search.
+        config: of the run.
+        folder: of the run.
+        output: what is printed, and the user's gate.
+        documents: the only evidence; None to search.
+        concurrency: number of claims verified at the same time; None for the default.
+        json: print the report as JSON.
 
     Raises:
         Exit: with the code that the verdicts and the user's gate amount to.
     """
-    from redargue.api import new_run_folder
-    from redargue.claims import label_sets
     from redargue.cli import show
-    from redargue.cli.check import exit_code, read_gate, uninterrupted
-    from redargue.cli.options import read_day
-    from redargue.errors import UsageError
-    from redargue.home import home
-    from redargue.responses import prepare
+    from redargue.cli.exit import exit_code, read_gate, uninterrupted
+    from redargue.cli.options import connected
+    from redargue.responses import CONCURRENCY, prepare
 
-    gate = read_gate(given["fail_on"] or [], given["min_supported"])
-    folder = given["run"] or new_run_folder(home())
-    asked: dict[str, Any] = {"labels": label_sets[given["labels"]], "as_of": read_day(given["as_of"])}
-    if given["only_in_time"] and asked["as_of"] is None:
-        raise UsageError("no day to judge the text as of", where="--only-in-time", hint="give one: --as-of 2024-03-31")
+    gate, components = read_gate(output), connected(config)
 
     async def work() -> Report:
-        prepared = await prepare(
-            text, documents=documents, **asked, only_in_time=given["only_in_time"], folder=folder, **options
-        )
-        if not given["quiet"]:
+        prepared = await prepare(text, config, components, documents=documents, folder=folder)
+        if not output.quiet:
             typer.echo(_told(prepared), err=True)
-        return await _verified(prepared, given)
+        return await _verified(prepared, output, concurrency or CONCURRENCY)
 
     found = uninterrupted(folder, work())
-    if given["json"]:
+    if json:
         show.whole(found)
-    elif not given["jsonl"]:
+    elif not output.jsonl:
         show.report(found, folder)
-    raise typer.Exit(exit_code([each.verdict for each in found.claims], gate))
+    raise typer.Exit(exit_code([checked.verdict for checked in found.claims], gate))
 
 
-async def _verified(prepared: Prepared, given: Mapping[str, Any]) -> Report:
-    """The report; what is under way is shown, and with --jsonl each claim as its verdict is reached."""
+async def _verified(prepared: Prepared, output: OutputParameters, concurrency: int) -> Report:
+    """The report; progress is shown, and with --jsonl each claim as soon as it has a verdict."""
     from redargue.cli import show
     from redargue.cli.live import Viewer
-    from redargue.responses import AT_ONCE
     from redargue.texts.report import CheckedClaim
     from redargue.verdicts import Verdict
 
     def done(item: int, verdict: Verdict) -> None:
         at = prepared.extraction.claims[item]
         stated = prepared.text.text[at.start : at.end]
-        if given["jsonl"]:
+        if output.jsonl:
             show.line(CheckedClaim(start=at.start, end=at.end, stated=stated, verdict=verdict))
 
-    at_once = given["at_once"] or AT_ONCE
     with prepared.verifier() as verifier:
         if not prepared.claims:
             return prepared.report([])
-        with Viewer(verifier, prepared.claims, at_once=at_once, quiet=given["quiet"]) as viewer:
-            verdicts = await verifier.verify_all(prepared.claims, at_once=at_once, listeners=[viewer.see], done=done)
+        with Viewer(verifier, prepared.claims, concurrency=concurrency, quiet=output.quiet) as viewer:
+            verdicts = await verifier.verify_all(
+                prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
+            )
     return prepared.report(verdicts)
 
 

@@ -71,7 +71,7 @@ def _estimate(verifier: Verifier, recorded: Recorded, most: int, *, asked: bool)
     from redargue.errors import UsageError
     from redargue.estimate import estimate
 
-    rows = estimate(verifier, [recorded.verdict.claim] * most, at_once=1)
+    rows = estimate(verifier, [recorded.verdict.claim] * most, concurrency=1)
     calls = " / ".join(f"{each.calls:,}" for each in (rows.low, rows.likely, rows.high))
     price = "" if rows.likely.usd is None else " / ".join(f"${e.usd:.4f}" for e in (rows.low, rows.likely, rows.high))
     typer.echo(

@@ -18,6 +18,7 @@ from redargue.ledger.budget import Budget
 from redargue.ledger.database import Rows, open_ledger
 from redargue.ledger.desk import Desk
 from redargue.ledger.limiter import Rate
+from redargue.ledger.manifest import read_manifest
 from redargue.ledger.membership import LEASE, Leave, Membership
 from redargue.ledger.queue import Batch, Finish, Job, Lease, Leased, Queue, packed
 from redargue.ledger.shared_budget import SharedBudget, Till
@@ -88,12 +89,12 @@ class Worker:
             self.desk.post(self.membership, Leave(failed=not stopped))
         await self.desk.__aexit__()
 
-    async def work(self, verify: Verify, *, at_once: int) -> None:
+    async def work(self, verify: Verify, *, concurrency: int) -> None:
         """Works until the batch has nothing left, for this worker or another.
 
         Args:
             verify: reaches a verdict on a leased claim.
-            at_once: claims in work at a time.
+            concurrency: number of claims verified at the same time.
 
         Raises:
             RecordError: the ledger failed, or this worker was given up.
@@ -102,14 +103,16 @@ class Worker:
         idle = min(IDLE, self.membership.every)
         try:
             while True:
-                free = at_once - len(work)
+                free = concurrency - len(work)
                 leased = Leased(())
-                if free >= max(1, at_once // 4):
+                if free >= max(1, concurrency // 4):
                     leased = await self.desk.ask(self._queue, Lease(free))
                     work |= {asyncio.create_task(self._one(job, verify)) for job in leased.jobs}
                 if not work and not leased.left:
                     return
-                wait = None if work and (leased.jobs or free < max(1, at_once // 4)) else idle * random.uniform(0.5, 1)
+                wait = (
+                    None if work and (leased.jobs or free < max(1, concurrency // 4)) else idle * random.uniform(0.5, 1)
+                )
                 if not work:
                     await asyncio.sleep(wait or idle)
                     continue
@@ -129,29 +132,28 @@ class Worker:
             self.finished += 1
 
 
-async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, at_once: int) -> None:
+async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, concurrency: int) -> None:
     """Has a verifier do a worker's work.
 
     Args:
         worker: entered.
         verifier: made with the worker's record, budget and limiter.
         batch: what it is to amount to.
-        at_once: claims in work at a time.
+        concurrency: number of claims verified at the same time.
 
     Raises:
         UsageError: this verifier would ask something else than the batch: another version, corpus, model or setting.
         RecordError: as :meth:`Worker.work`.
     """
-    mine, theirs = verifier.about(()), batch.about
-    for name in sorted({*mine, *theirs} - {"run", "claims"}):
-        if mine.get(name) != theirs.get(name):
-            raise UsageError(
-                f"this worker's {name} is {str(mine.get(name))[:200]}, the batch's is {str(theirs.get(name))[:200]}",
-                hint="give every machine the same redargue, corpus, models and settings",
-            )
+    if apart := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
+        name, mine, theirs = apart
+        raise UsageError(
+            f"this worker's {name} is {mine}, the batch's is {theirs}",
+            hint="give every machine the same redargue, corpus, models and settings",
+        )
 
     async def verify(job: Job) -> Verdict:
         return await verifier.verify(Claim.model_validate_json(job.claim), item=job.place)
 
     async with verifier.transport:
-        await worker.work(verify, at_once=at_once)
+        await worker.work(verify, concurrency=concurrency)

@@ -137,5 +137,10 @@ class Opener(Protocol):
         ...
 
 
-stores: Registry[Opener] = Registry("corpus store")
+STORES = {
+    "sqlite": "redargue.corpus.sqlite:_open",
+    "milvus": "redargue.corpus.milvus:_open",
+}
+
+stores: Registry[Opener] = Registry("corpus store", builtin=STORES)
 """By scheme; an address without a scheme is a path, and belongs to ``sqlite``."""

@@ -1,11 +1,10 @@
-"""Opens a corpus by its address. Add a store: one file that registers itself, and one import line here."""
+"""Opens a corpus by its address. Add a store: one module, and one line in ``corpus.base.STORES``."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from redargue.corpus import milvus, sqlite  # noqa: F401  (they register their stores)
 from redargue.corpus.base import Added, Corpus, Encoder, Entry, stores
 from redargue.home import home
 

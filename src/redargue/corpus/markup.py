@@ -1,42 +1,37 @@
-"""The text of HTML pages and PDF files, by trafilatura and pypdf; both read what strangers wrote."""
+"""The text and metadata of HTML pages and PDF files; both come from untrusted sources."""
 
 from __future__ import annotations
 
 import logging
 from io import BytesIO
-from typing import Any
 
 from redargue.errors import UnreadableFile
 
 # Both log what they stumble over; what matters here reaches the user as an error.
-for _name in ("trafilatura", "htmldate", "justext", "pypdf"):
+for _name in ("readability", "pypdf"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 def read_html(page: str) -> dict[str, str]:
-    """The main text of a page, and the title, date, address and publisher that its own metadata state.
+    """The main text of a page, and the title, address, publisher and date that its own metadata states.
 
     Raises:
         UnreadableFile: the page holds no text.
     """
-    import trafilatura  # 0.3 s
+    from html_text import parse_html
+
+    from redargue.corpus.page_metadata import page_metadata
+    from redargue.corpus.page_text import main_text
 
     try:
-        found: Any = trafilatura.bare_extraction(
-            page,
-            with_metadata=True,
-            include_comments=False,
-            # Without this, the first date in the running text would become the page's.
-            date_extraction_params={"extensive_search": False, "original_date": True},
-        )
-        text = (found.text if found else "") or trafilatura.html2txt(page)
+        tree = parse_html(page)
+        metadata = page_metadata(tree)
+        text = main_text(tree).strip()
     except Exception as error:  # whatever a parser raises over a damaged page, the next file is read
         raise UnreadableFile(f"damaged HTML: {error}") from error
-    if not text.strip():
+    if not text:
         raise UnreadableFile("a page without text")
-    stated = (found.title, found.url, found.sitename, found.date) if found else ("",) * 4
-    known = zip(("title", "url", "publisher", "published"), stated, strict=True)
-    return {"text": text.strip(), **{name: " ".join(value.split()) for name, value in known if value}}
+    return {"text": text, **metadata}
 
 
 def read_pdf(file: BytesIO) -> dict[str, str]:

@@ -4,10 +4,9 @@ The interface and the results of :mod:`redargue.corpus.sqlite`: the same chunks,
 exactly (an index is chosen with ``?index=hnsw``), rankings fused by rank, ties broken by the order of storing. What
 differs:
 
-- Words are SQLite's terms, counted by Milvus' own BM25 where it has it (Lite, servers since 2.5). A word in a title is
-  written three times instead of being weighted, a title counts with its first 5,000 bytes, and Lite knows how rare a
-  word is only within each of its segments. On an older server the words of all documents are held in this process,
-  read from the server when first asked for and after each change.
+- Words are SQLite's terms, ranked by Milvus' own BM25. A word in a title is written three times instead of being
+  weighted, only the first 5,000 bytes of a title are indexed, and Milvus Lite computes inverse document frequencies
+  separately for each of its segments. A server has to be version 2.5 or later.
 - A document of more than 10,000 characters is ranked by the best of its pieces of that length when keywords are
   searched; how rare a word is, for the choice of the excerpt, is counted within the document.
 - Of texts without end that are equally near, Milvus chooses which 100 it returns.
@@ -43,7 +42,8 @@ from redargue.corpus.batches import (
     validated_query,
 )
 from redargue.corpus.documents import Document
-from redargue.corpus.milvus_client import Address, Connection, Row, nothing_at
+from redargue.corpus.milvus_address import Address, nothing_at
+from redargue.corpus.milvus_client import Connection, Row
 from redargue.corpus.milvus_rows import (
     About,
     Change,
@@ -104,7 +104,7 @@ class MilvusCorpus:
         if not self._link.exists(self._texts):
             if not self._write:
                 raise nothing_at(self._name)
-            self._create(State(format=FORMAT, embedder=self._embedder, counts_words=self._link.counts_words))
+            self._create(State(format=FORMAT, embedder=self._embedder))
             return
         for name in (self._chunks, self._texts):
             self._link.load(name)
@@ -112,10 +112,15 @@ class MilvusCorpus:
         if not found and not self._write:
             raise nothing_at(self._name)
         if not found:  # its making was interrupted
-            self._create(State(format=FORMAT, embedder=self._embedder, counts_words=self._link.counts_words))
+            self._create(State(format=FORMAT, embedder=self._embedder))
         state = self._state()
         if state.format > FORMAT:
             raise UsageError(f"{self._name!r} was made by a newer redargue (format {state.format})", hint="upgrade")
+        if not state.counts_words:
+            raise UsageError(
+                f"{self._name!r} was made on a Milvus server before 2.5 and has no index of words",
+                hint="add the documents to a new store: redargue corpus add … --store 'milvus:http://…?collection=NAME'",
+            )
         if state.embedder != self._embedder:
             raise UsageError(
                 f"{self._name!r} holds vectors of {state.embedder!r}, not of {self._embedder!r}",
@@ -130,7 +135,7 @@ class MilvusCorpus:
         about = f"redargue, format {FORMAT}, vectors of {self._embedder}"
         self._link.create(self._chunks, dimensions=DIMENSIONS, description=about)
         self._link.create(self._texts, dimensions=0, description=about)
-        self._put(self._texts, [state_row(META, state)], state)
+        self._put(self._texts, [state_row(META, state)])
 
     def _state(self) -> State:
         found = self._link.get(self._texts, [META], ["about"])
@@ -178,7 +183,7 @@ class MilvusCorpus:
     def _save(self, state: State, *, content: str, writing: tuple[Change, ...]) -> State:
         changed = {"generation": state.generation + 1, "writer": _PROCESS, "content": content, "writing": writing}
         state = state.model_copy(update=changed)
-        self._put(self._texts, [state_row(META, state)], state)
+        self._put(self._texts, [state_row(META, state)])
         return state
 
     def _turn(self) -> State:
@@ -204,12 +209,8 @@ class MilvusCorpus:
         if not self._write:
             raise UsageError(f"{self._name!r} is open for reading only", hint="open_corpus(…, write=True)")
 
-    def _put(self, name: str, rows: Iterable[Row], state: State) -> None:
-        """Stores rows with the fields that their collection has in this Milvus."""
-        without = ({"words"} if not state.counts_words else set()) | (
-            {"vector"} if state.counts_words and name == self._texts else set()
-        )
-        held: list[Row] = [{field: row[field] for field in row if field not in without} for row in rows]
+    def _put(self, name: str, rows: Iterable[Row]) -> None:
+        held = list(rows)
         self._link.put(name, held)
         self._unflushed += len(held)
 
@@ -288,8 +289,8 @@ class MilvusCorpus:
         )
         if changes:
             state = self._save(state, content=state.content, writing=changes)
-            self._put(self._chunks, chunk_rows([(latest[key], abouts[key], fresh[key]) for key in fresh]), state)
-        self._put(self._texts, text_rows([(latest[key], about) for key, about in abouts.items()]), state)
+            self._put(self._chunks, chunk_rows([(latest[key], abouts[key], fresh[key]) for key in fresh]))
+        self._put(self._texts, text_rows([(latest[key], about) for key, about in abouts.items()]))
         if changes:
             self._settle(state, {key: abouts[key].version for key in fresh})
 
@@ -356,7 +357,7 @@ class MilvusCorpus:
         query = validated_query(query, k)
         if not query.strip():
             return ()
-        return self._search.chunks(query, k, self._encoded([query])[0], self._state())
+        return self._search.chunks(query, k, self._encoded([query])[0])
 
     def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
         """At most ``k`` documents by their words (BM25), each shown by its best two chunks or so.
@@ -365,11 +366,10 @@ class MilvusCorpus:
             UsageError: ``k`` is less than 1.
         """
         query = validated_query(query, k)
-        return self._search.documents(query, k, self._state())
+        return self._search.documents(query, k)
 
     def close(self) -> None:
         """Closes the client, and Milvus Lite where nobody else in this process uses it; twice does no harm."""
-        self._search.close()
         self._link.close()
 
     def __enter__(self) -> Self:

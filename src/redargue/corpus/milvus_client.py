@@ -1,8 +1,6 @@
-"""A connection to Milvus: which one an address means, whose collections are there, and what its errors mean.
+"""A connection to Milvus: its collections, requests with time limits, and its errors as redargue's.
 
-Milvus Lite runs in this process and listens on a loopback port without a password as long as a store is open; one
-process at a time can have its folder. Everything else is a server, known by its URI; its token is read from
-``REDARGUE_MILVUS_TOKEN`` and sent to it alone.
+A server's token is read from ``REDARGUE_MILVUS_TOKEN`` and sent to that server only.
 """
 
 from __future__ import annotations
@@ -12,67 +10,23 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from typing import Any, ClassVar
 
-from redargue.errors import CorpusError, DiskFull, MissingExtra, StoreForeign, StoreLocked, UsageError
-from redargue.keys import Secrets, place
+from redargue.corpus.milvus_address import INSTALL, TOKEN, Address
+from redargue.corpus.milvus_lite import LiteServer
+from redargue.errors import CorpusError, DiskFull, MissingExtra, UsageError
+from redargue.keys import Secrets
 
-TOKEN = "REDARGUE_MILVUS_TOKEN"
 CONNECT = 10.0  # seconds for a server to answer at all
 ANSWER = 60.0  # seconds for one request; a server that is gone is asked again for as long
 LOAD = 300.0  # seconds to bring collections into memory: a server that was killed reads its log first
 ROWS = 1_000  # keys of a request
 PUT = 500  # rows of a request: at most 40 MB, where a server takes 64
 PAGE = 4_000  # rows of a listing at once; Milvus gives 16,384 at most
-BM25_SINCE = (2, 5)  # the server's version that counts words itself; older ones take the setting and do nothing
-BM25_SINCE_LITE = (3, 0)
+MIN_VERSION = (2, 5)  # of a server: the first with BM25; older ones accept a BM25 function and ignore it
 
 Row = dict[str, Any]
-
-_OPTIONS = {"collection": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}"), "index": re.compile("flat|hnsw|autoindex", re.I)}
-_INSTALL = "pip install 'redargue[milvus]'"
-
-
-class Address(NamedTuple):
-    """Where a store is: the folder of Milvus Lite, or a server's URI."""
-
-    uri: str
-    lite: bool
-    collection: str
-    index_type: str
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """From ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``.
-
-        Raises:
-            UsageError: a password in the address, or an option that is none.
-        """
-        if not re.match(r"(https?|tcp)://", text):
-            if not text:
-                raise UsageError("milvus: needs a folder or a URI", hint="--store milvus:PATH.db")
-            return cls(os.path.abspath(Path(text).expanduser()), True, "redargue", "FLAT")
-        try:
-            parts, _ = urlsplit(text), urlsplit(text).port
-        except ValueError as error:
-            raise UsageError(f"not the address of a Milvus server: {error}", hint="http://host:19530") from None
-        if "@" in parts.netloc:
-            raise UsageError(
-                f"the address of the Milvus server at {place(text)!r} holds a name or password",
-                hint=f"put it into the environment: {TOKEN}=name:password",
-            )
-        options = dict(parse_qsl(parts.query))
-        for name, value in options.items():
-            if name not in _OPTIONS or not _OPTIONS[name].fullmatch(value):
-                raise UsageError(
-                    f"{name}={value!r} is no option of a Milvus store",
-                    hint="?collection=NAME (letters, digits, _) or ?index=flat, hnsw or autoindex",
-                )
-        index_type = options.get("index", "FLAT").upper()
-        return cls(place(text), False, options.get("collection", "redargue"), index_type)
 
 
 class Connection:
@@ -87,7 +41,7 @@ class Connection:
         UsageError: nothing there to read; a token that the server does not take.
         StoreForeign: the path is something else; it is left as it is.
         StoreLocked: another process has the folder.
-        CorpusError: the server does not answer.
+        CorpusError: the server does not answer, or is older than 2.5.
     """
 
     _writing: ClassVar[dict[str, RLock]] = {}
@@ -96,27 +50,27 @@ class Connection:
         self.address, self._secrets = address, Secrets.of()
         milvus = _pymilvus()
         self._types, self._failed = milvus, (milvus.MilvusException, OSError)
-        self._lite = _Lite.at(address.uri, write) if address.lite else None
+        self._client: Any = None
+        self._lite = LiteServer.at(address.uri, write) if address.lite else None
         self.writing = self._writing.setdefault(address.uri + address.collection, RLock())
         token = "" if address.lite else os.environ.get(TOKEN, "")
         try:
             with self._errors():
                 uri = self._lite.uri if self._lite else address.uri
                 self._client = milvus.MilvusClient(uri=uri, token=token, timeout=CONNECT)
-                self.version = str(self._client.get_server_version(timeout=CONNECT))
+                version = str(self._client.get_server_version(timeout=CONNECT))
+            if tuple(map(int, re.findall(r"\d+", version)[:2])) < MIN_VERSION and not address.lite:
+                raise _too_old(address.uri, version)
         except BaseException:
-            self._release()
+            self.close()
             raise
-        numbers = re.findall(r"\d+", self.version)
-        version = tuple(map(int, numbers[:2]))
-        self.counts_words = version >= (BM25_SINCE_LITE if address.lite else BM25_SINCE)
 
     def create(self, name: str, *, dimensions: int, description: str) -> None:
-        """Makes a collection of rows with a key, a number, a place, two texts, and a vector where it has one.
+        """Makes a collection of rows with a key, two numbers, two texts and words indexed for BM25.
 
         Args:
             name: of the collection.
-            dimensions: of its vectors; 0 for rows that are found by key and words only.
+            dimensions: of the vectors of its rows; 0 for rows without vectors.
             description: what it is, for whoever looks at the server.
         """
         kind = self._types.DataType
@@ -129,17 +83,14 @@ class Connection:
         schema.add_field("start", kind.INT64)
         for text in ("about", "text"):
             schema.add_field(text, kind.VARCHAR, max_length=65_535)
-        if dimensions or not self.counts_words:  # a collection has to have some vector
-            schema.add_field("vector", kind.FLOAT_VECTOR, dim=dimensions or 2)
-            index_type = self.address.index_type if dimensions else "FLAT"
-            params = {"M": 32, "efConstruction": 200} if index_type == "HNSW" else {}
-            index.add_index("vector", index_type=index_type, metric_type="IP", params=params)
-        if self.counts_words:
-            schema.add_field("words", kind.VARCHAR, max_length=65_535, enable_analyzer=True)
-            schema.add_field("bm25", kind.SPARSE_FLOAT_VECTOR)
-            function = self._types.Function("bm25", self._types.FunctionType.BM25, ["words"], ["bm25"])
-            schema.add_function(function)
-            index.add_index("bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+        if dimensions:
+            schema.add_field("vector", kind.FLOAT_VECTOR, dim=dimensions)
+            params = {"M": 32, "efConstruction": 200} if self.address.index_type == "HNSW" else {}
+            index.add_index("vector", index_type=self.address.index_type, metric_type="IP", params=params)
+        schema.add_field("words", kind.VARCHAR, max_length=65_535, enable_analyzer=True)
+        schema.add_field("bm25", kind.SPARSE_FLOAT_VECTOR)
+        schema.add_function(self._types.Function("bm25", self._types.FunctionType.BM25, ["words"], ["bm25"]))
+        index.add_index("bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
         with self._errors():
             self._client.create_collection(
                 name, schema=schema, index_params=index, consistency_level="Session", timeout=LOAD
@@ -224,13 +175,10 @@ class Connection:
                 self._client.flush(name, timeout=LOAD)
 
     def close(self) -> None:
-        """Closes the client, and Milvus Lite with the last one in this process; twice does no harm."""
-        if getattr(self, "_client", None) is not None:
+        """Closes the client, and Milvus Lite with its last client in this process; may be called twice."""
+        if self._client is not None:
             self._client.close()
             self._client = None
-            self._release()
-
-    def _release(self) -> None:
         if self._lite:
             self._lite.release()
             self._lite = None
@@ -258,85 +206,19 @@ class Connection:
         return CorpusError(f"{where} fails: {said}", hint="see the server's log; what was stored before is intact")
 
 
-class _Lite:
-    """Milvus Lite on a folder, shared by the stores of this process."""
-
-    _lock: ClassVar[RLock] = RLock()
-    _open: ClassVar[dict[str, _Lite]] = {}
-
-    @classmethod
-    def at(cls, path: str, write: bool) -> _Lite:
-        """Starts it, or takes what runs already."""
-        with cls._lock:
-            if path not in cls._open:
-                cls._open[path] = cls(path, write)
-            cls._open[path]._users += 1
-            return cls._open[path]
-
-    def __init__(self, path: str, write: bool) -> None:
-        self._path, self._users = path, 0
-        _look_at(Path(path), write)
-        try:
-            from milvus_lite import DataDirLockedError
-            from milvus_lite.adapter.grpc.server import start_server_in_thread
-        except ImportError as error:
-            raise MissingExtra(f"milvus:{path!r} needs Milvus Lite: {error}", hint=_INSTALL) from None
-        try:
-            self._server, self._data, port = start_server_in_thread(path, host="127.0.0.1", port=0)
-        except DataDirLockedError:
-            raise StoreLocked(
-                f"{path!r} is in use by another process; Milvus Lite serves one at a time, for reading too",
-                hint="try again when it is done, or use a server: --store milvus:http://host:19530",
-            ) from None
-        except OSError as error:
-            raise UsageError(
-                f"{path!r} cannot be opened: {error.strerror or error}", hint="name another place: --store milvus:PATH"
-            ) from error
-        self.uri = f"http://127.0.0.1:{port}"
-
-    def release(self) -> None:
-        """Stops it when nobody is left."""
-        with self._lock:
-            self._users -= 1
-            if not self._users:
-                del self._open[self._path]
-                self._server.stop(grace=2).wait()
-                self._data.close()
-
-
-def _look_at(path: Path, write: bool) -> None:
-    """Refuses a file, or a folder of something else, before Milvus Lite makes itself at home there."""
-    try:
-        entries = set(os.listdir(path))
-        if entries and "collections" not in entries:
-            raise StoreForeign(
-                f"{str(path)!r} is not a Milvus Lite folder; it was left as it is", hint="name another: milvus:PATH"
-            )
-    except FileNotFoundError:
-        entries = set()
-    except NotADirectoryError:
-        raise StoreForeign(
-            f"{str(path)!r} is a file, and Milvus Lite 3 keeps a folder; it was left as it is",
-            hint=f"a SQLite corpus has no scheme: --store {path}",
-        ) from None
-    except OSError as error:
-        raise UsageError(
-            f"{str(path)!r} cannot be opened: {error.strerror}", hint="name another: milvus:PATH"
-        ) from error
-    if not entries and not write:
-        raise nothing_at(f"milvus:{path}")
-
-
-def nothing_at(address: str) -> UsageError:
-    """The error for reading a store that is not there."""
-    return UsageError(f"no corpus at {address!r}", hint=f"make one: redargue corpus add FILES --store {address}")
+def _too_old(uri: str, version: str) -> CorpusError:
+    least = ".".join(map(str, MIN_VERSION))
+    return CorpusError(
+        f"the Milvus server at {uri!r} is version {version!r}; redargue needs {least} or later",
+        hint="upgrade the server, or use Milvus Lite (--store milvus:PATH.db) or SQLite (--store PATH)",
+    )
 
 
 def _pymilvus() -> Any:
     try:
         import pymilvus
     except ImportError as error:
-        raise MissingExtra(f"a Milvus store needs pymilvus: {error}", hint=_INSTALL) from None
+        raise MissingExtra(f"a Milvus store needs pymilvus: {error}", hint=INSTALL) from None
     # It logs every failure with a traceback beside raising it, and with what it sent.
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     return pymilvus

@@ -66,7 +66,7 @@ class State(Frozen):
     Attributes:
         format: of its rows.
         embedder: that made its vectors.
-        counts_words: whether Milvus counts words itself; otherwise they are held in memory.
+        counts_words: whether Milvus indexes words; False in a store made by redargue 0.1 on a server before 2.5.
         content: the sum that names its documents.
         generation: counts changes.
         writing: changes that were begun; empty where nothing is left to do.
@@ -75,7 +75,7 @@ class State(Frozen):
 
     format: int
     embedder: str
-    counts_words: bool
+    counts_words: bool = True
     content: str = "0"
     generation: int = 0
     writing: tuple[Change, ...] = ()
@@ -173,7 +173,6 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
             "start": start,
             "about": "" if piece else about.model_dump_json(),
             "text": document.text[start : start + PIECE],
-            "vector": [1.0, 0.0],
             "words": next(words),
         }
         for (document, about), places in zip(documents, starts, strict=True)
@@ -185,9 +184,7 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
 def state_row(name: str, state: State) -> Row:
     """The store's state as a row of its texts."""
     about = state.model_dump_json()
-    return {
-        "key": name, "order": 0, "start": 0, "about": about, "text": "", "vector": [1.0, 0.0], "words": NO_WORDS
-    }  # fmt: skip
+    return {"key": name, "order": 0, "start": 0, "about": about, "text": "", "words": NO_WORDS}
 
 
 def _words(texts: Sequence[tuple[str, str]]) -> list[str]:

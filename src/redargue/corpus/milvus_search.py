@@ -6,35 +6,18 @@ Milvus ranks chunks that an interruption left, too; they are passed over, becaus
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from threading import Lock
-from typing import NamedTuple
 
 from redargue.corpus.milvus_client import Connection, Row
-from redargue.corpus.milvus_rows import PIECE, About, State, chunk_keys, key_of, text_key
+from redargue.corpus.milvus_rows import PIECE, About, chunk_keys, text_key
 from redargue.corpus.ranking import Span, best_excerpt, fuse, spread, uncovered
 from redargue.corpus.sqlite import AGAIN, DEPTH, EXCERPT, MEANING, WORDS
-from redargue.corpus.words import WordIndex, query_terms
+from redargue.corpus.words import query_terms, word_scores
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
 
 MOST = 8_000  # rows of one ranking: twice as many are asked for, and Milvus gives 16,384 at most
 
 _CHUNK = ("order", "start", "text")
-
-
-class _Counted(NamedTuple):
-    """Words that are held in memory: an index, and the key of each number in it."""
-
-    words: WordIndex
-    keys: list[str]
-
-
-class _Words(NamedTuple):
-    """All words of one state of the store."""
-
-    generation: int
-    chunks: _Counted
-    texts: _Counted
 
 
 class Search:
@@ -48,8 +31,6 @@ class Search:
 
     def __init__(self, link: Connection, *, chunks: str, texts: str) -> None:
         self._link, self._chunks, self._texts = link, chunks, texts
-        self._words: _Words | None = None
-        self._reading = Lock()
 
     def abouts(self, keys: Iterable[str]) -> dict[str, About]:
         """The descriptions of the documents with these keys, as far as they are there."""
@@ -62,19 +43,18 @@ class Search:
         abouts = [About.model_validate_json(row["about"]) for row in rows if row["key"].startswith("d.")]
         return sorted(abouts, key=lambda about: (about.order, about.id))
 
-    def chunks(self, query: str, k: int, vector: Floats, state: State) -> tuple[Passage, ...]:
+    def chunks(self, query: str, k: int, vector: Floats) -> tuple[Passage, ...]:
         """At most ``k`` chunks, by their vectors and by words.
 
         Args:
             query: that is searched for.
             k: how many.
             vector: of the query, of shape (384,).
-            state: of the store.
         """
         depth = min(max(DEPTH, 4 * k), MOST)
         near = self._ranked(self._chunks, "vector", vector.tolist(), depth)
         rows = {row["key"]: row for row, _ in near}
-        worded = self._by_words(self._chunks, query, depth, state)
+        worded = self._by_words(self._chunks, query, depth)
         missing = [key for key, _ in worded if key not in rows]
         rows |= self._link.get(self._chunks, missing, _CHUNK)
         every = sorted(rows, key=lambda key: (rows[key]["order"], key))  # as they were stored
@@ -114,10 +94,10 @@ class Search:
                 if key in abouts and abouts[key].version.name == version:
                     yield abouts[key], row, score
 
-    def documents(self, query: str, k: int, state: State) -> tuple[Passage, ...]:
+    def documents(self, query: str, k: int) -> tuple[Passage, ...]:
         """At most ``k`` documents by their words, each shown by the stretch that fits the query best."""
         best: dict[str, tuple[str, float]] = {}  # of each document its best piece
-        for key, score in self._by_words(self._texts, query, min(max(DEPTH, 4 * k), MOST), state):
+        for key, score in self._by_words(self._texts, query, min(max(DEPTH, 4 * k), MOST)):
             if "." in key:  # all but the store's state
                 best.setdefault(key.split(".")[1], (key, score))
         found: list[Passage] = []
@@ -136,9 +116,7 @@ class Search:
     def _excerpt(self, key: str, about: About, query: str) -> Span:
         rows = self._link.get(self._chunks, chunk_keys(key, about.version), ("start", "text"))
         chunks = [(row["start"], row["text"]) for _, row in sorted(rows.items())]
-        index = WordIndex((place, "", text) for place, (_, text) in enumerate(chunks))
-        scores = dict(index.search(query, len(chunks)))
-        index.close()
+        scores = word_scores([text for _, text in chunks], query)
         return best_excerpt([(start, start + len(text)) for start, text in chunks], scores, EXCERPT)
 
     def _text(self, key: str, about: About, start: int, end: int) -> str:
@@ -157,48 +135,11 @@ class Search:
         hits = [(row, round(score, 6)) for score, row in self._link.search(name, field, query, 2 * depth, fields)]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]["order"], hit[0]["key"]))[:depth]
 
-    def _by_words(self, name: str, query: str, depth: int, state: State) -> list[tuple[str, float]]:
+    def _by_words(self, name: str, query: str, depth: int) -> list[tuple[str, float]]:
         """Keys and BM25 scores of the best rows of a collection."""
-        if state.counts_words:
-            words = query_terms(query)
-            hits = self._ranked(name, "bm25", words, depth) if words else []
-            return [(row["key"], score) for row, score in hits if score > 0]
-        held = self._held(state)
-        counted = held.chunks if name == self._chunks else held.texts
-        return [(counted.keys[number], score) for number, score in counted.words.search(query, depth)]
-
-    def _held(self, state: State) -> _Words:
-        """The words of all documents, read once for each state of the store."""
-        with self._reading:
-            if self._words is None or self._words.generation != state.generation:
-                abouts = {key_of(about.id): about for about in self.every()}
-                names = {key: about.version.name for key, about in abouts.items()}
-                chunks: list[tuple[str, str, str]] = []
-                for row in self._in_order(self._chunks):
-                    key, version, _ = row["key"].split(".")
-                    if names.get(key) == version:
-                        chunks.append((row["key"], abouts[key].title, row["text"]))
-                texts: dict[str, list[str]] = {}
-                for row in self._in_order(self._texts):
-                    kind, _, rest = row["key"].partition(".")
-                    key, _, end = rest.partition(".")
-                    if key in names and (kind == "d" or end.startswith(names[key])):
-                        texts.setdefault(key, []).append(row["text"])
-                whole = [(text_key(key, "", 0), abouts[key].title, "".join(text)) for key, text in texts.items()]
-                self._words = _Words(state.generation, _counted(chunks), _counted(whole))
-            return self._words
-
-    def _in_order(self, name: str) -> list[Row]:
-        return sorted(self._link.rows(name, ("order", "text")), key=lambda row: (row["order"], row["key"]))
-
-    def close(self) -> None:
-        """Frees the words that are held in memory."""
-        self._words = None
-
-
-def _counted(rows: Sequence[tuple[str, str, str]]) -> _Counted:
-    index = WordIndex((number, title, text) for number, (_, title, text) in enumerate(rows))
-    return _Counted(index, [key for key, _, _ in rows])
+        words = query_terms(query)
+        hits = self._ranked(name, "bm25", words, depth) if words else []
+        return [(row["key"], score) for row, score in hits if score > 0]
 
 
 def _passage(about: About, start: int, text: str, query: str, rank: int, score: float) -> Passage:

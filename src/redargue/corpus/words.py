@@ -1,4 +1,4 @@
-"""Keyword search with SQLite's FTS5, and FTS5's terms of a text for other search engines.
+"""Keyword search with SQLite's FTS5 over a table or a few texts, and FTS5's terms of a text for other engines.
 
 A term is a word in lower case, without diacritics, and stemmed (Porter): "Libraries" becomes ``librari``.
 """
@@ -6,9 +6,8 @@ A term is a word in lower case, without diacritics, and stemmed (Porter): "Libra
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from threading import Lock
 
 from redargue.corpus.ranking import content_words, fts5_query
 
@@ -31,26 +30,12 @@ def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> l
     ]
 
 
-class WordIndex:
-    """An FTS5 index of titles and texts, held in memory; thread-safe.
-
-    Args:
-        rows: number, title and text of each entry.
-    """
-
-    def __init__(self, rows: Iterable[tuple[int, str, str]]) -> None:
-        self._lock = Lock()
-        self._db = sqlite3.connect(":memory:", check_same_thread=False)
-        self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
-        self._db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", rows)
-
-    def search(self, query: str, count: int) -> list[tuple[int, float]]:
-        with self._lock:
-            return bm25_search(self._db, "words", query, count)
-
-    def close(self) -> None:
-        with self._lock:
-            self._db.close()
+def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
+    """BM25 scores, which are positive, of the texts that contain a content word of the query, by index."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
+        db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", enumerate(texts))
+        return dict(bm25_search(db, "words", query, len(texts)))
 
 
 def terms(texts: Sequence[str]) -> list[list[str]]:

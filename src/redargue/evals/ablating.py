@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from redargue.api import config_of
 from redargue.backends.base import Backend, backends
 from redargue.backends.chat import ChatBackend
 from redargue.backends.embedded import EmbeddedBackend
@@ -21,10 +22,11 @@ from redargue.evals.minimal import Finder, How
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.ledger.budget import Budget
+from redargue.ledger.manifest import RunManifest, ToolEntry
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record, read_events
 from redargue.services import limiter, services
-from redargue.tools.base import PerClaim, Search, Tool
+from redargue.tools.base import Search
 from redargue.transport import Transport
 from redargue.verdicts import ErrorInfo, Verdict
 from redargue.verifier import Verifier
@@ -107,8 +109,8 @@ class Recorded:
 
     def __init__(self, folder: Path, item: int | None = None) -> None:
         record = Record(folder, mode="replay")
-        self.folder, self.about = folder, record.about
-        many = len(self.about["claims"])
+        self.folder, self.manifest = folder, record.manifest
+        many = len(self.manifest.claims)
         if item is None and many > 1:
             raise UsageError(f"{str(folder)!r} holds {many} claims", hint=f"choose one: --item 0 to {many - 1}")
         self.item = item or 0
@@ -154,19 +156,10 @@ class Recorded:
         Raises:
             UsageError: the recorded backend cannot be had here; says what differs.
         """
-        about = self.about
-        evidence: dict[str, Tool | PerClaim] = {
-            name: _Remembered(each["name"], each["about"], each["revision"], name, self)
-            for name, each in about["tools"].items()
-        }
         return Verifier(
-            method=about["method"],
-            profile=about["profile"],
-            backend=backend or _again(about, base_url, offline=offline),
-            models=about["models"],
-            evidence=evidence,
-            seed=about["seed"],
-            settings=about["settings"],
+            config_of(self.manifest),
+            backend=backend or _again(self.manifest, base_url, offline=offline),
+            evidence={name: _Remembered(entry, name, self) for name, entry in self.manifest.tools.items()},
             budget=budget,
         )
 
@@ -174,8 +167,8 @@ class Recorded:
 class _Remembered:
     """A tool that gives the recorded answers without the passages that were taken away."""
 
-    def __init__(self, name: str, about: str, revision: str, known_as: str, recorded: Recorded) -> None:
-        self.name, self.about, self.revision = name, about, revision
+    def __init__(self, entry: ToolEntry, known_as: str, recorded: Recorded) -> None:
+        self.name, self.about, self.revision = entry.name, entry.about, entry.revision
         self._known_as, self._answers = known_as, recorded.answers
         self.removed: frozenset[str] = frozenset()
         self.unrecorded = 0
@@ -188,15 +181,15 @@ class _Remembered:
         return tuple(each for each in (known.passages if known else ()) if each.sha256 not in self.removed)
 
 
-def _again(about: Mapping[str, Any], base_url: str, *, offline: bool) -> Backend:
+def _again(manifest: RunManifest, base_url: str, *, offline: bool) -> Backend:
     """The recorded backend.
 
     The key of the user's own endpoint goes nowhere else: an address that a run folder names is compared, never used.
     """
-    name = about["backend"]
+    name = manifest.backend
     if name == "embedded":
         made: Backend = EmbeddedBackend()
-    elif name == "chat" and (match := IDENTITY.fullmatch(about["identity"])):
+    elif name == "chat" and (match := IDENTITY.fullmatch(manifest.identity)):
         place, model, form, most, embeddings = match.groups()
         service = services(base_url)["model"]
         if service.place != place:
@@ -210,7 +203,7 @@ def _again(about: Mapping[str, Any], base_url: str, *, offline: bool) -> Backend
             model,
             embedding_model="" if embeddings == EmbeddedBackend().identity else embeddings,
             prices=Prices.read(),
-            prompts=Prompts(about["prompts"]) if about["prompts"] else None,
+            prompts=Prompts(manifest.prompts) if manifest.prompts else None,
             form=form,
             max_tokens=int(most),
         )
@@ -218,9 +211,9 @@ def _again(about: Mapping[str, Any], base_url: str, *, offline: bool) -> Backend
         raise UsageError(f"a run with the backend {name!r} can be verified again from Python alone")
     else:
         raise UsageError(f"there is no backend {name!r} any more")
-    if made.identity != about["identity"]:
+    if made.identity != manifest.identity:
         raise UsageError(
-            f"the run's backend was {about['identity']!r}, and this is {made.identity!r}",
+            f"the run's backend was {manifest.identity!r}, and this is {made.identity!r}",
             hint="verify the claim again, and ask for that run",
         )
     return made

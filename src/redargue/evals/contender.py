@@ -8,11 +8,11 @@ import re
 from typing import Any, get_origin
 
 from redargue.claims import Frozen
+from redargue.config import RunConfig
 from redargue.errors import UnknownName, UsageError
-from redargue.protocols.base import configure, methods
+from redargue.methods.base import configure, methods
 from redargue.registry import did_you_mean
 from redargue.tools.base import tools
-from redargue.verifier import Verifier  # noqa: F401  (registers every method and tool)
 
 DEBATED = "debated"
 READS = "~"
@@ -73,6 +73,11 @@ class Contender(Frozen):
             )
         return found
 
+    def applied(self, config: RunConfig) -> RunConfig:
+        """A bench's configuration with the method, profile, settings and seed of this row."""
+        config = config.updated(method=self.method, profile=self.profile, settings=self.settings, tools=None)
+        return config if self.seed is None else config.updated(seed=self.seed)
+
     def seeded(self, seed: int) -> Contender:
         """The same method with another seed."""
         return self.model_copy(update={"spec": f"{self.unseeded}#{seed}", "seed": seed})
@@ -96,7 +101,7 @@ class Contender(Frozen):
 
 def _lists(method: str) -> set[str]:
     """The settings of a method that are lists, written with a plus between their items."""
-    fields = methods[method].options.model_fields
+    fields = methods[method].settings_class.model_fields
     return {name for name, field in fields.items() if get_origin(field.annotation) is tuple}
 
 

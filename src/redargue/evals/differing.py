@@ -19,6 +19,7 @@ from redargue.backends.base import Backend, Call, Reply
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, ReplayMiss
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing
+from redargue.ledger.manifest import RunManifest
 from redargue.ledger.record import Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
@@ -162,7 +163,7 @@ async def differ(first: Path, second: Path, *, most: int = 10) -> RunDiff:
         claims=len(shared),
         only_first=len(places[0]) - len(shared),
         only_second=len(places[1]) - len(shared),
-        settings=_settings(records[0].about, records[1].about),
+        settings=_settings(records[0].manifest, records[1].manifest),
         moves=dict(Counter(f"{each.first} → {each.second}" for each in flips).most_common()),
         flips=tuple(flips),
         differing=len(differing),
@@ -174,8 +175,8 @@ def _places(record: Record) -> dict[tuple[str, int], int]:
     """The finished claims: by text, and how many with that text came before."""
     ended, seen = record.verdicts(), Counter[str]()
     found = {}
-    for item, claim in enumerate(record.about["claims"]):
-        text = claim["text"]
+    for item, claim in enumerate(record.manifest.claims):
+        text = claim.text
         if item in ended:
             found[text, seen[text]] = item
         seen[text] += 1
@@ -186,10 +187,9 @@ def _outcome(verdict: Verdict) -> str:
     return f"error {verdict.error.type}" if verdict.error else verdict.label or "no answer"
 
 
-def _settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Setting, ...]:
-    """What stands otherwise in the two ``run.json``, the claims and the run's name apart."""
-    flat = [_flat({name: each for name, each in about.items() if name not in ("run", "claims")}) for about in
-            (first, second)]  # fmt: skip
+def _settings(first: RunManifest, second: RunManifest) -> tuple[Setting, ...]:
+    """The differences between the two ``run.json``, the claims and the run's name apart."""
+    flat = [_flat(manifest.model_dump(mode="json", exclude={"run", "claims"})) for manifest in (first, second)]
     names = [name for name in {**flat[0], **flat[1]} if flat[0].get(name) != flat[1].get(name)]
     return tuple(Setting(name=name, first=flat[0].get(name), second=flat[1].get(name)) for name in names)
 
@@ -213,7 +213,7 @@ def _digests(folder: Path) -> dict[int, int]:
 
 async def _details(records: tuple[Record, Record], wanted: Sequence[tuple[int, int]]) -> tuple[Difference, ...]:
     first, second = (_steps(record.folder, {items[place] for items in wanted}) for place, record in enumerate(records))
-    words = records[0].about["backend"] != records[1].about["backend"]  # then prompts would differ in every line
+    words = records[0].manifest.backend != records[1].manifest.backend  # then prompts would differ in every line
     found = []
     for items in wanted:
         asked, note = await _prompts(records[0], items[0])
@@ -222,7 +222,7 @@ async def _details(records: tuple[Record, Record], wanted: Sequence[tuple[int, i
         notes = [note, note_second]
         if not parted["before"] and not parted["call"]:
             notes.insert(0, "every call and search is the same: the settings decide")
-        claim = records[0].about["claims"][items[0]]["text"]
+        claim = records[0].manifest.claims[items[0]].text
         note = "; ".join(dict.fromkeys(each for each in notes if each))
         found.append(Difference(claim=claim, items=items, note=note, **parted))
     return tuple(found)
@@ -341,7 +341,7 @@ async def _prompts(record: Record, item: int) -> tuple[Asked, str]:
     """What every call was asked, and why some are missing."""
     found: Asked = {}
     try:
-        backend = _Listening(renderer(record.about))
+        backend = _Listening(renderer(record.manifest))
     except RedargueError as error:
         return {}, f"no prompts of {record.folder}: {error.what}"
 
@@ -370,7 +370,7 @@ class _Listening:
 
     def render(self, task: AnyTask) -> str:
         text = self._inner.render(task)
-        self.last = text.replace("\0", "\n"), task.instruction()
+        self.last = text.replace("\0", "\n"), task.prompt_text()
         return text
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:

@@ -10,14 +10,17 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.evals.contender import DEBATED, FROZEN, FROZEN_WORDS, Contender
 from redargue.evals.datasets.base import Example
 from redargue.evals.datasets.catalogue import load
+from redargue.evals.extra import require_bench_extra
 from redargue.evals.lending import lend, unchanged
 from redargue.evals.peak import begin, resident_peak
 from redargue.evals.places import relevant
@@ -26,8 +29,8 @@ from redargue.events import ClaimEnded, passages_of
 from redargue.evidence import Passage
 from redargue.ledger.record import Record, read_events, writing
 from redargue.memory.memory import Memory, open_memory
+from redargue.methods.base import configure
 from redargue.models.embedder import shared
-from redargue.protocols.base import configure
 from redargue.tools.base import PerClaim, Tool
 from redargue.tools.frozen import FrozenEvidence
 from redargue.tools.shared import SharedTool
@@ -53,7 +56,8 @@ class Bench:
         examples: what is checked.
         contenders: in the order in which they run; the tool ``debated`` gives what the first of them read, or another.
         sample: how the examples were taken, as JSON; another sample is another bench.
-        options: of the verifiers (``model``, ``store``, ``seed``, …).
+        config: of the verifiers; contenders change its method, profile, settings and seed.
+        components: of the verifiers.
         pages: the corpus in the data set's own format, for metrics that count sentences; None for the one that the
             folder was scored with before; without one, documents are counted.
         qrels: gold documents where they are listed apart from the claims (FEVER's pool); None likewise.
@@ -63,8 +67,7 @@ class Bench:
         relevant: gold documents by claim id; empty where they are not listed apart.
 
     Raises:
-        UsageError: the folder holds another bench, a file that it was scored with is gone, or two contenders are the
-            same.
+        UsageError: the folder holds another bench, lacks a file it was scored with, or two contenders are the same.
     """
 
     def __init__(
@@ -74,7 +77,8 @@ class Bench:
         contenders: Sequence[Contender],
         *,
         sample: Mapping[str, Any],
-        options: Mapping[str, Any] | None = None,
+        config: RunConfig | None = None,
+        components: Components | None = None,
         pages: Path | None = None,
         qrels: Path | None = None,
         arguments: Sequence[str] = (),
@@ -82,7 +86,7 @@ class Bench:
         self._given = list(arguments)
         self.folder, self.examples, self.contenders = folder, tuple(examples), tuple(contenders)
         self.sample = dict(sample)
-        self.options = dict(options or {})
+        self.config, self.components = config or RunConfig(), components or Components()
         if len({each.slug for each in contenders}) < len(contenders):
             raise UsageError("the same contender twice", hint="each --method once")
         self._claims = hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest()
@@ -132,31 +136,32 @@ class Bench:
             beside.replace(path)
 
     async def run(
-        self, contender: Contender, *, at_once: int = 2, seen: Callable[[int, Outcome], None] | None = None
+        self, contender: Contender, *, concurrency: int = 2, seen: Callable[[int, Outcome], None] | None = None
     ) -> list[Outcome]:
         """Runs one contender, or goes on with it; every claim ends in a verdict or a typed error.
 
         Args:
             contender: one of the bench's.
-            at_once: claims in work at a time.
+            concurrency: number of claims verified at the same time.
             seen: called with each claim's place and outcome, as they come.
 
         Raises:
             UsageError: the folder cannot be made or written, or the contender's evidence is not there.
             RecordError: another process is writing there, or the run in it is another.
         """
+        require_bench_extra()
         evidence = self.evidence(contender)
         with ExitStack() as held:
             with _kept_in(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 held.enter_context(writing(self.folder))
-            return await self._run(contender, evidence, at_once, seen)
+            return await self._run(contender, evidence, concurrency, seen)
 
     async def _run(
         self,
         contender: Contender,
         evidence: dict[str, Tool | PerClaim],
-        at_once: int,
+        concurrency: int,
         seen: Callable[[int, Outcome], None] | None,
     ) -> list[Outcome]:
         claims = [example.claim for example in self.examples]
@@ -167,28 +172,23 @@ class Bench:
             if isinstance(event, ClaimEnded):
                 seconds[event.item] = event.at
 
-        options = dict(self.options)
-        own = None if "memory" in options else self._memory(contender)
-        memory = options.pop("memory", own)
+        config, own = contender.applied(self.config), None if self.components.memory else self._memory(contender)
+        memory = self.components.memory or own
         if memory is not None:
-            at_once = 1  # what is recalled depends on the order of the claims: the data set's (M16)
+            concurrency = 1  # what is recalled depends on the order of the claims: the data set's (M16)
         with (
             own or nullcontext(),
             Verifier(
-                method=contender.method,
-                profile=contender.profile,
-                settings=contender.settings,
-                evidence=evidence,
-                memory=memory,
+                config,
+                components=replace(self.components, evidence=evidence, memory=memory),
                 folder=self.folder / contender.slug,
                 claims=claims,
-                **options | ({} if contender.seed is None else {"seed": contender.seed}),
             ) as verifier,
         ):
             self._write(contender)  # not before: what was refused ran nothing
             with _kept_in(self.folder):
                 self._share(verifier)
-            async for item, verdict in verifier.stream(claims, at_once=at_once, listeners=[listen]):
+            async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
                 if seen:
                     seen(item, Outcome(verdict, seconds.get(item, 0.0)))
         self._write(contender, resident_peak())
@@ -342,7 +342,7 @@ def reopened(folder: Path, path: Path) -> Bench:
         loaded.examples,
         loaded.sample.model_dump(mode="json"),
         as_of=date.fromisoformat(sample["as_of"]) if "as_of" in sample else None,
-        only_in_time="only_in_time" in sample,
+        strict_as_of="only_in_time" in sample,
     )
     return Bench(folder, examples, contenders, sample=same)
 

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from redargue.backends.recorded import RecordedBackend, Recording
 from redargue.claims import LabelSet, Meaning
+from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError
 from redargue.evals import comparison
 from redargue.evals.contender import Contender
@@ -285,20 +286,21 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
     runs, loaded = read_runs(path), load(MermaidRuns.name, path)
     calls = [each.calls for each in runs]
     names = sorted({call.tool for each in calls for call in each})
-    options: dict[str, Any] = {
-        "backend": RecordedBackend([each.recording for each in runs]),
-        "actions": {name: RecordedAction(name, calls) for name in names},
-        "memory": RecordedMemory([each.memory for each in runs]) if any(each.memory for each in runs) else None,
-        "offline": True,
-    }
+    components = Components(
+        backend=RecordedBackend([each.recording for each in runs]),
+        actions={name: RecordedAction(name, calls) for name in names},
+        memory=RecordedMemory([each.memory for each in runs]) if any(each.memory for each in runs) else None,
+        clock=clock,
+    )
     contender = Contender.parse(_spec(runs))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as beside:
             folder = Path(beside) / out.name
             sample = loaded.sample.model_dump(mode="json")
-            bench = Bench(folder, loaded.examples, [contender], sample=sample, options=options | {"clock": clock})
-            asyncio.run(bench.run(contender, at_once=1))
+            config = RunConfig(offline=True)
+            bench = Bench(folder, loaded.examples, [contender], sample=sample, config=config, components=components)
+            asyncio.run(bench.run(contender, concurrency=1))
             table = comparison.compare(bench)
             comparison.keep(table, folder)
             folder.replace(out)

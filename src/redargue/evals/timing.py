@@ -39,7 +39,7 @@ class Timing(Frozen):
 
 
 def judged(
-    examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, only_in_time: bool = False
+    examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, strict_as_of: bool = False
 ) -> tuple[tuple[Example, ...], dict[str, Any]]:
     """The examples and their sample, with a day as of which claims that bring none along are judged.
 
@@ -47,16 +47,16 @@ def judged(
         examples: of a data set; a claim's own day (AVeriTeC, or a mapped column) is kept.
         sample: how they were taken, as JSON.
         as_of: the day.
-        only_in_time: evidence that is later or undated is left out.
+        strict_as_of: leave out evidence that is later or undated.
 
     Raises:
         UsageError: evidence in time is wanted, and a claim has no day.
     """
     claims = [each.claim if each.claim.as_of else each.claim.model_copy(update={"as_of": as_of}) for each in examples]
-    if only_in_time:
+    if strict_as_of:
         claims = in_time(claims)
     dated = {"as_of": as_of.isoformat()} if as_of else {}
-    strict = {"only_in_time": True} if only_in_time else {}
+    strict = {"only_in_time": True} if strict_as_of else {}
     pairs = zip(examples, claims, strict=True)
     return tuple(each.model_copy(update={"claim": claim}) for each, claim in pairs), {**sample, **dated, **strict}
 

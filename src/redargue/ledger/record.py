@@ -1,6 +1,6 @@
 """A run on disk: its settings and its events; resume and replay read the paid answers back.
 
-A run folder holds ``run.json`` (what was asked, with which settings and versions) and ``events.jsonl``. Lines are
+A run folder holds ``run.json`` (:class:`~redargue.ledger.manifest.RunManifest`) and ``events.jsonl``. Lines are
 appended and flushed one by one, so a killed process loses at most the line it was writing; that torn line is cut off
 when the run goes on. An unfinished claim is verified again from its start, and every answer it already paid for comes
 from the record.
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -31,6 +31,7 @@ from redargue.events import (
     EvidenceRemembered,
 )
 from redargue.keys import Secrets
+from redargue.ledger.manifest import FORMAT, RunManifest, read_manifest
 from redargue.verdicts import Verdict
 
 try:
@@ -40,7 +41,6 @@ except ImportError:  # Windows has no flock; two processes on one run folder go 
 
 Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | EvidenceRemembered
 Mode = Literal["record", "replay"]
-NEEDED = {"method", "profile", "settings", "backend", "identity", "stability", "tools", "seed", "claims"}
 
 
 @contextmanager
@@ -68,21 +68,6 @@ def _lock(folder: Path) -> int:
                 f"another process is writing to {str(folder)!r}", hint="wait for it, or take another folder"
             ) from None
     return held
-
-
-def _apart(old: Any, new: Any) -> tuple[str, str]:
-    """Two values, cut down to where they differ."""
-    if isinstance(old, list) and isinstance(new, list):
-        if len(old) != len(new):
-            return f"{len(old)} of them", str(len(new))
-        place = next(at for at, (one, other) in enumerate(zip(old, new, strict=True)) if one != other)
-        return _apart(old[place], new[place])
-    if isinstance(old, dict) and isinstance(new, dict):
-        name = next(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
-        told = _apart(old.get(name), new.get(name))
-        return f"{name} {told[0]}", told[1]
-    first, second = (json.dumps(each, ensure_ascii=False)[:80] for each in (old, new))
-    return first, second
 
 
 class CallRecord(Protocol):
@@ -119,9 +104,13 @@ class Record:
 
     Args:
         folder: the run folder; made where it is missing.
-        about: what the run was asked to do, as JSON; compared where the folder already holds a run.
+        manifest: what the run is asked to do; compared where the folder already holds a run. None to read only.
         mode: ``record`` or ``replay``.
         secrets: keys that no line may hold, should one have come that far.
+
+    Attributes:
+        matched: for each claim of an earlier recording that was replayed, how many answers were found by position.
+        chosen: those of these claims where any of several concurrent questions could have been the answered one.
 
     Raises:
         RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
@@ -130,17 +119,23 @@ class Record:
     def __init__(
         self,
         folder: Path,
-        about: Mapping[str, Any] | None = None,
+        manifest: RunManifest | None = None,
         *,
         mode: Mode = "record",
         secrets: Secrets | None = None,
     ) -> None:
-        self.folder, self.mode, self._secrets = folder, mode, secrets or Secrets()
+        self.folder, self._secrets = folder, secrets or Secrets()
+        self.mode: Mode = mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
         self._ended: dict[int, _Place] = {}
-        if mode == "replay":
-            self.about: Mapping[str, Any] = self._read_about()
+        self._lines: dict[int, list[int]] = {}
+        self.matched: dict[int, int] = {}
+        self.chosen: set[int] = set()
+        self.format = FORMAT
+        if manifest is None or mode == "replay":
+            self.mode = "replay"
+            self.manifest = self._read_manifest()
             self._load()
             return
         try:
@@ -153,13 +148,13 @@ class Record:
             ) from error
         try:
             if (folder / "run.json").exists():
-                self.about = self._read_about()
-                self._compare(json.loads(json.dumps(about or {})))
+                self.manifest = self._read_manifest()
+                self._compare(manifest)
                 self._load()
                 self._rewrite()
             else:
-                self.about = {"run": folder.name, **(about or {})}
-                _write_whole(folder / "run.json", json.dumps(self.about, indent=1, ensure_ascii=False) + "\n")
+                self.manifest = manifest.model_copy(update={"run": manifest.run or folder.name})
+                _write_whole(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
             self._log = (folder / "events.jsonl").open("ab")
         except BaseException:
             os.close(self._held)
@@ -168,7 +163,23 @@ class Record:
     @property
     def id(self) -> str:
         """The run's name, which it keeps when its folder is moved."""
-        return str(self.about.get("run", self.folder.name))
+        return self.manifest.run or self.folder.name
+
+    def events(self, item: int) -> list[Event]:
+        """The events of one claim of an earlier recording, in the order they were written."""
+        with (self.folder / "events.jsonl").open("rb") as log:
+            return [_event_at(log, offset) for offset in self._lines.get(item, ())]
+
+    def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
+        """Puts a claim's answers under the keys that their questions have now.
+
+        Args:
+            item: the claim's index.
+            answers: by key.
+            others: those that were not asked for; they keep their keys.
+        """
+        self.matched[item] = sum(key != event.key for key, event in answers.items())
+        self._paid[item] = {event.key: event for event in others} | dict(answers)
 
     def finished(self) -> Iterator[Verdict]:
         """The verdicts that were reached without an error, read one by one."""
@@ -197,8 +208,7 @@ class Record:
 
     def _read(self, place: _Place) -> Verdict:
         with (self.folder / "events.jsonl").open("rb") as log:
-            log.seek(place.offset)
-            event = EVENT.validate_json(log.readline())
+            event = _event_at(log, place.offset)
         assert isinstance(event, ClaimEnded)
         return event.verdict
 
@@ -232,29 +242,31 @@ class Record:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _read_about(self) -> Mapping[str, Any]:
+    def _read_manifest(self) -> RunManifest:
         path = self.folder / "run.json"
         try:
-            about = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise RecordError(f"{str(self.folder)!r} holds no run", hint="a run folder has a run.json") from None
         except (OSError, ValueError) as error:
             raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
-        if not isinstance(about, dict) or (self.mode == "replay" and not set(about) >= NEEDED):
-            raise RecordError(f"{str(path)!r} is not a run's description", hint="restore it, or run again")
-        return about
+        self.format = values.get("format", 1) if isinstance(values, dict) else FORMAT
+        return read_manifest(values, str(path))
 
-    def _compare(self, wanted: Mapping[str, Any]) -> None:
-        for name in sorted({*wanted, *self.about} - {"run"}):
-            if wanted.get(name) != self.about.get(name):
-                old, new = _apart(self.about.get(name), wanted.get(name))
-                raise RecordError(
-                    f"{str(self.folder)!r} holds a run with another {name}: {old}, not {new}",
-                    hint="resume with the same arguments, or take another folder",
-                )
+    def _compare(self, wanted: RunManifest) -> None:
+        if apart := self.manifest.differing(wanted):
+            name, old, new = apart
+            verb = "differ" if name.endswith("s") else "differs"
+            raise RecordError(
+                f"{str(self.folder)!r} already holds a run whose {name} {verb}: {old}, not {new}",
+                hint="resume with the same arguments, or take another folder",
+            )
 
     def _load(self) -> None:
+        indexed = self.mode == "replay" and self.format < FORMAT
         for offset, event in _located(self.folder):
+            if indexed:
+                self._lines.setdefault(event.item, []).append(offset)
             if isinstance(event, Paid):
                 self._paid.setdefault(event.item, {})[event.key] = event
             elif isinstance(event, CallFailed):
@@ -324,6 +336,11 @@ def _located(folder: Path) -> Iterator[tuple[int, Event]]:
                     hint="the file was changed; restore it or run again into another folder",
                 ) from error
             offset += len(line)
+
+
+def _event_at(log: BinaryIO, offset: int) -> Event:
+    log.seek(offset)
+    return EVENT.validate_json(log.readline())
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ one-thread calls side by side are as fast as one batch (``benchmarks/models.py``
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -18,17 +19,14 @@ from importlib.resources import files
 from math import tanh
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from redargue.errors import UsageError
+from redargue.errors import MissingExtra, UsageError
 from redargue.models.cache import Floats, OutputCache, Text
+from redargue.models.wordpiece import Cut, WordPiece
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-Cut = Literal["longest_first", "only_first"]
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 """Where the tokens read on behalf of one call are counted; calls at once each have their own."""
 
@@ -161,10 +159,25 @@ def _wanted_threads() -> int:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(folder: Path, longest: int, cut: Cut) -> Tokenizer:
-    from tokenizers import Tokenizer  # brings a hub client along: 0.1 s that --help does not need
+def _tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
+    """The folder's tokenizer; the package ``tokenizers`` is needed for other kinds than BERT's WordPiece.
 
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    Raises:
+        MissingExtra: that package is not installed.
+    """
+    path = folder / "tokenizer.json"
+    wordpiece = WordPiece.of(json.loads(path.read_text(encoding="utf-8")), longest=longest, cut=cut)
+    if wordpiece is not None:
+        return wordpiece
+    try:
+        from tokenizers import Tokenizer
+    except ModuleNotFoundError:
+        raise MissingExtra(
+            "this model's tokenizer needs the package tokenizers",
+            where=str(path),
+            hint="pip install 'redargue[tokenizers]'",
+        ) from None
+    tokenizer = Tokenizer.from_file(str(path))
     tokenizer.enable_truncation(longest, strategy=cut)
     tokenizer.no_padding()
     return tokenizer

@@ -10,9 +10,10 @@ from pydantic import field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage, Recalled
-from redargue.tasks.answering import LabelledTask, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_lines, documents
+from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.decomposing import Decomposition
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 class ActionTool(Frozen):
@@ -136,7 +137,7 @@ class NextStep(Task[Step]):
         last: how many there are.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history", "tools")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history", "tools")
 
     claim: Claim
     background: Decomposition | None = None
@@ -146,7 +147,7 @@ class NextStep(Task[Step]):
     step: int = 1
     last: int = 5
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The agent's part, rules and tools; what does not change from step to step."""
         return lines(self.rules(), f"Available tools: {tools_shown(self.tools)}")
 
@@ -156,15 +157,16 @@ class NextStep(Task[Step]):
             "You verify a claim in steps: you think, and then either call one tool or give the final answer.",
             "Look at the history first: what is there already does not have to be asked again.",
             "As soon as the evidence is sufficient, give the final answer.",
-            "How something is written is no evidence for or against it." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
 
     def answers(self) -> tuple[str, ...]:
         """What may be answered; empty where any text may."""
         return tuple(answers_of(self.claim.labels))
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """One JSON object, as in the paper."""
         words = " | ".join(f'"{word}"' for word in self.answers())
         return lines(
@@ -174,25 +176,25 @@ class NextStep(Task[Step]):
             f'To give the final answer: {{"thought": "your reasoning", "answer": {words or "your answer"}}}',
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             f"Background: {self._background()}" if self.background else None,
             f"Memory and history of previous steps:\n{self._history()}",
             f"This is step {self.step} of {self.last}; it may be your last chance to answer.",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, background, memory and history, tools."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "background": self._background(),
             "history": self._history(),
             "tools": tools_shown(self.tools),
         }
 
-    def accepted(self, answer: Step) -> Step:
+    def validate_answer(self, answer: Step) -> Step:
         """The step, if it is one thing and its answer a label."""
         if (answer.action is None) == (answer.answer is None):
             raise ValueError("a step is either an action or an answer")
@@ -204,7 +206,7 @@ class NextStep(Task[Step]):
         return answer.model_copy(update={"answer": label, "confidence": None})  # a model's own number is not calibrated
 
     def _background(self) -> str:
-        return self.background.model_dump_json() if self.background else ""
+        return background_shown(self.background)
 
     def _history(self) -> str:
         return history_shown(self.memory, self.steps, self.profile) or "(nothing yet)"
@@ -219,37 +221,36 @@ class ForceAnswer(LabelledTask):
         steps: what was done.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
 
     background: Decomposition | None = None
     memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """That it has to end here."""
         return lines(
             "You verified a claim in steps, and the steps are used up. Give your final answer now, from what is there.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The answer on the last line."""
         words = ", ".join(f"**{word}**" for word in answers_of(self.claim.labels))
         return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, background, history."""
         return lines(
-            claim_lines(self.claim, self.profile),
-            f"Background: {self.background.model_dump_json()}" if self.background else None,
+            claim_lines(self.claim),
+            f"Background: {background_shown(self.background)}" if self.background else None,
             f"Memory and history of previous steps:\n{self._history()}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, background, memory and history."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "background": self.background.model_dump_json() if self.background else "",
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "background": background_shown(self.background),
             "history": self._history(),
         }
 
@@ -260,6 +261,11 @@ class ForceAnswer(LabelledTask):
 
     def _history(self) -> str:
         return history_shown(self.memory, self.steps, self.profile) or "(nothing)"
+
+
+def background_shown(background: Decomposition | None) -> str:
+    """The claim taken apart, as JSON."""
+    return wrap_untrusted(background.model_dump_json()) if background else ""
 
 
 def tools_shown(tools: tuple[ActionTool, ...]) -> str:
@@ -274,12 +280,12 @@ def history_shown(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], pro
     for item in memory:
         found = item.passage
         day = f", retrieved {found.retrieved:%Y-%m-%d}" if found.retrieved else ""
-        parts.append(f"From memory{day}: {found.tool} was asked: {data(found.query, profile)}")
+        parts.append(f"From memory{day}: {found.tool} was asked: {wrap_untrusted(found.query)}")
         parts.append(f"Observation: {documents((found,) if item.status == 'ok' else (), profile)}")
     for step in steps:
         if step.thought:
             parts.append(f"Thought: {step.thought}")
         if step.action:
             parts.append(f"Action: {step.action.name} with input: {step.action.input}")
-        parts.append(f"Observation: {step.problem or documents(step.passages, profile)}")
+        parts.append(f"Observation: {wrap_untrusted(step.problem, inline=True) or documents(step.passages, profile)}")
     return "\n".join(parts)

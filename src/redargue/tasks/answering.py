@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
+from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.querying import OtherAnswer, others
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
 METRIC_NAMES = {
@@ -15,6 +16,9 @@ METRIC_NAMES = {
     Metric.RELEVANCE: "answer relevance",
     Metric.CONSISTENCY: "consistency",
 }
+
+
+STYLE_IS_NO_EVIDENCE = "How something is written is no evidence for or against it."
 
 
 class Answer(Frozen):
@@ -49,11 +53,14 @@ def label_rules(labels: LabelSet) -> str:
     return "\n".join([*rules, f"Your final answer ({every}) must stand on the last line only, after your reasoning."])
 
 
-def claim_lines(claim: Claim, profile: Profile) -> str:
+def claim_lines(claim: Claim) -> str:
     """The claim with its options and context as they stand in a prompt."""
-    options = "\n".join(f"{label}) {text}" for label, text in zip(claim.labels.names, claim.options, strict=False))
-    context = f"Context: {data(claim.context, profile)}" if claim.context else None
-    return lines(f"Claim: {claim.text}", options, context)
+    options = "\n".join(
+        f"{label}) {wrap_untrusted(text, inline=True)}"
+        for label, text in zip(claim.labels.names, claim.options, strict=False)
+    )
+    context = f"Context: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(f"Claim: {wrap_untrusted(claim.text, inline=True)}", options, context)
 
 
 def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
@@ -62,7 +69,7 @@ def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
         return "(no document was found)"
     if profile == "paper":
         return "\n".join(passage.text for passage in passages)
-    shown = (data(lines(passage.title, passage.text), profile) for passage in passages)  # a title is a stranger's, too
+    shown = (wrap_untrusted(lines(passage.title, passage.text)) for passage in passages)  # a title is a stranger's, too
     return "\n".join(f"[{number}]\n{text}" for number, text in enumerate(shown, 1))
 
 
@@ -80,8 +87,9 @@ class LabelledTask(Task[Answer]):
             set that stands anywhere, or the label that is named first.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ()  # of those that are asked
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    quotes_in_text: ClassVar[bool] = True
     marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
 
     claim: Claim
@@ -101,7 +109,7 @@ class LabelledTask(Task[Answer]):
     @property
     def lenient(self) -> bool:
         """Whether a reply without a label is an answer without one, and is not asked for again."""
-        return self.label_reading != "last_line" or "label" not in self.wanted
+        return self.label_reading != "last_line" or "label" not in self.answer_fields
 
     def choice(self) -> dict[str, str]:
         """The words of a closed choice, in order, each with when to choose it; empty where any text is an answer."""
@@ -122,46 +130,41 @@ class AnswerClaim(LabelledTask):
         alert: which scores of the agent's own last answer were too low for the consensus that it was part of (``T15``).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
 
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True
     others: tuple[OtherAnswer, ...] = ()
     alert: tuple[Metric, ...] = ()
 
-    def role(self) -> str:
-        """The alert, if there is one; hardened only: what counts as evidence."""
+    def instructions(self) -> str:
+        """The alert, if there is one."""
         low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
-        return lines(f"My last answer's {low} was too low. I will revise it." if low else None, self._rules())
+        return f"My last answer's {low} was too low. I will revise it." if low else ""
 
-    def _rules(self) -> str:
-        if self.profile == "paper" or not (self.has_tool or self.others):
-            return ""
-        return lines(
-            "Quote the document word for word, in double quotation marks, for every fact you rely on."
-            if self.has_tool
-            else None,
-            "How something is written is no evidence for or against it.",
-            UNTRUSTED,
-        )
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE if self.has_tool or self.others else ""
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the document" if self.has_tool else ""
+
+    def output_format(self) -> str:
         """The labels; explanation first, label on the last line."""
         return label_rules(self.claim.labels)
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, other answers, document: the paper's order."""
         return lines(
-            claim_lines(self.claim, self.profile),
-            f"Other debaters' answer: {others(self.others, self.profile)}" if self.others else None,
+            claim_lines(self.claim),
+            f"Other debaters' answer: {others(self.others)}" if self.others else None,
             f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, its labels, the others' answers, the document."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": ", ".join(f"**{name}**" for name in self.claim.labels.names),
-            "others": others(self.others, self.profile) if self.others else "",
+            "others": others(self.others) if self.others else "",
             "document": documents(self.passages, self.profile) if self.has_tool else "",
         }

@@ -9,8 +9,9 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Part, Task, at_most, data, lines, several
-from redargue.tasks.confidence import LEVELS, Said, said_parts
+from redargue.tasks.base import Part, Task, lines, list_bounds, max_length
+from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
+from redargue.tasks.untrusted import wrap_untrusted
 
 Position = Literal["affirmative", "negative"]
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
@@ -21,21 +22,21 @@ class TeamQueries(Frozen):
     """What a gatherer asks: for its own view, and against the opponent's."""
 
     support: str = Field(
-        min_length=1, description="a query for what supports your view", json_schema_extra=at_most(300)
+        min_length=1, description="a query for what supports your view", json_schema_extra=max_length(300)
     )
     refute: str = Field(
-        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=at_most(300)
+        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=max_length(300)
     )
 
 
 class Analysis(Frozen):
     """Four checks of a text, and what they come to."""
 
-    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=at_most(400))
-    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=at_most(400))
-    bias: str = Field(description="political bias, if any", json_schema_extra=at_most(400))
-    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=at_most(400))
-    summary: str = Field(description="the issues found, in short", json_schema_extra=at_most(600))
+    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=max_length(400))
+    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=max_length(400))
+    bias: str = Field(description="political bias, if any", json_schema_extra=max_length(400))
+    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=max_length(400))
+    summary: str = Field(description="the issues found, in short", json_schema_extra=max_length(600))
 
 
 class Argument(Frozen):
@@ -46,11 +47,11 @@ class Argument(Frozen):
         quotes: what it says its documents say, word for word; checked by code, never believed.
     """
 
-    text: str = Field(description="your argument", json_schema_extra=at_most(1_000))
+    text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word from the documents",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
 
 
@@ -67,29 +68,32 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
         position: the team's.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The gatherer's part."""
         return lines(
             "You gather information for a team that debates a claim. You search once, before the debate begins.",
             _view(self.position),
             "Write one query for information that supports your team's view, and one for information that refutes the"
             " opponent's view.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"support": "a query", "refute": "a query"}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim and both views."""
-        return {"claim": self.claim.text, "view": STANCES[self.position], "opposing": STANCES[OPPONENTS[self.position]]}
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "view": STANCES[self.position],
+            "opposing": STANCES[OPPONENTS[self.position]],
+        }
 
 
 class AnalyseText(Task[Analysis], _OfATeam):
@@ -100,9 +104,9 @@ class AnalyseText(Task[Analysis], _OfATeam):
         position: the team's.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The four checks."""
         weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
         return lines(
@@ -113,20 +117,19 @@ class AnalyseText(Task[Analysis], _OfATeam):
             f"Bias: is there a biased political stance, {weight}?",
             f"Language: are there mistakes of spelling or grammar, {weight}?",
             "Then summarise the issues that you found.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The text."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim and the team's view."""
-        return {"claim": self.claim.text, "view": STANCES[self.position]}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
 
 
 class Rebut(Task[Argument], _OfATeam):
@@ -140,13 +143,15 @@ class Rebut(Task[Argument], _OfATeam):
         analysis: the team's analyst's summary; empty without an analyst.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
+
+    quotes_in_text: ClassVar[bool] = True
 
     opponent: str
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The rebutter's part and its five angles."""
         return lines(
             "You rebut for a team that debates a claim.",
@@ -154,32 +159,31 @@ class Rebut(Task[Argument], _OfATeam):
             "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
             " evidence; the authority of its sources; whether it is consistent with the context; contradictions in what"
             " it says; repetition in its explanations.",
-            "Quote the documents word for word, in double quotation marks, for every fact you rely on."
-            if self.profile == "hardened"
-            else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, documents, analysis, the opponent's statement."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             f"Documents: {documents(self.passages, self.profile)}",
-            f"Your analyst: {data(self.analysis, self.profile)}" if self.analysis else None,
-            f"The opponent: {data(self.opponent, self.profile)}",
+            f"Your analyst: {wrap_untrusted(self.analysis)}" if self.analysis else None,
+            f"The opponent: {wrap_untrusted(self.opponent)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, view, the opponent's statement, analysis, documents."""
         return {
-            "claim": self.claim.text,
+            "claim": wrap_untrusted(self.claim.text, inline=True),
             "view": STANCES[self.position],
-            "opponent": data(self.opponent, self.profile),
-            "analysis": data(self.analysis, self.profile) if self.analysis else "",
+            "opponent": wrap_untrusted(self.opponent),
+            "analysis": wrap_untrusted(self.analysis),
             "documents": documents(self.passages, self.profile),
         }
 
@@ -193,36 +197,37 @@ class SummariseTeam(Task[Argument], _OfATeam):
         texts: of the team's members, with how sure each was: in words, or by the attention that they get.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
 
-    texts: tuple[Said, ...]
+    texts: tuple[AgentText, ...]
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The summariser's part, and what the levels mean."""
         return lines(
             "You summarise for a team that debates a claim: one statement from what its members found.",
             _view(self.position),
             LEVELS if any(each.level is not None for each in self.texts) else None,
-            "Keep quotations word for word, in double quotation marks." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def hardened_rules(self) -> str:
+        return "Keep quotations word for word, in double quotation marks."
+
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and texts."""
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> tuple[Part, ...]:
         """The material, cut where a member's text begins and ends."""
-        return (Part(text=claim_lines(self.claim, self.profile) + "\n"), *said_parts(self.texts, self.profile))
+        return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, view, texts."""
-        texts = "".join(part.text for part in said_parts(self.texts, self.profile))
-        return {"claim": self.claim.text, "view": STANCES[self.position], "texts": texts}
+        texts = "".join(part.text for part in agent_text_parts(self.texts))
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position], "texts": texts}
 
 
 def _view(position: Position) -> str:

@@ -13,7 +13,8 @@ from typing import Annotated
 from pydantic import Field
 
 from redargue.claims import Frozen
-from redargue.tasks.base import Part, Profile, Weight, fence
+from redargue.tasks.base import Part, Weight
+from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
 LEVELS = (
     "With each text stands its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
@@ -21,7 +22,7 @@ LEVELS = (
 )
 
 
-class Said(Frozen):
+class AgentText(Frozen):
     """What an agent wrote, and how sure it was: in words, by weight, both or neither.
 
     Attributes:
@@ -37,12 +38,12 @@ class Said(Frozen):
     weight: Weight = 1.0
 
 
-def said_parts(said: Sequence[Said], profile: Profile) -> tuple[Part, ...]:
+def agent_text_parts(texts: Sequence[AgentText]) -> tuple[Part, ...]:
     """The texts one after the other; of each only its own words are its writer's part."""
     parts: list[Part] = []
-    for each in said:
+    for each in texts:
         level = "" if each.level is None else f" (confidence level is {each.level})"
-        opening, text, closing = fence(each.text, profile)
+        opening, text, closing = split_marked(wrap_untrusted(each.text))
         parts.append(Part(text=f"This is what {each.agent} wrote{level}:\n{opening}"))
         parts.append(Part(text=text, agent=each.agent, weight=each.weight))
         parts.append(Part(text=f"{closing}\n"))

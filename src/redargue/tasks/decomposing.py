@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Task, at_most, lines, several
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 class Triplet(Frozen):
@@ -22,11 +23,11 @@ class Triplet(Frozen):
         attributes: what fits in none of the three.
     """
 
-    subject: str = Field(description="a noun", json_schema_extra=at_most(200))
-    relation: str = Field(description="a verb", json_schema_extra=at_most(200))
-    object: str = Field(default="", description="a noun; empty if there is none", json_schema_extra=at_most(200))
+    subject: str = Field(description="a noun", json_schema_extra=max_length(200))
+    relation: str = Field(description="a verb", json_schema_extra=max_length(200))
+    object: str = Field(default="", description="a noun; empty if there is none", json_schema_extra=max_length(200))
     attributes: str = Field(
-        default="", description="only what fits in none of the three; else empty", json_schema_extra=at_most(300)
+        default="", description="only what fits in none of the three; else empty", json_schema_extra=max_length(300)
     )
 
     @model_validator(mode="before")
@@ -66,7 +67,7 @@ class Decomposition(Frozen):
         min_length=1, description="the claim's relations, in its order", json_schema_extra={"maxItems": 12}
     )
     topics: tuple[str, ...] = Field(
-        default=(), description="what the claim is about, in a few words each", json_schema_extra=several(4, 80)
+        default=(), description="what the claim is about, in a few words each", json_schema_extra=list_bounds(4, 80)
     )
 
     @model_validator(mode="before")
@@ -123,11 +124,11 @@ class DecomposeClaim(Task[Decomposition]):
         claim: what is checked.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
 
     claim: Claim
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The agent's part, the four parts of a triplet, the topic."""
         return lines(
             "You analyse claims in a system of several agents that assesses whether claims are true.",
@@ -137,20 +138,19 @@ class DecomposeClaim(Task[Decomposition]):
             "3. object (must be a noun)",
             "4. attributes (only for what cannot be said as a subject, a relation or an object)",
             "Second, say what the topic of the claim is.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return (
             'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}],'
             ' "topics": [""]}'
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return f"Claim: {self.claim.text}"
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim."""
-        return {"claim": self.claim.text}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True)}

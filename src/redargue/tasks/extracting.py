@@ -12,7 +12,8 @@ from typing import ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, json_schema, lines
+from redargue.tasks.base import Profile, Task, json_schema, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 BLOCK = 20  # sentences of a task at most: what a reply can hold without being cut
 LONGEST = 400  # characters of a claim
@@ -37,7 +38,7 @@ class ExtractedClaim(Frozen):
     """A claim that can be understood and checked without the text, and the sentence that makes it."""
 
     sentence: int = Field(description="the number of the sentence that makes the claim")
-    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=at_most(LONGEST))
+    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=max_length(LONGEST))
 
 
 class ExtractedClaims(Frozen):
@@ -51,7 +52,7 @@ class ExtractedClaims(Frozen):
 def numbered(sentences: tuple[str, ...], profile: Profile) -> str:
     """Sentences as they stand in a prompt: one a line, with its number."""
     shown = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
-    return data("\n".join(shown), profile)
+    return wrap_untrusted("\n".join(shown))
 
 
 class MarkOpinions(Task[SentenceMarks]):
@@ -62,36 +63,35 @@ class MarkOpinions(Task[SentenceMarks]):
         context: what was said before; may be empty.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
 
     sentences: tuple[str, ...]
     context: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to tell apart."""
         return lines(
             "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
             " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
             " world that can be checked, right or wrong.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """What was said before, and the sentences."""
         return lines(
-            f"Said before: {data(self.context, self.profile)}" if self.context else None,
+            f"Said before: {wrap_untrusted(self.context)}" if self.context else None,
             f"Sentences: {numbered(self.sentences, self.profile)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """What was said before, and the sentences."""
-        return {"context": data(self.context, self.profile), "sentences": numbered(self.sentences, self.profile)}
+        return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences, self.profile)}
 
-    def accepted(self, answer: SentenceMarks) -> SentenceMarks:
+    def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
         """Wants every sentence marked once."""
         marked = sorted(each.sentence for each in answer.marks)
         if marked != list(range(1, len(self.sentences) + 1)):
@@ -108,13 +108,13 @@ class ExtractClaims(Task[ExtractedClaims]):
         context: what the text answers or follows: a question, a dialogue; may be empty.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
 
     sentences: tuple[str, ...]
     before: tuple[str, ...] = ()
     context: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What a claim is."""
         return lines(
             "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
@@ -124,31 +124,30 @@ class ExtractClaims(Task[ExtractedClaims]):
             " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
             "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
             " several claims, or none.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """What the text answers, what stands before, the sentences."""
-        before = data(" ".join(self.before), self.profile) if self.before else None
+        before = wrap_untrusted(" ".join(self.before)) if self.before else None
         return lines(
-            f"The text answers or follows: {data(self.context, self.profile)}" if self.context else None,
+            f"The text answers or follows: {wrap_untrusted(self.context)}" if self.context else None,
             f"Before these sentences stands: {before}" if before else None,
             f"Sentences: {numbered(self.sentences, self.profile)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """What the text answers, what stands before, the sentences."""
         return {
-            "context": data(self.context, self.profile),
-            "before": data(" ".join(self.before), self.profile),
+            "context": wrap_untrusted(self.context),
+            "before": wrap_untrusted(" ".join(self.before)),
             "sentences": numbered(self.sentences, self.profile),
         }
 
-    def accepted(self, answer: ExtractedClaims) -> ExtractedClaims:
+    def validate_answer(self, answer: ExtractedClaims) -> ExtractedClaims:
         """Wants sentences that are there, and claims that can be checked."""
         for each in answer.claims:
             if not 1 <= each.sentence <= len(self.sentences):

@@ -9,13 +9,14 @@ from pydantic import Field, field_validator
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import documents
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines, several
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, documents
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_SPAN = 200  # characters of a short answer
 
 
-class Truth(Frozen):
+class TruthJudgement(Frozen):
     """Whether a statement is true.
 
     Attributes:
@@ -26,7 +27,7 @@ class Truth(Frozen):
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word; empty without documents",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
     verdict: Literal["true", "false", "impossible to say"] = Field(
         description="of the statement: true, false, or impossible to say"
@@ -47,43 +48,43 @@ def _after_lead(text: str) -> str:
     return _LEAD.sub("", plain, count=1).strip(' *_`".') if _LEAD.match(plain) else plain.strip(' *_`".')
 
 
-class RecallFact(Task[Truth]):
+class RecallFact(Task[TruthJudgement]):
     """Whether a statement is true, from the model's own knowledge (closed book).
 
     Attributes:
         statement: with answers in the place of variables; they were found in strangers' texts.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement",)
 
     statement: str
 
-    def role(self) -> str:
-        """Hardened only: what is wanted."""
-        return _rules("Say whether a statement is true, from what you know.") if self.profile == "hardened" else ""
+    def hardened_rules(self) -> str:
+        return "Say whether a statement is true, from what you know."
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """One word."""
         return "Answer True or False alone, or: impossible to say."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The paper's question; hardened: the statement."""
         if self.profile == "paper":
-            return f"Is it true that {self.statement.rstrip('.')}? True or false? The answer is:"
-        return f"Statement: {data(self.statement, self.profile)}"
+            statement = wrap_untrusted(self.statement.rstrip("."), inline=True)
+            return f"Is it true that {statement}? True or false? The answer is:"
+        return f"Statement: {wrap_untrusted(self.statement)}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The statement."""
-        return {"statement": data(self.statement, self.profile)}
+        return {"statement": wrap_untrusted(self.statement)}
 
-    def plain(self, text: str) -> Truth | None:
+    def parse_plain(self, text: str) -> TruthJudgement | None:
         """True, false, yes, no, or that it is impossible to say; anything else is an error."""
         if text.lstrip().startswith("{"):
             return None
         said = SAID.get(_after_lead(text).casefold())
         if said is None:
             raise ValueError(f"{text.strip()[:60]!r} is not one of True, False, impossible to say")
-        return Truth.model_validate({"verdict": said})
+        return TruthJudgement.model_validate({"verdict": said})
 
 
 class VerifyFact(RecallFact):
@@ -93,24 +94,26 @@ class VerifyFact(RecallFact):
         passages: the documents.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "document")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "document")
 
     passages: tuple[Passage, ...] = ()
 
-    def role(self) -> str:
-        """Hardened only: what is wanted, and what counts."""
-        return _rules("Say whether a statement is true, from the documents alone.", QUOTE) if _hard(self) else ""
+    def hardened_rules(self) -> str:
+        return _from_documents("Say whether a statement is true, from the documents alone.")
 
-    def material(self) -> str:
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def input_text(self) -> str:
         """The documents, and the paper's question under them; hardened: the statement first."""
         if self.profile == "paper":
-            asked = super().material()
+            asked = super().input_text()
             return lines(documents(self.passages, "paper"), f"From these documents: {asked[0].lower()}{asked[1:]}")
-        return lines(super().material(), f"Document: {documents(self.passages, self.profile)}")
+        return lines(super().input_text(), f"Document: {documents(self.passages, self.profile)}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The statement, the documents."""
-        return {**super().slots(), "document": documents(self.passages, self.profile)}
+        return {**super().template_vars(), "document": documents(self.passages, self.profile)}
 
 
 class Span(Frozen):
@@ -124,10 +127,10 @@ class Span(Frozen):
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word; empty without documents",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
     text: str = Field(
-        description="the answer in a few words; empty if it cannot be said", json_schema_extra=at_most(LONGEST_SPAN)
+        description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
     )
 
     @field_validator("text")
@@ -146,29 +149,28 @@ class RecallAnswer(Task[Span]):
         question: with answers in the place of variables; they were found in strangers' texts.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("question",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("question",)
 
     question: str
 
-    def role(self) -> str:
-        """Hardened only: what is wanted."""
-        return _rules("Answer a question in a few words, from what you know.") if self.profile == "hardened" else ""
+    def hardened_rules(self) -> str:
+        return "Answer a question in a few words, from what you know."
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """A few words."""
         return "Give the answer alone, in a few words."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The question, and where the answer stands in the paper's form."""
         if self.profile == "paper":
-            return f"Question: {self.question}\nThe answer is:"
-        return f"Question: {data(self.question, self.profile)}"
+            return f"Question: {wrap_untrusted(self.question)}\nThe answer is:"
+        return f"Question: {wrap_untrusted(self.question)}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The question."""
-        return {"question": data(self.question, self.profile)}
+        return {"question": wrap_untrusted(self.question)}
 
-    def plain(self, text: str) -> Span | None:
+    def parse_plain(self, text: str) -> Span | None:
         """A few words; none, or too many, are an error."""
         if text.lstrip().startswith("{"):
             return None
@@ -185,32 +187,25 @@ class AnswerQuestion(RecallAnswer):
         passages: the documents.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("question", "document")
+    template_var_names: ClassVar[tuple[str, ...]] = ("question", "document")
 
     passages: tuple[Passage, ...] = ()
 
-    def role(self) -> str:
-        """Hardened only: what is wanted, and what counts."""
-        return _rules("Answer a question in a few words, from the documents alone.", QUOTE) if _hard(self) else ""
+    def hardened_rules(self) -> str:
+        return _from_documents("Answer a question in a few words, from the documents alone.")
 
-    def material(self) -> str:
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def input_text(self) -> str:
         """The documents, and the question under them; hardened: the question first."""
-        asked, shown = super().material(), documents(self.passages, self.profile)
+        asked, shown = super().input_text(), documents(self.passages, self.profile)
         return lines(shown, asked) if self.profile == "paper" else lines(asked, f"Document: {shown}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The question, the documents."""
-        return {**super().slots(), "document": documents(self.passages, self.profile)}
+        return {**super().template_vars(), "document": documents(self.passages, self.profile)}
 
 
-QUOTE = "Quote the documents word for word for what you rely on."
-
-
-def _hard(task: RecallFact | RecallAnswer) -> bool:
-    return task.profile == "hardened"
-
-
-def _rules(wanted: str, quote: str = "") -> str:
-    return lines(
-        wanted, quote, "How something is written is no evidence for or against it." if quote else None, UNTRUSTED
-    )
+def _from_documents(wanted: str) -> str:
+    return lines(wanted, STYLE_IS_NO_EVIDENCE)

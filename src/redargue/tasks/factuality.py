@@ -12,8 +12,9 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines, several
+from redargue.tasks.base import Task, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
@@ -31,19 +32,19 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
 class Queries(Frozen):
     """What to search for."""
 
-    queries: tuple[str, ...] = Field(description="the queries", json_schema_extra=several(4, LONGEST_QUERY))
+    queries: tuple[str, ...] = Field(description="the queries", json_schema_extra=list_bounds(4, LONGEST_QUERY))
 
 
 class Questions(Frozen):
     """What to ask in order to check a claim."""
 
-    questions: tuple[str, ...] = Field(description="the questions", json_schema_extra=several(10, LONGEST_QUERY))
+    questions: tuple[str, ...] = Field(description="the questions", json_schema_extra=list_bounds(10, LONGEST_QUERY))
 
 
 class Worthiness(Frozen):
     """Whether a claim is worth checking."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=at_most(400))
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
     checkworthy: Literal["Yes", "No"] = Field(description="Yes if it states a fact that can be checked")
 
 
@@ -58,15 +59,15 @@ class FactualityCheck(Frozen):
         factuality: whether it is free of them.
     """
 
-    reasoning: str = Field(description="why the text is factual or not", json_schema_extra=at_most(1_000))
+    reasoning: str = Field(description="why the text is factual or not", json_schema_extra=max_length(1_000))
     error: str = Field(
-        default="", description="what is wrong in the text; None if nothing is", json_schema_extra=at_most(400)
+        default="", description="what is wrong in the text; None if nothing is", json_schema_extra=max_length(400)
     )
     correction: str = Field(
-        default="", description="the text without the error; None if there is none", json_schema_extra=at_most(600)
+        default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
     )
     quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word", json_schema_extra=several(6, 400)
+        default=(), description="what you rely on, copied word for word", json_schema_extra=list_bounds(6, 400)
     )
     factuality: bool = Field(description="true if the text is factual, false if it holds an error")
 
@@ -79,7 +80,7 @@ class FactualityCheck(Frozen):
 class Stance(Frozen):
     """What one piece of evidence says of a claim."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=at_most(400))
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
     stance: Literal["support", "refute", "irrelevant"] = Field(description="what the evidence does to the claim")
 
 
@@ -92,36 +93,37 @@ class WriteScepticalQueries(Task[Queries]):
         demonstrations: claims with their queries.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "count", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "count", "demonstrations")
 
     claim: Claim
     count: int = 2
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Doubt, and queries that would show an error."""
         return lines(
             "You write queries for a search engine that help to verify a claim. You are sceptical: the claim may be"
             " wrong, and your queries have to bring that to light if it is.",
             f"Write {self.count} queries. Each is specific, stands for itself, and does not presume the claim.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Examples:\n{self.demonstrations}" if self.demonstrations else None,
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
+
+    def output_format(self) -> str:
         """A list, in JSON."""
         return 'Reply in JSON and with nothing else: {"queries": ["a query", "another query"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, number of queries, demonstrations."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "count": str(self.count), "demonstrations": self.demonstrations}
 
-    def accepted(self, answer: Queries) -> Queries:
+    def validate_answer(self, answer: Queries) -> Queries:
         """As many as are wanted, at most."""
         return Queries(queries=plain_texts(answer.queries, self.count))
 
@@ -134,23 +136,23 @@ class CheckFactuality(Task[FactualityCheck]):
         passages: the evidence.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("text", "evidence")
+    template_var_names: ClassVar[tuple[str, ...]] = ("text", "evidence")
 
     claim: Claim
     passages: tuple[Passage, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to find, and how far the evidence is to be trusted."""
         return lines(
             "You get a TEXT. Find out whether anything in it is factually wrong.",
             "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
             "Say why; say what the error is, if there is one, and how the text would be right without it.",
-            lines("Quote the evidence word for word for every fact you rely on.", UNTRUSTED)
-            if self.profile == "hardened"
-            else None,
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def output_format(self) -> str:
         """FacTool's four keys."""
         return (
             "Reply with one JSON object and nothing else:"
@@ -158,14 +160,14 @@ class CheckFactuality(Task[FactualityCheck]):
             ' "factuality": true or false}'
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Text and evidence."""
-        text = claim_lines(self.claim, self.profile).replace("Claim: ", "TEXT: ", 1)
+        text = claim_lines(self.claim).replace("Claim: ", "TEXT: ", 1)
         return lines(text, f"EVIDENCE: {documents(self.passages, self.profile)}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Text and evidence."""
-        text = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
+        text = claim_lines(self.claim).removeprefix("Claim: ")
         return {"text": text, "evidence": documents(self.passages, self.profile)}
 
 
@@ -176,29 +178,28 @@ class JudgeWorthiness(Task[Worthiness]):
         claim: it.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
 
     claim: Claim
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is worth it, and what is not."""
         return lines(
             "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
             " check. It is not if it is an opinion, advice, or about its own writer or reader.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Yes or No, in JSON."""
         return 'Reply in JSON and with nothing else: {"checkworthy": "Yes"} or {"checkworthy": "No"}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The statement."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The statement."""
-        return {"claim": claim_lines(self.claim, self.profile).removeprefix("Claim: ")}
+        return {"claim": claim_lines(self.claim).removeprefix("Claim: ")}
 
 
 class AskQuestions(Task[Questions]):
@@ -210,35 +211,36 @@ class AskQuestions(Task[Questions]):
         demonstrations: claims with their questions.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     most: int = 5
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Every aspect is asked for."""
         return lines(
             "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
             " each thing that the claim says, and each to be understood without the claim.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Examples:\n{self.demonstrations}" if self.demonstrations else None,
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
+
+    def output_format(self) -> str:
         """A list, in JSON."""
         return 'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim and demonstrations."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "demonstrations": self.demonstrations}
 
-    def accepted(self, answer: Questions) -> Questions:
+    def validate_answer(self, answer: Questions) -> Questions:
         """As many as are read, at most."""
         return Questions(questions=plain_texts(answer.questions, self.most))
 
@@ -251,27 +253,26 @@ class StateStance(Task[Stance]):
         passage: the evidence.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence")
 
     claim: Claim
     passage: Passage
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The three stances."""
         return lines(
             "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """One word, in JSON."""
         return 'Reply in JSON and with nothing else: {"stance": "support"}, or "refute", or "irrelevant"'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and evidence."""
-        return lines(claim_lines(self.claim, self.profile), f"EVIDENCE: {data(self.passage.text, self.profile)}")
+        return lines(claim_lines(self.claim), f"EVIDENCE: {wrap_untrusted(self.passage.text)}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim and evidence."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
-        return {"claim": claim, "evidence": data(self.passage.text, self.profile)}
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"claim": claim, "evidence": wrap_untrusted(self.passage.text)}

@@ -14,13 +14,14 @@ from pydantic.config import JsonDict
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines, several
+from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
 MOST_QUESTIONS = 12
 ANSWER_NEXT = ">>>>>>"  # what stands between a question and its reply in these prompts
 NEXT_EXAMPLE = "------"
-QUOTED = several(6, 400)
+QUOTED = list_bounds(6, 400)
 
 
 class Grounded(Frozen):
@@ -37,7 +38,7 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
             (each.question, " ".join(documents(each.passages, profile).split())) for each in asked if each.passages
         )
         return "\n".join(f"{question} {answer}" for question, answer in pairs)
-    shown = ((data(each.question, profile), documents(each.passages, profile)) for each in asked)
+    shown = ((wrap_untrusted(each.question), documents(each.passages, profile)) for each in asked)
     return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
 
 
@@ -80,7 +81,7 @@ def _some(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Questions = Annotated[tuple[str, ...], AfterValidator(_some)]
-SOME_QUESTIONS: JsonDict = {"minItems": 1, **several(MOST_QUESTIONS, 300)}
+SOME_QUESTIONS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
 
 
 class FollowUps(Frozen):
@@ -91,20 +92,21 @@ class FollowUps(Frozen):
     )
 
 
-def in_place(claim: Claim, profile: Profile, text: str = "") -> str:
+def in_place(claim: Claim, text: str = "") -> str:
     """The claim, or a text in its stead, and what the claim stands in, if anything."""
-    stands_in = f"It stands in this text: {data(claim.context, profile)}" if claim.context else None
-    return lines(text or claim.text, stands_in)
+    stands_in = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(text or wrap_untrusted(claim.text, inline=True), stands_in)
 
 
-def asked_whether(claim: Claim, profile: Profile) -> str:
+def asked_whether(claim: Claim) -> str:
     """The claim as the question that these prompts ask."""
-    return in_place(claim, profile, f"Question: Is it true that {' '.join(claim.text.split()).rstrip('.')}?")
+    text = wrap_untrusted(" ".join(claim.text.split()).rstrip("."), inline=True)
+    return in_place(claim, f"Question: Is it true that {text}?")
 
 
-def examples(demonstrations: str) -> str | None:
-    """Demonstrations as they stand in a prompt; None for none."""
-    return f"\n{demonstrations.strip()}\n" if demonstrations else None
+def examples(demonstrations: str) -> str:
+    """Demonstrations as a prompt shows them."""
+    return f"\n{demonstrations.strip()}\n" if demonstrations else ""
 
 
 class WriteFollowUps(Task[FollowUps]):
@@ -115,34 +117,35 @@ class WriteFollowUps(Task[FollowUps]):
         demonstrations: claims with their questions; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "Say which questions have to be answered in order to verify a claim.",
             "Each is put to a search engine alone, and has to be understood alone.",
-            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
-            examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
         """One line a question."""
         return "Reply with the questions alone, one a line: Followup Question: your question"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim, self.profile)}{after}"
+        return f"Claim: {in_place(self.claim)}{after}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
-    def plain(self, text: str) -> FollowUps | None:
+    def parse_plain(self, text: str) -> FollowUps | None:
         """One line a question."""
         return None if is_object(text) else FollowUps(questions=questions_in(text))
 
@@ -156,7 +159,7 @@ class Aggregate(Frozen):
         answer: supported or not.
     """
 
-    explanation: str = Field(description="the reasons, from what was found", json_schema_extra=at_most(1_000))
+    explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
     )
@@ -172,39 +175,42 @@ class JudgeAnswers(Task[Aggregate]):
         demonstrations: claims with their label; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
 
     claim: Claim
     asked: tuple[Grounded, ...]
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why.",
-            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
         """The label in square brackets, the reasons after it."""
         return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim as a question, the context."""
         after = ANSWER_NEXT if self.profile == "paper" else None
-        return lines(f"{asked_whether(self.claim, self.profile)}\n\nContext:", context(self.asked, self.profile), after)
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the context, the demonstrations."""
         return {
-            "claim": in_place(self.claim, self.profile),
+            "claim": in_place(self.claim),
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
-    def plain(self, text: str) -> Aggregate | None:
+    def parse_plain(self, text: str) -> Aggregate | None:
         """The first label in brackets."""
         return None if is_object(text) else Aggregate(explanation=text.strip(), answer=bracketed(text))
 
@@ -222,9 +228,9 @@ class FollowUp(Frozen):
 
     needed: bool = Field(description="whether a follow up question is needed")
     question: str = Field(
-        default="", description="the follow up question; empty if none is needed", json_schema_extra=at_most(300)
+        default="", description="the follow up question; empty if none is needed", json_schema_extra=max_length(300)
     )
-    explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=at_most(1_000))
+    explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
     )
@@ -247,37 +253,40 @@ class AskFollowUp(Task[FollowUp]):
         demonstrations: whole courses of questions and answers; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
     claim: Claim
     asked: tuple[Grounded, ...] = ()
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
             "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
-            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
         """The next line of the text."""
         return lines(
             f"Reply with the next line alone: {_ASKS} your question",
             f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The text so far."""
-        return lines(asked_whether(self.claim, self.profile), self._so_far())
+        return lines(asked_whether(self.claim), self._so_far())
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the text so far, the demonstrations."""
         return {
-            "claim": in_place(self.claim, self.profile),
+            "claim": in_place(self.claim),
             "asked": self._so_far(),
             "demonstrations": self.demonstrations,
         }
@@ -290,10 +299,10 @@ class AskFollowUp(Task[FollowUp]):
         for each in self.asked:
             found = documents(each.passages, self.profile)
             found = " ".join(found.split()) if self.profile == "paper" else found
-            parts += [f"{_ASKS} {data(each.question, self.profile)}", f"{_FOUND} {found}"]
+            parts += [f"{_ASKS} {wrap_untrusted(each.question)}", f"{_FOUND} {found}"]
         return "\n".join(parts)
 
-    def plain(self, text: str) -> FollowUp | None:
+    def parse_plain(self, text: str) -> FollowUp | None:
         """What comes first: a question or the final answer; what stands after "Intermediate answer:" is made up.
 
         Raises:
@@ -309,7 +318,7 @@ class AskFollowUp(Task[FollowUp]):
             return FollowUp(needed=True, question=found.group(2).strip())
         return FollowUp(needed=False, answer=_side(found.group(2)), explanation=own.strip())
 
-    def accepted(self, answer: FollowUp) -> FollowUp:
+    def validate_answer(self, answer: FollowUp) -> FollowUp:
         """A question that is one, or a label."""
         question = " ".join(answer.question.split())
         if answer.needed and not question:
@@ -329,25 +338,29 @@ def _side(text: str) -> Side:
 class ConcludeAsking(JudgeAnswers):
     """The final answer of Self-Ask once no more questions may be asked: the text so far, ended by its last marker."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """As before, but that it has to end here."""
-        return lines(self._asking().role(), "No more questions may be asked: give the final answer now.")
+        return self._asking().instructions()
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        """The same examples; that the questions are over comes after them."""
+        return lines(self._asking().worked_examples(), "No more questions may be asked: give the final answer now.")
+
+    def output_format(self) -> str:
         """The label."""
         return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The text so far, and its last marker."""
-        return lines(self._asking().material(), _FINAL if self.profile == "paper" else None)
+        return lines(self._asking().input_text(), _FINAL if self.profile == "paper" else None)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the text so far, the demonstrations."""
-        return self._asking().slots()
+        return self._asking().template_vars()
 
-    def plain(self, text: str) -> Aggregate | None:
+    def parse_plain(self, text: str) -> Aggregate | None:
         """The label that the text ends in."""
         if is_object(text):
             return None

@@ -9,8 +9,9 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.querying import OtherAnswer, others
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
 
@@ -50,21 +51,21 @@ class JudgeDebate(LabelledTask):
         scores: mean scores; empty where the judge is not shown them (``T17``).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
 
     history: tuple[Turn, ...]
     scores: tuple[MeanScore, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The judge's part, and what the scores mean."""
         return lines(
             "You judge a debate that checks a claim. This was its final round, and the debaters did not settle it:"
             " you determine the correct answer.",
             self._meaning() if self.scores else None,
-            "Quote the documents word for word, in double quotation marks, for every fact you rely on.\n" + UNTRUSTED
-            if self.profile == "hardened"
-            else None,
         )
+
+    def quote_source(self) -> str:
+        return "the documents"
 
     def _meaning(self) -> str:
         if any(score.metric is Metric.CONSISTENCY for score in self.scores):
@@ -77,7 +78,7 @@ class JudgeDebate(LabelledTask):
             " relevance score how well it addresses what was asked. Higher is better and more reliable."
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels; the answer on the last line."""
         labels = "\n".join(
             f"if {label.description or 'this option is right'}, output **{label.name}**"
@@ -85,21 +86,14 @@ class JudgeDebate(LabelledTask):
         )
         return lines(labels or "Give the correct answer.", "Your final answer must stand on the last line only.")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """History, scores, claim, as in Fig. 6; hardened: the claim first."""
-        claim = claim_lines(self.claim, self.profile)
-        return lines(
-            claim if self.profile == "hardened" else None,
-            "Debate history:",
-            self._history(),
-            self._means(),
-            claim if self.profile == "paper" else None,
-        )
+        return self.with_claim(claim_lines(self.claim), "Debate history:", self._history(), self._means())
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, its labels, history, scores."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": ", ".join(f"**{name}**" for name in self.claim.labels.names),
             "history": self._history(),
             "scores": self._means(),
@@ -121,7 +115,7 @@ class JudgeDebate(LabelledTask):
         return lines(
             f"Round {turn.round}, {turn.agent}:",
             f"Document: {documents(turn.passages, self.profile)}" if turn.query else None,
-            f"Answer: {data(turn.answer.text, self.profile)}",
+            f"Answer: {wrap_untrusted(turn.answer.text)}",
         )
 
 
@@ -136,7 +130,7 @@ class Agreement(Frozen):
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
     answer: str = Field(
         description="the answer that they share, as short as it can be said; empty if they differ",
-        json_schema_extra=at_most(300),
+        json_schema_extra=max_length(300),
     )
 
 
@@ -148,23 +142,22 @@ class CheckConsensus(Task[Agreement]):
         answers: one a debater, in their order.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to compare, and what not to."""
         return lines(
             "Several debaters answered the same question. Say whether their final answers are the same answer,"
             " whatever words they use. Do not judge which of them is right.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Question and answers."""
-        return lines(f"Question: {self.claim.text}", f"Answers: {others(self.answers, self.profile)}")
+        return lines(f"Question: {wrap_untrusted(self.claim.text, inline=True)}", f"Answers: {others(self.answers)}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Question and answers."""
-        return {"claim": self.claim.text, "answers": others(self.answers, self.profile)}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}

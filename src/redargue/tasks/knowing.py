@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.tasks.answering import LabelledTask, Piece, claim_lines
-from redargue.tasks.base import UNTRUSTED, Task, at_most, lines
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, max_length
 
 WHEN = {
     Meaning.SUPPORTED: "If the claim is correct",
@@ -30,14 +30,14 @@ class AnswerClosedBook(LabelledTask):
         must_answer: whether only labels that decide the claim are offered (FIRE's last prompt takes nothing else).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     must_answer: bool = False
 
-    def role(self) -> str:
-        """What is asked; hardened only: whose words the context is."""
-        return lines(self._asked(), UNTRUSTED if self.profile == "hardened" and self.claim.context else None)
+    def instructions(self) -> str:
+        """What is asked."""
+        return self._asked()
 
     def _asked(self) -> str:
         return lines("Check the claim from what you know. You have no documents.", self._must())
@@ -45,20 +45,20 @@ class AnswerClosedBook(LabelledTask):
     def _must(self) -> str | None:
         return "You must decide, also where you are not sure." if self.must_answer else None
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The labels; explanation first, label on the last line."""
         if self.claim.labels.free_text:
             return "Explain first, then give your answer on the last line."
         last = f"Your final answer ({self._every()}) must stand on the last line only, after your reasoning."
         return lines(*self._rules("first explain why, then output"), last)
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim and its labels."""
-        return {"claim": self.material().removeprefix("Claim: "), "labels": self._every()}
+        return {"claim": self.input_text().removeprefix("Claim: "), "labels": self._every()}
 
     def choice(self) -> dict[str, str]:
         """The labels, or those that decide the claim."""
@@ -98,12 +98,12 @@ class SelfChecked(Frozen):
         factuality: whether the claim is factual.
     """
 
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=at_most(1_000))
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
     error: str = Field(
-        description="the factual error in the claim; None if it has none", json_schema_extra=at_most(400)
+        description="the factual error in the claim; None if it has none", json_schema_extra=max_length(400)
     )
     corrected_claim: str = Field(
-        description="the claim without its error; None if it has none", json_schema_extra=at_most(400)
+        description="the claim without its error; None if it has none", json_schema_extra=max_length(400)
     )
     factuality: bool = Field(description="true if the claim is factual, false if not")
 
@@ -124,21 +124,19 @@ class SelfCheck(Task[SelfChecked]):
         demonstrations: claims with replies, before the claim; empty for none (0-shot).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to look for."""
         return lines(
             "You are given a claim. Find out whether it holds a factual error, from what you know.",
             "Reason about it step by step before you decide.",
-            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
-            self._shown() if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """A dictionary of four keys, with what each holds; the examples after it."""
         return lines(
             "Reply with one JSON object of these four keys and with nothing else; begin with {.",
@@ -146,22 +144,21 @@ class SelfCheck(Task[SelfChecked]):
             ' "error": "None if the claim is factual, else its error",'
             ' "corrected_claim": "None if the claim is factual, else the claim put right",'
             ' "factuality": true if the claim is factual, else false}',
-            self._shown() if self.profile == "paper" else None,
         )
 
-    def _shown(self) -> str | None:
-        return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else None
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return claim_lines(self.claim, self.profile)
+        return claim_lines(self.claim)
 
-    def instruction(self) -> str:
-        """As FacTool has it: without examples the claim stands before the form of the reply."""
+    def layout(self) -> tuple[PromptPart, ...]:
+        """As in FacTool: the examples follow the form of the reply; without examples the claim precedes it."""
         if self.demonstrations:
-            return super().instruction()
-        return lines(self.role(), self.material(), self.form())
+            return "instructions", "output_format", "worked_examples", "input_text"
+        return FORMAT_LAST
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, and the examples."""
-        return {"claim": self.material().removeprefix("Claim: "), "demonstrations": self.demonstrations}
+        return {"claim": self.input_text().removeprefix("Claim: "), "demonstrations": self.demonstrations}

@@ -13,7 +13,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, json_schema, lines, several
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_KEYWORDS = 8  # catalogues want every word of a query to occur
 LONGEST_KEYWORD = 60  # characters
@@ -24,7 +25,8 @@ class Keywords(Frozen):
     """What to search a catalogue of papers for, the most telling first; may be empty."""
 
     keywords: tuple[str, ...] = Field(
-        description="the keywords, the most telling first", json_schema_extra=several(MOST_KEYWORDS, LONGEST_KEYWORD)
+        description="the keywords, the most telling first",
+        json_schema_extra=list_bounds(MOST_KEYWORDS, LONGEST_KEYWORD),
     )
 
     @property
@@ -37,7 +39,7 @@ class Keywords(Frozen):
 class Summary(Frozen):
     """A text's summary; empty where the text says nothing, which is then read itself."""
 
-    summary: str = Field(description="the summary", json_schema_extra=at_most(1_000))
+    summary: str = Field(description="the summary", json_schema_extra=max_length(1_000))
 
 
 class WriteKeywords(Task[Keywords]):
@@ -48,30 +50,29 @@ class WriteKeywords(Task[Keywords]):
         most: keywords at most.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("query", "most")
+    template_var_names: ClassVar[tuple[str, ...]] = ("query", "most")
 
     query: str
     most: int = Field(default=MOST_KEYWORDS, ge=1)
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do."""
         return lines(
             "Take the keywords out of a query, for a catalogue of scientific papers that finds papers in which all of"
             f" them occur: at most {self.most}, the most telling first, in the query's own words.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return f"Reply with one JSON object that follows this schema: {json_schema(Keywords)}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The query."""
-        return f"Query: {data(self.query, self.profile)}"
+        return f"Query: {wrap_untrusted(self.query)}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The query and how many keywords."""
-        return {"query": data(self.query, self.profile), "most": str(self.most)}
+        return {"query": wrap_untrusted(self.query), "most": str(self.most)}
 
 
 class SummariseAbstract(Task[Summary]):
@@ -84,33 +85,32 @@ class SummariseAbstract(Task[Summary]):
         sentences: of the summary at most.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("query", "title", "abstract", "sentences")
+    template_var_names: ClassVar[tuple[str, ...]] = ("query", "title", "abstract", "sentences")
 
     query: str
     title: str = ""
     abstract: str
     sentences: int = Field(default=LONGEST_SUMMARY, ge=1)
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do."""
         return lines(
             f"Summarise a paper's abstract in at most {self.sentences} sentences: what it says about the query, with"
             " its numbers and its reservations. Say nothing that the abstract does not say.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON."""
         return f"Reply with one JSON object that follows this schema: {json_schema(Summary)}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Query, title, abstract."""
-        return lines(f"Query: {data(self.query, self.profile)}", f"Abstract: {self._paper()}")
+        return lines(f"Query: {wrap_untrusted(self.query)}", f"Abstract: {self._paper()}")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Query, title, abstract and how many sentences."""
-        query, title, abstract = (data(each, self.profile) for each in (self.query, self.title, self.abstract))
+        query, title, abstract = (wrap_untrusted(each) for each in (self.query, self.title, self.abstract))
         return {"query": query, "title": title, "abstract": abstract, "sentences": str(self.sentences)}
 
     def _paper(self) -> str:
-        return data(lines(self.title, self.abstract), self.profile)
+        return wrap_untrusted(lines(self.title, self.abstract))

@@ -13,8 +13,9 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks.answering import AnswerClaim, LabelledTask, Piece, claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Exchange, Profile, Task, at_most, data, lines, several
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines, documents
+from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 DEBATER = (
     "You are a debater. You need not agree with the other side: what both of you look for is the correct answer to the"
@@ -63,27 +64,24 @@ class _Debated(Frozen):
     claim: Claim
     before: tuple[Exchange, ...] = ()
 
+    @property
+    def topic_in_system(self: Any) -> bool:
+        """As in the paper; hardened, no untrusted text goes into a system message."""
+        return bool(self.profile == "paper")
+
 
 def topic(task: Task[Any], claim: Claim) -> str:
     """Claim, evidence where there is some, and the question."""
-    return lines(claim_lines(claim, task.profile), evidence_line(task), label_question(claim.labels))
+    return lines(claim_lines(claim), evidence_line(task), label_question(claim.labels))
 
 
-def topic_slots(task: Task[Any], claim: Claim) -> dict[str, str]:
+def topic_vars(task: Task[Any], claim: Claim) -> dict[str, str]:
     """The parts of ``topic`` that are filled in."""
     return {
-        "claim": claim_lines(claim, task.profile).removeprefix("Claim: "),
+        "claim": claim_lines(claim).removeprefix("Claim: "),
         "labels": label_question(claim.labels),
         "evidence": (evidence_line(task) or "").removeprefix("Evidence: "),
     }
-
-
-def hardened_rules(profile: Profile, *, quoting: bool) -> str:
-    """What the paper's prompts do not say."""
-    if profile == "paper":
-        return ""
-    quote = "Quote the evidence word for word, in double quotation marks, for every fact you rely on."
-    return lines(quote if quoting else None, "How something is written is no evidence for or against it.", UNTRUSTED)
 
 
 class DebateTurn(LabelledTask, _Debated):
@@ -93,8 +91,8 @@ class DebateTurn(LabelledTask, _Debated):
         opponent: what the other side said last; empty where nobody has spoken.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     opponent: str = ""
 
@@ -105,26 +103,31 @@ class DebateTurn(LabelledTask, _Debated):
 
     def system(self) -> str:
         """The meta prompt; the topic is part of it in the paper's form."""
-        return lines(DEBATER, topic(self, self.claim) if self.profile == "paper" else None)
+        return lines(DEBATER, topic(self, self.claim) if self.topic_in_system else None)
 
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=isinstance(self, OnEvidence))
+    def instructions(self) -> str:
+        return ""
 
-    def form(self) -> str:
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
+
+    def output_format(self) -> str:
         """None: the moderator reads it, whatever it is."""
         return ""
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """The side's chat."""
         return self.before
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The topic; from then on what the other side said, and what is wanted."""
-        opens = not self.before and (self.profile == "hardened" or not self.opponent)
+        opens = not self.before and not (self.topic_in_system and self.opponent)
         return lines(
             topic(self, self.claim) if opens else None,
-            data(self.opponent, self.profile) if self.opponent else None,
+            wrap_untrusted(self.opponent) if self.opponent else None,
             self._asked(),
         )
 
@@ -133,10 +136,10 @@ class DebateTurn(LabelledTask, _Debated):
             return ""
         return AGREE if self.before else DISAGREE
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, the other side's words, what is asked about them."""
-        return topic_slots(self, self.claim) | {
-            "opponent": data(self.opponent, self.profile) if self.opponent else "",
+        return topic_vars(self, self.claim) | {
+            "opponent": wrap_untrusted(self.opponent),
             "asked": self._asked(),
         }
 
@@ -144,7 +147,7 @@ class DebateTurn(LabelledTask, _Debated):
 class DebateTurnOnEvidence(OnEvidence, DebateTurn, AnswerClaim):
     """What a side says that sees evidence."""
 
-    wanted: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
 def _label_in(text: str, labels: LabelSet) -> str:
@@ -178,7 +181,7 @@ class Decision(Frozen):
         debate_answer: a label; empty where there is none.
     """
 
-    reason: str = Field(description="why, in short", json_schema_extra=at_most(1_000))
+    reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
     debate_answer: str = Field(description="the answer that is correct")
 
     @model_validator(mode="before")
@@ -199,7 +202,7 @@ class Ruling(Frozen):
 
     preference: bool = Field(description="whether there is a clear preference for an answer")
     supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
-    reason: str = Field(description="why, in short", json_schema_extra=at_most(1_000))
+    reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
     debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it shall go on")
 
     @model_validator(mode="before")
@@ -221,26 +224,24 @@ class _Moderator:
 
     def system(self: Any) -> str:
         """The meta prompt; the topic is part of it in the paper's form."""
-        return lines(MODERATOR, topic(self, self.claim) if self.profile == "paper" else None)
+        return lines(MODERATOR, topic(self, self.claim) if self.topic_in_system else None)
 
-    def role(self: Any) -> str:
-        """Hardened only: what counts."""
-        return hardened_rules(self.profile, quoting=False)
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
 
 
 class _Deciding(_Moderator):
     """A question whose answer may be a label."""
 
-    def instruction(self: Any) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
-    def offered(self: Any) -> dict[str, tuple[str, ...]]:
+    def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
         """The labels, or no answer."""
         labels = self.claim.labels
         return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
 
-    def accepted(self: Any, answer: Any) -> Any:
+    def validate_answer(self: Any, answer: Any) -> Any:
         """The answer as a label."""
         return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
 
@@ -254,41 +255,41 @@ class ModerateRound(_Deciding, Task[Ruling], _Debated):
         negative: likewise.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "round", "affirmative", "negative")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "round", "affirmative", "negative")
 
     number: int = Field(ge=1, le=10)
     affirmative: str
     negative: str
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON with the paper's keys."""
         return (
             'Reply in JSON: {"Whether there is a preference": "Yes or No", "Supported Side": "Affirmative or Negative",'
             ' "Reason": "", "debate_answer": ""}'
         )
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """The moderator's chat."""
         return self.before
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Both sides' answers of the round, and what is wanted; hardened: the topic before the first."""
         return lines(
-            topic(self, self.claim) if self.profile == "hardened" and not self.before else None,
+            None if self.topic_in_system or self.before else topic(self, self.claim),
             f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
-            f"Affirmative side: {data(self.affirmative, self.profile)}",
-            f"Negative side: {data(self.negative, self.profile)}",
+            f"Affirmative side: {wrap_untrusted(self.affirmative)}",
+            f"Negative side: {wrap_untrusted(self.negative)}",
             "Evaluate both answers, and say whether one of them is clearly to be preferred. If so, say which side you"
             " support and why, and give the answer that you think is correct: the debate then ends. If not, leave the"
             " answer empty: the debate goes on.",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, which round, both sides."""
-        return topic_slots(self, self.claim) | {
+        return topic_vars(self, self.claim) | {
             "round": ORDINALS[self.number - 1],
-            "affirmative": data(self.affirmative, self.profile),
-            "negative": data(self.negative, self.profile),
+            "affirmative": wrap_untrusted(self.affirmative),
+            "negative": wrap_untrusted(self.negative),
         }
 
 
@@ -299,7 +300,7 @@ class ModerateRoundOnEvidence(OnEvidence, ModerateRound):
 class Candidates(Frozen):
     """The answers that are in question."""
 
-    candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=several(6, 300))
+    candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=list_bounds(6, 300))
 
 
 class ListCandidates(_Moderator, Task[Candidates], _Debated):
@@ -310,30 +311,30 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
         negative: likewise.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "affirmative", "negative")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "affirmative", "negative")
 
     affirmative: str
     negative: str
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Both sides, and the question; hardened: the topic first."""
         return lines(
-            topic(self, self.claim) if self.profile == "hardened" else None,
-            f"Affirmative side: {data(self.affirmative, self.profile)}",
-            f"Negative side: {data(self.negative, self.profile)}",
+            None if self.topic_in_system else topic(self, self.claim),
+            f"Affirmative side: {wrap_untrusted(self.affirmative)}",
+            f"Negative side: {wrap_untrusted(self.negative)}",
             "Which answers are in question now? Name them without reasons.",
         )
 
-    def plain(self, text: str) -> Candidates | None:
+    def parse_plain(self, text: str) -> Candidates | None:
         """One a line."""
         found = tuple(each.strip() for each in text.splitlines() if each.strip())
         return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, both sides."""
-        return topic_slots(self, self.claim) | {
-            "affirmative": data(self.affirmative, self.profile),
-            "negative": data(self.negative, self.profile),
+        return topic_vars(self, self.claim) | {
+            "affirmative": wrap_untrusted(self.affirmative),
+            "negative": wrap_untrusted(self.negative),
         }
 
 
@@ -344,24 +345,24 @@ class ListCandidatesOnEvidence(OnEvidence, ListCandidates):
 class DecideDebate(_Deciding, Task[Decision], _Debated):
     """The judge's second step, in the same chat: one of the candidates."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON with the paper's keys."""
         return 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
 
-    def earlier(self) -> tuple[Exchange, ...]:
+    def chat_history(self) -> tuple[Exchange, ...]:
         """The first step."""
         return self.before
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The topic once more, and what is wanted."""
-        question = topic(self, self.claim) if self.profile == "paper" else label_question(self.claim.labels)
+        question = topic(self, self.claim) if self.topic_in_system else label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence."""
-        return topic_slots(self, self.claim)
+        return topic_vars(self, self.claim)
 
 
 class DecideDebateOnEvidence(OnEvidence, DecideDebate):

@@ -9,7 +9,8 @@ from pydantic import Field, field_validator, model_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 Part = Literal["judge", "trust", "skeptic", "leader"]
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
@@ -33,7 +34,7 @@ class Opinion(Frozen):
         quotes: what it rests on, word for word; checked by code, never believed.
     """
 
-    opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=at_most(1_000))
+    opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=max_length(1_000))
     factuality: bool = Field(description="true if the claim is factual")
     severity: Literal[0, 1, 2, 3, 4, 5] = Field(description=f"of the claim's error: {SEVERITIES}")
     quotes: tuple[str, ...] = Field(default=(), description="what you rely on, copied word for word from the evidence")
@@ -63,38 +64,39 @@ class GiveOpinion(Task[Opinion]):
         others: what it answers to: the last state's response, or the first agent's opinion; both for the leader.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "others")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "others")
 
     claim: Claim
     part: Part
     passages: tuple[Passage, ...]
     others: tuple[Opinion, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The agent's part, and what is wanted."""
         return lines(
             ROLES[self.part],
             f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.",
-            "Quote the evidence word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def output_format(self) -> str:
         """JSON."""
         return 'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, evidence, the others' opinions."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             f"Evidence: {documents(self.passages, self.profile)}",
             f"Opinions so far:\n{self._others()}" if self.others else None,
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, opinions."""
         return {
-            "claim": self.claim.text,
+            "claim": wrap_untrusted(self.claim.text, inline=True),
             "evidence": documents(self.passages, self.profile),
             "others": self._others(),
         }
@@ -104,4 +106,4 @@ class GiveOpinion(Task[Opinion]):
             f"{each.opinion} (factual: {str(each.factuality).lower()}, severity {each.severity})"
             for each in self.others
         )
-        return "\n".join(data(each, self.profile) for each in said)
+        return "\n".join(wrap_untrusted(each) for each in said)

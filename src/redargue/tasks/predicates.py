@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Task, at_most, lines
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.grounding import (
     ANSWER_NEXT,
     NEXT_EXAMPLE,
@@ -26,6 +26,7 @@ from redargue.tasks.grounding import (
     is_object,
     questions_in,
 )
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PREDICATES = 12
 
@@ -38,8 +39,8 @@ class Predicate(Frozen):
         verify: what there is to verify: "Verify that Ada Pell was born in Veshti".
     """
 
-    predicate: str = Field(description="Name(argument, argument)", json_schema_extra=at_most(300))
-    verify: str = Field(description="what to verify, in words", json_schema_extra=at_most(300))
+    predicate: str = Field(description="Name(argument, argument)", json_schema_extra=max_length(300))
+    verify: str = Field(description="what to verify, in words", json_schema_extra=max_length(300))
 
     @field_validator("predicate", "verify")
     @classmethod
@@ -86,38 +87,39 @@ class WritePredicates(Task[Predicates]):
         demonstrations: claims with their predicates and questions; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "You take a claim apart in first-order logic:",
             "1) define all predicates of the claim, and say of each what has to be verified;",
             "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
-            UNTRUSTED if self.profile == "hardened" and self.claim.context else None,
-            examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
         """Predicates, an empty line, questions."""
         return lines(
             "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
             "then an empty line, and the questions, one line each: Followup Question: your question",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim, self.profile)}{after}"
+        return f"Claim: {in_place(self.claim)}{after}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": in_place(self.claim, self.profile), "demonstrations": self.demonstrations}
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
-    def plain(self, text: str) -> Predicates | None:
+    def parse_plain(self, text: str) -> Predicates | None:
         """Predicates and questions in the paper's form."""
         return None if is_object(text) else parse_predicates(text)
 
@@ -144,8 +146,8 @@ def parse_predicates(text: str) -> Predicates:
 class PredicateTruth(Frozen):
     """Whether a predicate holds, and why."""
 
-    predicate: str = Field(description="as it was given", json_schema_extra=at_most(300))
-    reason: str = Field(description="why it holds or not, from what was found", json_schema_extra=at_most(400))
+    predicate: str = Field(description="as it was given", json_schema_extra=max_length(300))
+    reason: str = Field(description="why it holds or not, from what was found", json_schema_extra=max_length(400))
     holds: bool = Field(description="true or false")
 
 
@@ -160,7 +162,7 @@ class Prediction(Frozen):
     """
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
-    explanation: str = Field(description="for a person who wants to know why", json_schema_extra=at_most(1_000))
+    explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
         default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
     )
@@ -185,25 +187,28 @@ class VerifyPredicates(Task[Prediction]):
         demonstrations: the same for other claims; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
 
     claim: Claim
     predicates: tuple[Predicate, ...]
     asked: tuple[Grounded, ...]
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is wanted, and the demonstrations."""
         return lines(
             "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
             " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
             "Explain your prediction so that a person understands it.",
-            "Quote what was found word for word for every fact you rely on." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            examples(self.demonstrations),
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
         """The truth of each predicate, their conjunction, the label in brackets, the explanation."""
         return lines(
             "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
@@ -212,31 +217,29 @@ class VerifyPredicates(Task[Prediction]):
             "then an empty line, and Explanation: with your explanation under it.",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim as a question, the predicates, the questions with what was found."""
         after = ANSWER_NEXT if self.profile == "paper" else None
         shown = f"{self._predicates()}\n"
-        return lines(
-            f"{asked_whether(self.claim, self.profile)}\n\nContext:", shown, context(self.asked, self.profile), after
-        )
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the predicates, the questions with what was found, the demonstrations."""
         return {
-            "claim": in_place(self.claim, self.profile),
+            "claim": in_place(self.claim),
             "predicates": self._predicates(),
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
     def _predicates(self) -> str:
-        return "\n".join(each.line for each in self.predicates)
+        return wrap_untrusted("\n".join(each.line for each in self.predicates))
 
-    def plain(self, text: str) -> Prediction | None:
+    def parse_plain(self, text: str) -> Prediction | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""
         return None if is_object(text) else parse_prediction(text)
 
-    def accepted(self, answer: Prediction) -> Prediction:
+    def validate_answer(self, answer: Prediction) -> Prediction:
         """A prediction with the truth of every predicate; in the paper's form a label is enough (FOLK-2)."""
         written = answer.written if self.profile == "paper" else None
         judged, wanted = ({each.predicate for each in some} for some in (answer.truths, self.predicates))

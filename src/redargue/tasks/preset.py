@@ -8,8 +8,9 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.answering import AnswerClaim, claim_lines, documents
 from redargue.tasks.arguing import Argument
-from redargue.tasks.base import UNTRUSTED, Task, data, lines
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
 from redargue.tasks.moderating import label_question
+from redargue.tasks.untrusted import wrap_untrusted
 
 OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
 
@@ -39,19 +40,13 @@ class _OfAStance(Frozen):
 
 def _case(task: Any) -> str:
     """Evidence and claim, in the paper's order; hardened: the claim first."""
-    evidence, claim = f"Evidence: {documents(task.passages, task.profile)}", claim_lines(task.claim, task.profile)
-    return lines(evidence, claim) if task.profile == "paper" else lines(claim, evidence)
+    case: str = task.with_claim(claim_lines(task.claim), f"Evidence: {documents(task.passages, task.profile)}")
+    return case
 
 
-def _rules(task: Any) -> str:
-    if task.profile == "paper":
-        return ""
-    return lines("Quote the evidence word for word, in double quotation marks, for every fact you rely on.", UNTRUSTED)
-
-
-def _case_slots(task: Any) -> dict[str, str]:
+def _case_vars(task: Any) -> dict[str, str]:
     return {
-        "claim": claim_lines(task.claim, task.profile).removeprefix("Claim: "),
+        "claim": claim_lines(task.claim).removeprefix("Claim: "),
         "evidence": documents(task.passages, task.profile),
     }
 
@@ -59,11 +54,12 @@ def _case_slots(task: Any) -> dict[str, str]:
 class _Speaker:
     """Any member of a thread. A plain class: it has no fields, and goes first."""
 
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return _rules(self)
+    quotes_in_text: ClassVar[bool] = True
 
-    def plain(self, text: str) -> Argument | None:
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def parse_plain(self, text: str) -> Argument | None:
         """A reply in the paper's own form is the argument as it stands."""
         said = text.strip()
         return Argument(text=said) if said and not said.startswith("{") else None
@@ -72,15 +68,15 @@ class _Speaker:
 class ArgueStance(_Speaker, Task[Argument], _OfAStance):
     """Why the preset stance is right."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, question."""
         return lines(_case(self), why(self.claim, self.stance))
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, question."""
-        return _case_slots(self) | {
+        return _case_vars(self) | {
             "asked": why(self.claim, self.stance),
         }
 
@@ -92,13 +88,13 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         argument: what was said for it.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
 
     argument: str
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, argument, and what is wanted."""
-        return lines(_case(self), f"Assistant: {data(self.argument, self.profile)}", self._asked())
+        return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
 
     def _asked(self) -> str:
         truth = OPPOSITE.get(self.claim.labels.meaning(self.stance))
@@ -108,10 +104,10 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
             f"The assistant's answer may be wrong. Persuade it, from the evidence, that the claim is in fact {truth}."
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, argument, what is wanted."""
-        return _case_slots(self) | {
-            "argument": data(self.argument, self.profile),
+        return _case_vars(self) | {
+            "argument": wrap_untrusted(self.argument),
             "asked": self._asked(),
         }
 
@@ -125,29 +121,29 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
         asked: the label whose reasons the first question asked for; in the authors' program not always the stance.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
 
     argument: str
     criticism: str
     asked: str
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, question, argument, criticism, and what is wanted."""
         return lines(
             _case(self),
             why(self.claim, self.asked),
-            f"Fact checker: {data(self.argument, self.profile)}",
-            f"Critic: {data(self.criticism, self.profile)}",
+            f"Fact checker: {wrap_untrusted(self.argument)}",
+            f"Critic: {wrap_untrusted(self.criticism)}",
             "Play the part of the fact checker: point out the mistakes in what the critic says, and state your view"
             " once more.",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, evidence, question, argument, criticism."""
-        return _case_slots(self) | {
+        return _case_vars(self) | {
             "asked": why(self.claim, self.asked),
-            "argument": data(self.argument, self.profile),
-            "criticism": data(self.criticism, self.profile),
+            "argument": wrap_untrusted(self.argument),
+            "criticism": wrap_untrusted(self.criticism),
         }
 
 
@@ -167,28 +163,33 @@ class JudgeStances(AnswerClaim):
         threads: in the order of the stances.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
 
     threads: tuple[Thread, ...] = ()
 
-    def role(self) -> str:
-        """Hardened only: what counts."""
-        return _rules(self)
+    def hardened_rules(self) -> str:
+        return ""
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def output_format(self) -> str:
         """The label on the last line."""
         return "Give your final answer, the label alone and in bold, on the last line only."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Evidence, claim, both threads, question."""
         return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
+
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
     def _threads(self) -> str:
         return "\n".join(
             lines(
-                f"{name}: {data(each.argument, self.profile)}",
-                f"Critic: {data(each.criticism, self.profile)}",
-                f"{name}: {data(each.rebuttal, self.profile)}",
+                f"{name}: {wrap_untrusted(each.argument)}",
+                f"Critic: {wrap_untrusted(each.criticism)}",
+                f"{name}: {wrap_untrusted(each.rebuttal)}",
             )
             for name, each in zip(self._names(), self.threads, strict=True)
         )
@@ -198,10 +199,6 @@ class JudgeStances(AnswerClaim):
         meaning = self.claim.labels.meaning
         return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
 
-    def instruction(self) -> str:
-        """The paper's order: the question stands last."""
-        return lines(self.role(), self.material(), self.form())
-
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, both threads."""
-        return _case_slots(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}
+        return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}

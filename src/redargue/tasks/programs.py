@@ -13,7 +13,8 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, at_most, lines
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_STEPS = 20
 LONGEST_TEXT = 600  # characters of a question or statement
@@ -36,7 +37,7 @@ class ProgramStep(Frozen):
     function: Function = Field(description="Question to find something out, Verify to check a statement")
     text: str = Field(
         description="the question or the statement; {answer_1} stands for the answer to the first Question",
-        json_schema_extra=at_most(LONGEST_TEXT),
+        json_schema_extra=max_length(LONGEST_TEXT),
     )
 
     @property
@@ -192,38 +193,42 @@ class WriteProgram(Task[Program]):
         demonstrations: claims with their programs; empty for none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What the functions do, and the demonstrations."""
         return lines(
             "You write a program whose steps check a claim, in the order in which they build on one another.",
             "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
             " statements are.",
             "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
-            f"\n{self.demonstrations.strip()}\n" if self.demonstrations else None,
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
+
+    def output_format(self) -> str:
         """The program, ended by Predict."""
         return lines(
             'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
             "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim, as a comment with the head of the program under it; hardened: the claim."""
         if self.profile == "paper":
-            return f"# The claim is that {' '.join(self.claim.text.split())}\ndef program():"
-        return f"Claim: {self.claim.text}"
+            return (
+                f"# The claim is that {wrap_untrusted(' '.join(self.claim.text.split()), inline=True)}\ndef program():"
+            )
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the demonstrations."""
-        return {"claim": self.claim.text, "demonstrations": self.demonstrations}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
 
-    def plain(self, text: str) -> Program | None:
+    def parse_plain(self, text: str) -> Program | None:
         """A program in the paper's form."""
         return None if text.lstrip().startswith("{") else parse_program(text)

@@ -6,7 +6,8 @@ import re
 from typing import ClassVar
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, data, lines
+from redargue.tasks.base import Task, lines
+from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_QUERY = 300
 MUST_REVISE = (
@@ -33,9 +34,9 @@ class OtherAnswer(Frozen):
     text: str
 
 
-def others(answers: tuple[OtherAnswer, ...], profile: Profile) -> str:
+def others(answers: tuple[OtherAnswer, ...]) -> str:
     """Other debaters' answers as they stand in a prompt; with names where there are several."""
-    texts = [data(each.text, profile) for each in answers]
+    texts = [wrap_untrusted(each.text) for each in answers]
     if len(answers) == 1:
         return texts[0]
     return "\n".join(f"[{each.agent}]\n{text}" for each, text in zip(answers, texts, strict=True))
@@ -50,35 +51,34 @@ class WriteQuery(Task[Query]):
         about: what the tool finds, in a few words.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
 
     claim: Claim
     tool: str
     about: str
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Part in the debate, tool, what to write."""
         return lines(
             "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
             f"Your own source of evidence is {self.tool}: {self.about}.",
             self._wanted(),
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
     def _wanted(self) -> str:
         return "Write the query that will find the evidence you need first."
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Square brackets."""
         return "Reply with the query alone, in square brackets, like this: [your query]."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim."""
-        return f"Claim: {self.claim.text}"
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The claim, the tool and what it finds."""
-        return {"claim": self.claim.text, "tool": self.tool, "about": self.about}
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "tool": self.tool, "about": self.about}
 
 
 class RewriteQuery(WriteQuery):
@@ -90,7 +90,7 @@ class RewriteQuery(WriteQuery):
         must_revise: whether it is told that a query that was contradicted, or left something open, has to change (T34).
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
 
     others: tuple[OtherAnswer, ...]
     used: str
@@ -105,26 +105,28 @@ class RewriteQuery(WriteQuery):
             " better could be asked."
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Square brackets; "Continue" stays with the last query."""
         return lines(
             "Reply with the query alone, in square brackets, like this: [your query].",
             "Reply [Continue] to stay with the query you used before.",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Other answers, own last query, claim, as in Fig. 4; hardened: the claim, which does not change, first."""
-        claim = super().material()
-        return lines(
-            claim if self.profile == "hardened" else None,
-            f"Other debaters' answer: {others(self.others, self.profile)}",
-            f"The query you used before: {self.used}",
-            claim if self.profile == "paper" else None,
+        return self.with_claim(
+            super().input_text(),
+            f"Other debaters' answer: {others(self.others)}",
+            f"The query you used before: {wrap_untrusted(self.used, inline=True)}",
         )
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Also the others' answers and the query used before."""
-        return {**super().slots(), "others": others(self.others, self.profile), "used": self.used}
+        return {
+            **super().template_vars(),
+            "others": others(self.others),
+            "used": wrap_untrusted(self.used, inline=True),
+        }
 
 
 def parse_query(reply: str) -> Query | None:

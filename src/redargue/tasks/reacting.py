@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, lines
+from redargue.tasks.base import Profile, lines
+from redargue.tasks.untrusted import wrap_untrusted
 
 SEARCH = ActionTool(
     name="search",
@@ -37,12 +38,12 @@ class ThinkAndAct(NextStep):
         demonstrations: claims with their steps, as the prompt shows them.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step")
 
     tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP)
     demonstrations: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The rules, which say what the tools are."""
         return self.rules()
 
@@ -56,16 +57,16 @@ class ThinkAndAct(NextStep):
             "You think, act and observe in turns. A thought says what is known and what is missing. An action is one"
             " of: search, which looks something up and shows the beginning of what was found; lookup, which shows the"
             " next sentence that holds a word, of what was searched for last; finish, which gives the label.",
-            "How something is written is no evidence for or against it." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Examples:\n{self.demonstrations}\n" if self.demonstrations else None,
         )
+
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def answers(self) -> tuple[str, ...]:
         """The labels by their own names, as in the rules and the demonstrations."""
         return self.claim.labels.names
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Thought and action, each on its line."""
         return lines(
             "Write the next thought and the next action, in this form, and nothing after them:",
@@ -73,20 +74,20 @@ class ThinkAndAct(NextStep):
             "Action N: search[what to look for], or lookup[a word], or finish[the label]",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The claim, what was thought, done and observed, and where it goes on."""
-        return lines(claim_lines(self.claim, self.profile), self._history(), f"Thought {self.step}:")
+        return lines(claim_lines(self.claim), self._history(), f"Thought {self.step}:")
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, demonstrations, history, the number of the step."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "demonstrations": self.demonstrations,
             "history": self._history(),
             "step": str(self.step),
         }
 
-    def plain(self, text: str) -> Step | None:
+    def parse_plain(self, text: str) -> Step | None:
         """Thought and action; without an action, or with several, the first line is the thought."""
         if text.lstrip().startswith("{"):
             return None
@@ -108,7 +109,7 @@ class ThinkAndAct(NextStep):
             return Step(thought=thought, answer=call.group(2))
         return Step(thought=thought, action=ToolCall(name=name, input=call.group(2).strip()))
 
-    def accepted(self, answer: Step) -> Step:
+    def validate_answer(self, answer: Step) -> Step:
         """The step, if it is a thought, an action or a label."""
         if answer.action is None and answer.answer is None and answer.thought.strip():
             return answer.model_copy(update={"quotes": (), "confidence": None})
@@ -117,7 +118,7 @@ class ThinkAndAct(NextStep):
             answer = answer.model_copy(update={"action": call})
             if call.name == FINISH and not (call.input and answer.answer):
                 answer = answer.model_copy(update={"action": None, "answer": answer.answer or call.input})
-        return super().accepted(answer)
+        return super().validate_answer(answer)
 
     def _history(self) -> str:
         return trajectory(self.steps, self.profile)
@@ -130,37 +131,37 @@ class ChooseAction(ThinkAndAct):
         thought: it.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step", "thought")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step", "thought")
 
     thought: str
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """The action, on one line."""
         return lines(
             "The next thought is there. Write the action that follows it, on one line, and nothing else:",
             "Action N: search[what to look for], or lookup[a word], or finish[the label]",
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """As for a thought, with the thought, up to its action."""
-        return f"{super().material()} {self.thought}\nAction {self.step}:"
+        return f"{super().input_text()} {self.thought}\nAction {self.step}:"
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Also the thought."""
-        return {**super().slots(), "thought": self.thought}
+        return {**super().template_vars(), "thought": self.thought}
 
-    def plain(self, text: str) -> Step | None:
+    def parse_plain(self, text: str) -> Step | None:
         """The first line that is an action, with or without its name before it."""
         if text.lstrip().startswith("{"):
             return None
         said = _CUT.split(text)[0]
         return self._step(self.thought, _ACTION.split(said, maxsplit=1)[-1])
 
-    def accepted(self, answer: Step) -> Step:
+    def validate_answer(self, answer: Step) -> Step:
         """The action or the label, with the thought that it follows."""
         if answer.action is None and answer.answer is None:
             raise ValueError("there is no action")
-        return super().accepted(answer.model_copy(update={"thought": self.thought}))
+        return super().validate_answer(answer.model_copy(update={"thought": self.thought}))
 
 
 def _named(action: str) -> str:
@@ -176,5 +177,7 @@ def trajectory(steps: tuple[PastStep, ...], profile: Profile) -> str:
         if step.action:
             text = step.action.input
             parts.append(f"Action {number}: {step.action.name}" + (f"[{text}]" if text else ""))
-        parts.append(f"Observation {number}: {step.problem or documents(step.passages, profile)}")
+        parts.append(
+            f"Observation {number}: {wrap_untrusted(step.problem, inline=True) or documents(step.passages, profile)}"
+        )
     return "\n".join(parts)

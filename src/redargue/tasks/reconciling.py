@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.answering import claim_lines
-from redargue.tasks.base import Profile, Task, at_most, data, lines, several
-from redargue.tasks.moderating import OnEvidence, evidence_line, hardened_rules, label_question
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, claim_lines
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, list_bounds, max_length
+from redargue.tasks.moderating import OnEvidence, evidence_line, label_question
+from redargue.tasks.untrusted import wrap_untrusted
 
 
-class SureAnswer(Frozen):
+class AnswerWithConfidence(Frozen):
     """An agent's answer.
 
     Attributes:
@@ -25,7 +26,7 @@ class SureAnswer(Frozen):
         quotes: what it rests on, word for word; checked by code, never believed.
     """
 
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=at_most(1_000))
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
     answer: str = Field(description="your answer")
     confidence_level: float = Field(
         ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
@@ -33,7 +34,7 @@ class SureAnswer(Frozen):
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word from the evidence",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
 
     @field_validator("confidence_level", mode="before")
@@ -54,10 +55,10 @@ class Group(Frozen):
     """
 
     answer: str
-    given: tuple[SureAnswer, ...]
+    given: tuple[AnswerWithConfidence, ...]
 
 
-class AnswerSurely(Task[SureAnswer]):
+class AnswerSurely(Task[AnswerWithConfidence]):
     """An agent's answer with its confidence.
 
     Attributes:
@@ -66,17 +67,28 @@ class AnswerSurely(Task[SureAnswer]):
         samples: questions with explanations that convinced other agents, our own; may be empty.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
+
+    quotes_in_text: ClassVar[bool] = True
 
     claim: Claim
     groups: tuple[Group, ...] = ()
     samples: str = ""
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The samples; hardened: what counts."""
-        return lines(self.samples, hardened_rules(self.profile, quoting=isinstance(self, OnEvidence)))
+        return ""
 
-    def form(self) -> str:
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
+
+    def worked_examples(self) -> str:
+        return self.samples
+
+    def output_format(self) -> str:
         """JSON, and nothing but a label in its answer."""
         names = ", ".join(self.claim.labels.names)
         return lines(
@@ -84,15 +96,18 @@ class AnswerSurely(Task[SureAnswer]):
             f'In the field "answer" give one of these and nothing else: {names}' if names else None,
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim, evidence, question; then what all agents answered."""
         return lines(
-            claim_lines(self.claim, self.profile),
+            claim_lines(self.claim),
             evidence_line(self),
             label_question(self.claim.labels),
             "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
             self._discussed() if self.groups else None,
         )
+
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
 
     def _discussed(self) -> str:
         return lines(
@@ -103,29 +118,25 @@ class AnswerSurely(Task[SureAnswer]):
 
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text
-        names = (data(each.answer, self.profile) if free else each.answer for each in self.groups)
-        return "\n".join(_told(name, each, self.profile) for name, each in zip(names, self.groups, strict=True))
+        names = (wrap_untrusted(each.answer, inline=True) if free else each.answer for each in self.groups)
+        return "\n".join(_told(name, each) for name, each in zip(names, self.groups, strict=True))
 
-    def instruction(self) -> str:
-        """The paper's order: how to reply stands last."""
-        return lines(self.role(), self.material(), self.form())
-
-    def offered(self) -> dict[str, tuple[str, ...]]:
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """The labels."""
         labels = self.claim.labels
         return {} if labels.free_text else {"answer": labels.names}
 
-    def accepted(self, answer: SureAnswer) -> SureAnswer:
+    def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
         """The answer as a label."""
         label = self.claim.labels.single(answer.answer)
         if label is None:
             raise ValueError(f"{answer.answer[:60]!r} is none of the labels {', '.join(self.claim.labels.names)}")
         return answer.model_copy(update={"answer": label})
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, question, evidence, all agents' answers, samples."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),
             "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
             "groups": self._groups(),
@@ -137,7 +148,7 @@ class AnswerSurelyOnEvidence(OnEvidence, AnswerSurely):
     """The answer of an agent that sees evidence."""
 
 
-def _told(name: str, group: Group, profile: Profile) -> str:
+def _told(name: str, group: Group) -> str:
     """How many say so, and each one's reasons with its confidence."""
     count = len(group.given)
     who = "There is 1 agent that thinks" if count == 1 else f"There are {count} agents that think"
@@ -145,10 +156,9 @@ def _told(name: str, group: Group, profile: Profile) -> str:
         f"{who} the answer is {name}.",
         *(
             "One agent's solution: "
-            + data(
+            + wrap_untrusted(
                 f"I think the answer is {each.answer} because {each.reasoning} My confidence level is"
-                f" {each.confidence_level:g}.",
-                profile,
+                f" {each.confidence_level:g}."
             )
             for each in group.given
         ),

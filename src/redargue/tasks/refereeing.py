@@ -12,7 +12,8 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
 from redargue.tasks.arguing import STANCES, Argument, Position
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines
+from redargue.tasks.base import Profile, Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
@@ -38,7 +39,7 @@ class Judgement(Frozen):
         confidence: in [0, 1]; None where none was given: then the scores' distance.
     """
 
-    reason: str = Field(default="", description="why", json_schema_extra=at_most(800))
+    reason: str = Field(default="", description="why", json_schema_extra=max_length(800))
     affirmative_evidence: float = _score("credibility of the affirmative team's evidence")
     affirmative_logic: float = _score("its logical consistency")
     affirmative_neutrality: float = _score("how free it is of emotional or biased language")
@@ -124,7 +125,7 @@ class JudgeTeams(Task[Judgement]):
         passages: what was gathered, where nobody has spoken yet.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "emphasis", "debate")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "emphasis", "debate")
 
     claim: Claim
     referee: str
@@ -132,7 +133,7 @@ class JudgeTeams(Task[Judgement]):
     speeches: tuple[Speech, ...]
     passages: tuple[Passage, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The referee's part, its emphasis, the dimensions."""
         return lines(
             f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative team"
@@ -141,24 +142,29 @@ class JudgeTeams(Task[Judgement]):
             "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical consistency"
             " between arguments and evidence; neutral language; overall persuasiveness (clear, complete).",
             "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
-            "Quotations that were not found in the documents are no evidence." if self.profile == "hardened" else None,
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def hardened_rules(self) -> str:
+        return "Quotations that were not found in the documents are no evidence."
+
+    def output_format(self) -> str:
         """JSON."""
         fields = ", ".join(f'"{side}_{each}": 0.0' for side in STANCES for each in DIMENSIONS)
         return (
             f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and debate."""
-        return lines(claim_lines(self.claim, self.profile), self._debate())
+        return lines(claim_lines(self.claim), self._debate())
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, emphasis, debate."""
-        return {"claim": self.claim.text, "emphasis": self.emphasis, "debate": self._debate()}
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "emphasis": self.emphasis,
+            "debate": self._debate(),
+        }
 
     def _debate(self) -> str:
         if self.passages:
@@ -167,7 +173,7 @@ class JudgeTeams(Task[Judgement]):
 
 
 def _speech(speech: Speech, profile: Profile) -> str:
-    said = data(speech.argument.text, profile)
+    said = wrap_untrusted(speech.argument.text)
     count = len(speech.verified)
     checked = f"\n({count} of {len(speech.argument.quotes)} quotations were found in its documents)"
     return f"Round {speech.round}, {speech.position} team: {said}" + (checked if profile == "hardened" else "")

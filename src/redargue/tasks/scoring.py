@@ -9,22 +9,23 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, FiniteFloat
 
 from redargue.claims import Frozen
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, json_schema, lines, several
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
 
 
 class Statements(Frozen):
     """Self-contained statements that an answer makes; may be empty."""
 
     statements: tuple[str, ...] = Field(
-        description="the statements, in the answer's order", json_schema_extra=several(20, 400)
+        description="the statements, in the answer's order", json_schema_extra=list_bounds(20, 400)
     )
 
 
 class CheckedStatement(Frozen):
     """One statement against the context: verdict 1 only where it can be inferred from the context directly."""
 
-    statement: str = Field(description="the statement as it was given", json_schema_extra=at_most(400))
-    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=at_most(400))
+    statement: str = Field(description="the statement as it was given", json_schema_extra=max_length(400))
+    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=max_length(400))
     verdict: Literal[0, 1] = Field(description="1 if it can be inferred from the context directly, 0 if not")
 
 
@@ -45,7 +46,7 @@ class Question(Frozen):
     """
 
     question: str = Field(
-        description="a question that the response answers; empty if it answers none", json_schema_extra=at_most(300)
+        description="a question that the response answers; empty if it answers none", json_schema_extra=max_length(300)
     )
     noncommittal: Literal[0, 1] = Field(
         description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
@@ -77,9 +78,9 @@ def _as_json(kind: type[Frozen], name: str) -> str:
     return lines(demand, "Examples:", *shown, "Now the input:")
 
 
-def _json(fields: dict[str, Any], profile: Profile) -> str:
+def _json(fields: Any) -> str:
     """The material as ragas gives it: one JSON object."""
-    return data(json.dumps(fields, ensure_ascii=False), profile)
+    return wrap_untrusted(json.dumps(fields, ensure_ascii=False))
 
 
 _STATEMENTS_IN = {
@@ -128,99 +129,96 @@ _EXAMPLES: dict[str, tuple[tuple[dict[str, Any], Frozen], ...]] = {
 class WriteStatements(Task[Statements]):
     """Splits an answer into statements (ragas 0.3.0, first call of faithfulness)."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("question", "answer")
+    template_var_names: ClassVar[tuple[str, ...]] = ("question", "answer")
 
     question: str
     answer: str
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do."""
         return lines(
             "Break each sentence of the answer into one or more statements that can be understood alone."
             " Use no pronouns. Reply with the statements only, in the answer's order.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON, with an example."""
         return _as_json(Statements, "statements")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Question and answer."""
-        return _json(self.slots(), self.profile)
+        return _json({"question": self.question, "answer": self.answer})
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Question and answer."""
-        return {"question": self.question, "answer": self.answer}
+        return {"question": wrap_untrusted(self.question), "answer": wrap_untrusted(self.answer)}
 
 
 class CheckStatements(Task[CheckedStatements]):
     """Judges statements against a context (ragas 0.3.0, second call of faithfulness)."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("context", "statements")
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "statements")
 
     context: str
     statements: tuple[str, ...]
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do."""
         return lines(
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
             " 0 if it cannot.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON, with an example of either verdict."""
         return _as_json(CheckedStatements, "checked")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Context and statements."""
-        return _json({"context": self.context, "statements": self.statements}, self.profile)
+        return _json({"context": self.context, "statements": self.statements})
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Context and statements, these as JSON."""
-        return {"context": self.context, "statements": json.dumps(self.statements, ensure_ascii=False)}
+        return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
 
 
 class WriteQuestion(Task[Question]):
     """Writes a question for a response, which alone is shown (ragas 0.3.0, answer relevance); asked three times."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("response",)
+    template_var_names: ClassVar[tuple[str, ...]] = ("response",)
 
     response: str
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to do."""
         return lines(
             "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
             " evasive, vague or says that it does not know, 0 otherwise.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """JSON, with a committal and a noncommittal example."""
         return _as_json(Question, "questions")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The response."""
-        return _json(self.slots(), self.profile)
+        return _json({"response": self.response})
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """The response."""
-        return {"response": self.response}
+        return {"response": wrap_untrusted(self.response)}
 
 
 class CompareTexts(Task[Similarities]):
     """How near texts are to a reference: cosines, by an embedding model."""
 
     charge: ClassVar[Literal["call", "embedding"]] = "embedding"
-    slot_names: ClassVar[tuple[str, ...]] = ()
+    template_var_names: ClassVar[tuple[str, ...]] = ()
 
     reference: str
     texts: tuple[str, ...]
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The texts: a small model is given no words besides."""
         return lines(self.reference, *self.texts)
 
@@ -258,13 +256,13 @@ class InferClaim(Task[Inferences]):
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "embedding"
-    slot_names: ClassVar[tuple[str, ...]] = ()
+    template_var_names: ClassVar[tuple[str, ...]] = ()
 
     hypothesis: str
     premises: tuple[str, ...]
     sigmoid: bool = False
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """The texts: a small model is given no words besides."""
         return lines(self.hypothesis, *self.premises)
 

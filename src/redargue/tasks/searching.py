@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, either, lines, several
+from redargue.tasks.base import Profile, Task, exactly_one, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY
 
 FACT_CHECKER = "You are a fact-checking agent."
@@ -53,13 +53,13 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
 
 def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
     """Both as they stand in a prompt."""
-    statement = claim_lines(claim, profile).replace("Claim: ", "STATEMENT: ", 1)
+    statement = claim_lines(claim).replace("Claim: ", "STATEMENT: ", 1)
     return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
 
 
-def statement_slots(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
+def statement_vars(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
     """Both by their names."""
-    statement = claim_lines(claim, profile).removeprefix("Claim: ")
+    statement = claim_lines(claim).removeprefix("Claim: ")
     return {"statement": statement, "knowledge": knowledge(results, profile)}
 
 
@@ -73,12 +73,12 @@ class FinalAnswer(Frozen):
     """
 
     reasoning: str = Field(
-        default="", description="your reasoning, from the knowledge first", json_schema_extra=at_most(1_000)
+        default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
     quotes: tuple[str, ...] = Field(
         default=(),
         description="what you rely on, copied word for word from the knowledge",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
     final_answer: Literal["True", "False"] = Field(description="whether the statement is true")
 
@@ -98,21 +98,21 @@ class Move(Frozen):
         search_query: empty with an answer.
     """
 
-    model_config = either("final_answer", "search_query")
+    model_config = exactly_one("final_answer", "search_query")
 
     reasoning: str = Field(
-        default="", description="your reasoning, from the knowledge first", json_schema_extra=at_most(1_000)
+        default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
     quotes: tuple[str, ...] = Field(
         default=(),
         description="with an answer: what it rests on, copied word for word from the knowledge",
-        json_schema_extra=several(6, 400),
+        json_schema_extra=list_bounds(6, 400),
     )
     final_answer: Literal["True", "False", ""] = Field(
         default="", description="whether the statement is true; empty with a query"
     )
     search_query: str = Field(
-        default="", description="the next query; empty with an answer", json_schema_extra=at_most(LONGEST_QUERY)
+        default="", description="the next query; empty with an answer", json_schema_extra=max_length(LONGEST_QUERY)
     )
 
     @field_validator("final_answer", mode="before")
@@ -134,32 +134,34 @@ class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
         results: what was found, query by query.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     def system(self) -> str:
         """The agent's part."""
         return FACT_CHECKER
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Reason, summarise, decide: there is no other way out."""
         return lines(
             "You get a STATEMENT and the KNOWLEDGE that was found for it.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
             "Then you have to decide: answer with True or with False.",
-            _hardened(self.profile),
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the knowledge"
+
+    def output_format(self) -> str:
         """JSON, after the reasoning."""
         return 'End with one JSON object: {"final_answer": "True"} or {"final_answer": "False"}'
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return statement_slots(self.claim, self.results, self.profile)
+        return statement_vars(self.claim, self.results, self.profile)
 
 
 class SearchOrAnswer(Task[Move], _FromKnowledge):
@@ -171,7 +173,7 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         diverse: whether it is told that its next query has to differ from those before it.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge", "diverse")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge", "diverse")
 
     diverse: bool = False
 
@@ -179,17 +181,19 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         """The agent's part."""
         return FACT_CHECKER
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Reason, summarise, then answer or ask."""
         return lines(
             "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
             "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
             " tell you most: it has to aim at information that the knowledge does not hold yet.",
-            _hardened(self.profile),
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the knowledge"
+
+    def output_format(self) -> str:
         """JSON, after the reasoning: one of two."""
         return lines(
             "End with one JSON object.",
@@ -197,17 +201,17 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
             'If you are not: {"search_query": "your query"}',
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Statement, knowledge, perhaps that queries have to differ."""
         known = statement_and_knowledge(self.claim, self.results, self.profile)
         return lines(known, _DIVERSE if self.diverse else None)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Statement and knowledge, and that queries have to differ."""
-        known = statement_slots(self.claim, self.results, self.profile)
+        known = statement_vars(self.claim, self.results, self.profile)
         return {**known, "diverse": _DIVERSE if self.diverse else ""}
 
-    def accepted(self, answer: Move) -> Move:
+    def validate_answer(self, answer: Move) -> Move:
         """The answer, as the authors' program reads it also where a query stands beside it, or the query."""
         query = "" if answer.final_answer else " ".join(answer.search_query.split())[:LONGEST_QUERY]
         if not query and not answer.final_answer:
@@ -219,9 +223,3 @@ _DIVERSE = (
     "If you write a query, make it differ clearly from those before it, in its words and in what it aims at, so that it"
     " finds something else."
 )
-
-
-def _hardened(profile: Profile) -> str | None:
-    if profile == "paper":
-        return None
-    return lines("Quote the knowledge word for word for every fact you rely on.", UNTRUSTED)

@@ -11,8 +11,9 @@ from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.tasks import answering
 from redargue.tasks.answering import LabelledTask, claim_lines
-from redargue.tasks.base import UNTRUSTED, Profile, Task, at_most, data, lines
+from redargue.tasks.base import Profile, Task, lines, max_length
 from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PIECES = 3
 LARGEST_POOL = 50
@@ -30,14 +31,14 @@ def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
     """The pieces of evidence, one a number."""
     shown = ((each.text, each.title) for each in passages)
     return "\n".join(
-        f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else data(lines(title, text), profile)}"
+        f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else wrap_untrusted(lines(title, text))}"
         for number, (text, title) in enumerate(shown, 1)
     )
 
 
-def answers(given: tuple[OtherAnswer, ...], profile: Profile) -> str:
+def answers(given: tuple[OtherAnswer, ...]) -> str:
     """Several agents' answers, each with its agent's name."""
-    return "\n".join(f"({each.agent}) {data(each.text, profile)}" for each in given)
+    return "\n".join(f"({each.agent}) {wrap_untrusted(each.text)}" for each in given)
 
 
 class Piece(Frozen):
@@ -64,7 +65,7 @@ class SelectEvidence(Task[Selection]):
         own: the agent's own last answer; empty in the first round.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "pool", "own")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "pool", "own")
 
     claim: Claim
     pool: tuple[Passage, ...]
@@ -77,32 +78,29 @@ class SelectEvidence(Task[Selection]):
             " help most to build a sound answer, which stands on its own, to a question."
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to choose."""
         return lines(
             f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
             " those that help most.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Numbers in square brackets."""
         return (
             "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
             f" {STEPS}"
         )
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Pool, own last answer, claim; hardened: the claim first."""
-        claim = claim_lines(self.claim, self.profile)
-        return lines(
-            claim if self.profile == "hardened" else None,
+        return self.with_claim(
+            claim_lines(self.claim),
             f"Evidence: {numbered(self.pool, self.profile)}",
-            f"Your last answer: {data(self.own, self.profile)}" if self.own else None,
-            claim if self.profile == "paper" else None,
+            f"Your last answer: {wrap_untrusted(self.own)}" if self.own else None,
         )
 
-    def plain(self, text: str) -> Selection | None:
+    def parse_plain(self, text: str) -> Selection | None:
         """The numbers in brackets from the last one back; none where the reply says so."""
         found = BRACKETS.findall(text)
         if not found:
@@ -112,7 +110,7 @@ class SelectEvidence(Task[Selection]):
         numbers = [int(each) for each in reversed(found) if each.strip().isdecimal()]
         return Selection(pieces=tuple(Piece(number=each) for each in numbers if 1 <= each <= len(self.pool)))
 
-    def accepted(self, answer: Selection) -> Selection:
+    def validate_answer(self, answer: Selection) -> Selection:
         """The first different ones that the pool has."""
         numbers = dict.fromkeys(each.number for each in answer.pieces if each.number <= len(self.pool))
         return Selection(pieces=tuple(Piece(number=each) for each in list(numbers)[:MOST_PIECES]))
@@ -121,19 +119,19 @@ class SelectEvidence(Task[Selection]):
         """The pieces themselves."""
         return tuple(self.pool[each.number - 1] for each in answer.pieces)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, pool, own last answer."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "pool": numbered(self.pool, self.profile),
-            "own": data(self.own, self.profile) if self.own else "",
+            "own": wrap_untrusted(self.own),
         }
 
 
 class Consistency(Frozen):
     """Whether answers say the same."""
 
-    reason: str = Field(default="", description="what each agent's answer is", json_schema_extra=at_most(600))
+    reason: str = Field(default="", description="what each agent's answer is", json_schema_extra=max_length(600))
     consistent: Literal["yes", "no"] = Field(description="yes if all agents give the same answer")
 
 
@@ -145,7 +143,7 @@ class JudgeConsistency(Task[Consistency]):
         answers: of the round, one an agent.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
@@ -157,33 +155,32 @@ class JudgeConsistency(Task[Consistency]):
             " whether the answers that they give agree."
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to compare."""
         return lines(
             "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
             "Find each agent's answer, and say whether all of them answer the question correctly and in the same way.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """Yes or No in square brackets."""
         return f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and answers."""
-        return lines(claim_lines(self.claim, self.profile), f"Replies: {answers(self.answers, self.profile)}")
+        return lines(claim_lines(self.claim), f"Replies: {answers(self.answers)}")
 
-    def plain(self, text: str) -> Consistency | None:
+    def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
         said = [each.strip().lower() for each in BRACKETS.findall(text)]
         last = next((each for each in reversed(said) if each in ("yes", "no")), None)
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim and answers."""
         return {
-            "claim": claim_lines(self.claim, self.profile).removeprefix("Claim: "),
-            "answers": answers(self.answers, self.profile),
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "answers": answers(self.answers),
         }
 
 
@@ -196,8 +193,8 @@ class SummariseAnswers(LabelledTask):
         example: one of such a summary; empty where the labels have none.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
-    wanted: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
+    answer_fields: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
     marks: ClassVar[tuple[str, str]] = ("[", "]")
 
     answers: tuple[OtherAnswer, ...]
@@ -211,22 +208,23 @@ class SummariseAnswers(LabelledTask):
             " condense what they say."
         )
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What to sum up."""
         return lines(
             "Sum up the final answer from the answers of all agents.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            f"Here is an example:\n{self.example}\n(end of the example)" if self.example else None,
         )
 
-    def form(self) -> str:
+    def worked_examples(self) -> str:
+        return f"Here is an example:\n{self.example}\n(end of the example)" if self.example else ""
+
+    def output_format(self) -> str:
         """The label in square brackets, last."""
         names = ", ".join(f"[{name}]" for name in self.claim.labels.names)
         return lines(f"Put the final answer in square brackets{f': {names}' if names else ''}. {STEPS}")
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Claim and answers, or the other way round."""
-        claim, given = claim_lines(self.claim, self.profile), answers(self.answers, self.profile)
+        claim, given = claim_lines(self.claim), answers(self.answers)
         if self.swapped:
             return lines(f"Claim: {given}", claim.removeprefix("Claim: "))
         return lines(claim, given)
@@ -235,9 +233,9 @@ class SummariseAnswers(LabelledTask):
         """The last one in square brackets."""
         return bracketed(text, self.claim.labels)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Claim, answers, an example."""
-        claim = claim_lines(self.claim, self.profile).removeprefix("Claim: ")
-        given = answers(self.answers, self.profile)
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
+        given = answers(self.answers)
         first, second = (given, claim) if self.swapped else (claim, given)
         return {"claim": first, "answers": second, "demonstrations": self.example}

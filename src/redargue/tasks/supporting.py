@@ -13,9 +13,10 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.tasks.answering import LabelledTask
-from redargue.tasks.base import UNTRUSTED, Task, at_most, data, lines
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.querying import LONGEST_QUERY, Query
-from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_slots
+from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_vars
+from redargue.tasks.untrusted import wrap_untrusted
 
 SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
 SUPPORT = LabelSet(
@@ -44,28 +45,34 @@ def bracketed(text: str, *words: str) -> list[str]:
 class SelfContained(Frozen):
     """A statement that can be understood alone."""
 
-    statement: str = Field(description="the statement, self-contained", json_schema_extra=at_most(1_000))
+    statement: str = Field(description="the statement, self-contained", json_schema_extra=max_length(1_000))
 
 
 class Relevance(Frozen):
     """Whether a statement has to do with what its text is about."""
 
-    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=at_most(600))
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
     relevant: bool = Field(description="true if the statement is relevant")
 
 
 class _OfAResponse:
     """A statement and the text that it stands in. A plain class: it has no fields, and goes first."""
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "response")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "response")
 
-    def material(self: Any) -> str:
+    def input_text(self: Any) -> str:
         """Text and statement."""
-        return lines(f"RESPONSE: {data(self.claim.context, self.profile)}", f"STATEMENT: {self.claim.text}")
+        return lines(
+            f"RESPONSE: {wrap_untrusted(self.claim.context)}",
+            f"STATEMENT: {wrap_untrusted(self.claim.text, inline=True)}",
+        )
 
-    def slots(self: Any) -> dict[str, str]:
+    def template_vars(self: Any) -> dict[str, str]:
         """Statement and text."""
-        return {"statement": self.claim.text, "response": data(self.claim.context, self.profile)}
+        return {
+            "statement": wrap_untrusted(self.claim.text, inline=True),
+            "response": wrap_untrusted(self.claim.context),
+        }
 
 
 class MakeSelfContained(_OfAResponse, Task[SelfContained]):
@@ -77,26 +84,25 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
 
     claim: Claim
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """What is vague, and how much may be changed."""
         return lines(
             "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
             "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
             " them by what the response says they stand for.",
             "Change nothing else: no fact is added, and none is corrected.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """A code block, after the reasoning."""
         return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
 
-    def plain(self, text: str) -> SelfContained | None:
+    def parse_plain(self, text: str) -> SelfContained | None:
         """What the first code block holds."""
         found = code_block(text)
         return None if found is None else SelfContained(statement=found)
 
-    def accepted(self, answer: SelfContained) -> SelfContained:
+    def validate_answer(self, answer: SelfContained) -> SelfContained:
         """The statement, if it states something."""
         if not re.search(r"\w", answer.statement):
             raise ValueError("the statement is empty")
@@ -112,21 +118,22 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
     claim: Claim
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """The relation that is looked for has no name, as in the paper, so that no meaning of a word decides."""
         return lines(
             "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
             "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
             " Foo. Whether the statement is true does not matter.",
-            UNTRUSTED if self.profile == "hardened" else None,
-            "Relevant means Foo." if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def hardened_rules(self) -> str:
+        return "Relevant means Foo."
+
+    def output_format(self) -> str:
         """Square brackets, after the reasoning."""
         return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
-    def plain(self, text: str) -> Relevance | None:
+    def parse_plain(self, text: str) -> Relevance | None:
         """What stands in square brackets."""
         found = bracketed(text, "Foo", "Not Foo")
         if len(found) > 1:
@@ -142,33 +149,32 @@ class WriteNextQuery(Task[Query]):
         results: what was found so far, query by query.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     claim: Claim
     results: tuple[SearchResult, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """One query with new information."""
         return lines(
             "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
             "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
             " is useful for the statement.",
-            UNTRUSTED if self.profile == "hardened" else None,
         )
 
-    def form(self) -> str:
+    def output_format(self) -> str:
         """A code block, after the reasoning."""
         return "Think first about what is missing; then give the query alone in a code block (```)."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return statement_slots(self.claim, self.results, self.profile)
+        return statement_vars(self.claim, self.results, self.profile)
 
-    def plain(self, text: str) -> Query | None:
+    def parse_plain(self, text: str) -> Query | None:
         """What the first code block holds; else as other queries are read."""
         found = code_block(text)
         if found == "":
@@ -183,33 +189,33 @@ class RateSupport(LabelledTask):
         results: what was found, query by query.
     """
 
-    slot_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     results: tuple[SearchResult, ...] = ()
 
-    def role(self) -> str:
+    def instructions(self) -> str:
         """Reason, sum up, decide."""
         return lines(
             "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
             "Reason step by step, and sum up what the knowledge says of the statement.",
             "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
             " is not supported.",
-            lines("Quote the knowledge word for word for every fact you rely on.", UNTRUSTED)
-            if self.profile == "hardened"
-            else None,
         )
 
-    def form(self) -> str:
+    def quote_source(self) -> str:
+        return "the knowledge"
+
+    def output_format(self) -> str:
         """Square brackets, after the reasoning."""
         return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
 
-    def material(self) -> str:
+    def input_text(self) -> str:
         """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
-    def slots(self) -> dict[str, str]:
+    def template_vars(self) -> dict[str, str]:
         """Statement and knowledge."""
-        return statement_slots(self.claim, self.results, self.profile)
+        return statement_vars(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets, if it is one; without one what the last line alone names."""

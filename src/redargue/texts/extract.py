@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redargue.agents.agent import Agent
 from redargue.claims import Frozen
 from redargue.concurrency import together
+from redargue.methods.agent import Agent
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extracting import BLOCK, ExtractClaims, MarkOpinions

@@ -186,4 +186,16 @@ class ToolKind(Protocol):
         ...
 
 
-tools: Registry[type[ToolKind]] = Registry("tool")
+TOOLS = {
+    "corpus": "redargue.tools.corpus:CorpusTool",
+    "keywords": "redargue.tools.keywords:KeywordsTool",
+    "reranked": "redargue.tools.reranked:RerankedTool",
+    "wikipedia": "redargue.tools.wikipedia:WikipediaTool",
+    "tavily": "redargue.tools.tavily:TavilyTool",
+    "google": "redargue.tools.google:GoogleTool",
+    "pubmed": "redargue.tools.pubmed:PubmedTool",
+    "openalex": "redargue.tools.openalex:OpenAlexTool",
+    "arxiv": "redargue.tools.arxiv:ArxivTool",
+}
+
+tools: Registry[type[ToolKind]] = Registry("tool", builtin=TOOLS, group="redargue.tools")

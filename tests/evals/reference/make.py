@@ -273,11 +273,6 @@ def texts(rng: np.random.Generator, wordnet: Path | None) -> dict[str, Any]:
         "pairs": pairs,
         "meteor": [single_meteor_score(b, a, wordnet=Nothing()) for a, b in pairs],
     }
-    endings = "s ed ing ly ies ied ation ational izer fully ness ical ive ment er eed ality logy y able ion".split()
-    stems = "sk tr d agr hopp fall fil rel conform vile ra oper de gen commun cease controll happ enj ponit".split()
-    words = sorted({stem + ending for stem in stems for ending in endings} | {"sky", "dying", "news", "innings", "by"})
-    porter = PorterStemmer()
-    found["stems"] = {word: porter.stem(word) for word in words}
     if wordnet:
         nltk.data.path.insert(0, str(wordnet))
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -285,6 +280,7 @@ def texts(rng: np.random.Generator, wordnet: Path | None) -> dict[str, Any]:
         WordNetCorpusReader.map_wn = lambda self, *_: None
         from nltk.corpus import wordnet as net
 
+        porter = PorterStemmer()
         stemmed = {porter.stem(word.lower()) for pair in pairs for side in pair for word in side}
         lemmas = {
             word: sorted({name for each in net.synsets(word) for name in each.lemma_names() if "_" not in name})

@@ -22,6 +22,8 @@ from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
 from support.reported import bench_of, run_of, text_of, written
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 OURS = set(
     "html head meta title style body main h1 h2 h3 h4 h5 p nav ul ol li a section div table caption thead tbody tr"
     " th td details summary b u s q mark br bdi span pre code blockquote figure figcaption svg desc line text"

@@ -21,6 +21,8 @@ from redargue.evals.report.render import render
 from redargue.verdicts import ErrorInfo
 from support.reported import N, R, S, bench_of, debated, run_of, text_of, written
 
+pytest.importorskip("scipy", reason="needs the extra bench")
+
 WORDS = tuple(f"statement {at}" for at in range(12))
 
 

@@ -7,17 +7,21 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines.halueval_few_shot import DetectHallucination
-from redargue.protocols.baselines.zero_shot import AnswerZeroShot
-from redargue.protocols.baselines.zero_shot_cot import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
-from redargue.protocols.demonstrating import demonstrations
+from redargue.methods.baselines.closed_book.prompts import (
+    AnswerFromReasoning,
+    AnswerStepByStep,
+    AnswerZeroShot,
+    ReasonStepByStep,
+)
+from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination
+from redargue.methods.few_shot import read_examples
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
-REASONED = Exchange(instruction="Is it?", material="Is it?", reply="It was built from 1869 on.")
+REASONED = Exchange(prompt_text="Is it?", input_text="Is it?", reply="It was built from 1869 on.")
 STATEMENT = "The bridge at Orvell was opened in 1889."
 
 
@@ -31,20 +35,24 @@ def examples(profile: Profile) -> dict[str, Task[Any]]:
         "AnswerFromReasoning": AnswerFromReasoning(claim=CLAIM, reasoning=REASONED, profile=profile),
         "DetectHallucination": DetectHallucination(
             claim=Claim(text="In 1871.", context="When was the lighthouse at Cape Ansel lit?"),
-            demonstrations=demonstrations("halueval-few-shot-qa"),
+            demonstrations=read_examples("redargue.methods.baselines.halueval_few_shot", "qa"),
             knowledge=(Passage(title="Cape Ansel", text="Its lighthouse was first lit in 1871."),),
             profile=profile,
         ),
         "InferClaim": InferClaim(
             hypothesis=CLAIM.text, premises=("Its lighthouse was first lit in 1871.",), profile=profile
         ),
-        "SelfCheck": SelfCheck(claim=CLAIM, demonstrations=demonstrations("self-check"), profile=profile),
+        "SelfCheck": SelfCheck(
+            claim=CLAIM,
+            demonstrations=read_examples("redargue.methods.baselines.closed_book", "self_check"),
+            profile=profile,
+        ),
     }
 
 
 def known(task: AnswerClosedBook, call: Any) -> Answer:
     """The first label, or nothing but reasons."""
-    if "label" not in task.wanted:
+    if "label" not in task.answer_fields:
         return Answer(text="I recall it.", label=None)
     label = next(iter(task.choice()), "1871")
     return Answer(text=f"I recall it.\n**{label}**", label=label)

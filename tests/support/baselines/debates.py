@@ -7,9 +7,9 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines.cfmad import AnswerOption
-from redargue.protocols.baselines.madke import AnswerWithKnowledge
-from redargue.protocols.baselines.multi_agent_debate import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.cfmad.prompts import AnswerOption
+from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
+from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.tasks.answering import Answer
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Exchange, Profile, Task
@@ -28,12 +28,12 @@ from redargue.tasks.moderating import (
 )
 from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic, Thread
 from redargue.tasks.querying import OtherAnswer
-from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, Group, SureAnswer
+from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
 from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, SelectEvidence, Selection, SummariseAnswers
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")
-EARLIER = (Exchange(instruction="Asked.", material="Asked.", reply="Said."),)
+EARLIER = (Exchange(prompt_text="Asked.", input_text="Asked.", reply="Said."),)
 FOR, AGAINST = "It was lit in 1871.\n**SUPPORTS**", "It was lit in 1875.\n**REFUTES**"
 
 EXAMPLES = "Question: Bees are birds.\nAnswer: They have six legs. [REFUTES]"
@@ -46,9 +46,9 @@ THREADS = (
 )
 
 
-def sure(label: str, confidence: float, reasoning: str = "It says so.") -> SureAnswer:
+def sure(label: str, confidence: float, reasoning: str = "It says so.") -> AnswerWithConfidence:
     """An answer with that confidence."""
-    return SureAnswer(reasoning=reasoning, answer=label, confidence_level=confidence)
+    return AnswerWithConfidence(reasoning=reasoning, answer=label, confidence_level=confidence)
 
 
 GROUPS = (

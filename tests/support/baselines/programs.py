@@ -6,10 +6,12 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.protocols.baselines import folk, program_fc, self_ask
-from redargue.protocols.demonstrating import demonstrations
+from redargue.methods.baselines.folk.method import predicate_examples, prediction_examples
+from redargue.methods.baselines.program_fc.method import program_examples
+from redargue.methods.baselines.self_ask.method import aggregate_examples, question_examples
+from redargue.methods.few_shot import read_examples
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, Truth, VerifyFact
+from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.grounding import (
     Aggregate,
     AskFollowUp,
@@ -45,25 +47,25 @@ ASKED = (
 
 def examples(profile: Profile) -> dict[str, Task[Any]]:
     """One task of each kind, for its golden prompt."""
-    courses = demonstrations("self_ask")
+    courses = read_examples("redargue.methods.baselines.self_ask")
     return {
-        "WriteProgram": WriteProgram(claim=CLAIM, demonstrations=program_fc.demonstrated(profile), profile=profile),
+        "WriteProgram": WriteProgram(claim=CLAIM, demonstrations=program_examples(profile), profile=profile),
         "RecallAnswer": RecallAnswer(question=KEEPER, profile=profile),
         "RecallFact": RecallFact(statement=LIT, profile=profile),
         "AnswerQuestion": AnswerQuestion(question=KEEPER, passages=(PASSAGE,), profile=profile),
-        "WritePredicates": WritePredicates(claim=CLAIM, demonstrations=folk.predicates_of(profile), profile=profile),
+        "WritePredicates": WritePredicates(claim=CLAIM, demonstrations=predicate_examples(profile), profile=profile),
         "VerifyPredicates": VerifyPredicates(
             claim=CLAIM,
             predicates=(PREDICATE,),
             asked=ASKED,
-            demonstrations=folk.predictions_of(profile),
+            demonstrations=prediction_examples(profile),
             profile=profile,
         ),
         "AskFollowUp": AskFollowUp(claim=CLAIM, asked=ASKED, demonstrations=courses, profile=profile),
         "ConcludeAsking": ConcludeAsking(claim=CLAIM, asked=ASKED, demonstrations=courses, profile=profile),
-        "WriteFollowUps": WriteFollowUps(claim=CLAIM, demonstrations=self_ask.questions_of(profile), profile=profile),
+        "WriteFollowUps": WriteFollowUps(claim=CLAIM, demonstrations=question_examples(profile), profile=profile),
         "JudgeAnswers": JudgeAnswers(
-            claim=CLAIM, asked=ASKED, demonstrations=self_ask.aggregates_of(profile), profile=profile
+            claim=CLAIM, asked=ASKED, demonstrations=aggregate_examples(profile), profile=profile
         ),
         "VerifyFact": VerifyFact(statement=LIT, passages=(PASSAGE,), profile=profile),
     }
@@ -76,7 +78,7 @@ def step(function: str, text: str) -> ProgramStep:
 SCRIPT: dict[Any, Any] = {  # for ``ScriptedBackend``: a task type and its answer, or a function (task, call) -> answer
     WriteProgram: Program(steps=(step("Question", KEEPER), step("Verify", "{answer_1} lit it."), step("Verify", LIT))),
     RecallAnswer: Span(text="Ada Pell", quotes=(QUOTE,)),
-    RecallFact: Truth(verdict="true", quotes=(QUOTE,)),
+    RecallFact: TruthJudgement(verdict="true", quotes=(QUOTE,)),
     WritePredicates: Predicates(predicates=(PREDICATE,), questions=(KEEPER, LIT)),
     VerifyPredicates: Prediction(
         truths=(PredicateTruth(predicate=PREDICATE.predicate, reason="it says so", holds=True),),

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from redargue.api import replay
 from redargue.backends.scripted import ScriptedBackend
-from redargue.claims import Claim, Frozen
+from redargue.claims import Claim
 from redargue.errors import BudgetReached, ReplayMiss, UsageError
 from redargue.events import EvidenceFound, EvidenceMissing, canonical
 from redargue.ledger.budget import Budget
 from redargue.ledger.prices import Prices
 from redargue.ledger.record import Record, read_events
-from redargue.protocols.base import Plan, methods
+from redargue.methods import Method
 from redargue.run import Run
-from redargue.tasks.base import AnyTask, Profile
 from redargue.tools.base import Observation, Sources
 from redargue.tools.mcp.client import McpTool, list_tools, servers
 from redargue.transport import Service, Transport
@@ -40,43 +39,19 @@ ACTS: list[tuple[str, dict[str, Any]]] = [
 seen: list[Observation] = []
 
 
-class Settings(Frozen):
-    profile: Profile = "hardened"
+class Acting(Method, name="acting"):
+    """Makes the calls above."""
 
+    roles = {"executor": None}
 
-class Acting:
-    """Does what it is told to."""
-
-    name, about, options = "acting", "for tests", Settings
-    profiles: ClassVar[dict[str, Any]] = {"hardened": {}}
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-
-    def tools(self) -> tuple[str, ...]:
-        return ()
-
-    def tasks(self) -> tuple[type[AnyTask], ...]:
-        return ()
-
-    def agents(self) -> tuple[str, ...]:
-        return ("executor",)
-
-    def plan(self) -> tuple[Plan, Plan, Plan]:
-        raise AssertionError("not needed")
-
-    async def verify(self, claim: Claim, run: Run) -> Verdict:
-        told = [await run.act(tool, given, agent="executor", round_=1, claim=claim) for tool, given in ACTS]
-        seen[:] = told
-        schemas = [name for name, action in run.actions.items() if "title" in action.parameters["properties"]]
-        return Verdict(
-            claim=claim, label=claim.labels.names[0], reason="\n".join([each.text for each in told] + schemas)
-        )
-
-
-@pytest.fixture(autouse=True)
-def _method(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(methods._entries, "acting", Acting)
+    async def check(self, claim: Claim) -> Verdict:
+        observations = [
+            await self.run.act(tool, arguments, agent="executor", round_=1, claim=claim) for tool, arguments in ACTS
+        ]
+        seen[:] = observations
+        schemas = [name for name, action in self.run.actions.items() if "title" in action.parameters["properties"]]
+        texts = [observation.text for observation in observations]
+        return self.verdict(claim.labels.names[0], reason="\n".join(texts + schemas))
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def services(url: str, keys: Mapping[str, str]) -> dict[str, Service]:
         "pubmed": (f"{url}/entrez/eutils", {}),
     }
     return {
-        name: Service(name=name, url=at, key=keys.get(name, ""), timeout=10, extra=extra)
+        name: Service(name=name, url=at, key=keys.get(name, ""), timeout=60, extra=extra)
         for name, (at, extra) in known.items()
     }
 

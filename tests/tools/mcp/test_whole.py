@@ -44,7 +44,7 @@ def verified(capfd: pytest.CaptureFixture[str], folder: Path, server: str, *clai
     file = folder.parent / "claims.txt"
     file.write_text("\n".join(claims or (CLAIM,)))
     options = ["--method", "mermaid", "--mcp", server, "--labels", "two", "--json", "-q", "--run", str(folder)]
-    assert run(["check", str(file), *options, "--at-once", "4"]) == 0
+    assert run(["check", str(file), *options, "--concurrency", "4"]) == 0
     return list(json.loads(capfd.readouterr().out)["verdicts"])
 
 
@@ -60,6 +60,7 @@ def test_our_own_server_in_this_process(server: Loopback, tmp_path: Path, capfd:
     assert {Decomposed, Stepped, EvidenceFound, EvidenceRemembered} <= kinds
 
 
+@pytest.mark.slow
 def test_a_command_over_stdio(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +74,7 @@ def test_an_address_over_http(over_http: str, tmp_path: Path, capfd: pytest.Capt
     assert verdict["label"] == "SUPPORTS"
 
 
+@pytest.mark.slow
 def test_claims_at_once_share_one_connection_and_replay_without_it(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,4 +76,24 @@ class Dataset(Protocol):
         ...
 
 
-datasets: Registry[type[Dataset]] = Registry("data set")
+DATASETS = {
+    "averitec": "redargue.evals.datasets.averitec:Averitec",
+    "bingcheck": "redargue.evals.datasets.bingcheck:BingCheck",
+    "factcheck-bench": "redargue.evals.datasets.factcheck_bench:FactCheckBench",
+    "factool-qa": "redargue.evals.datasets.factool_qa:FacToolQa",
+    "faviq": "redargue.evals.datasets.faviq:Faviq",
+    "felm": "redargue.evals.datasets.felm:Felm",
+    "fever": "redargue.evals.datasets.fever:Fever",
+    "feverous": "redargue.evals.datasets.feverous:Feverous",
+    "fire": "redargue.evals.datasets.fire:Fire",
+    "halueval": "redargue.evals.datasets.halueval:HaluEval",
+    "hover": "redargue.evals.datasets.hover:Hover",
+    "medqa": "redargue.evals.datasets.medqa:MedQa",
+    "mermaid-runs": "redargue.evals.datasets.mermaid_runs:MermaidRuns",
+    "pubmedqa": "redargue.evals.datasets.pubmedqa:PubMedQa",
+    "scifact": "redargue.evals.datasets.scifact:SciFact",
+    "snapshots": "redargue.evals.datasets.snapshots:Snapshots",
+    "table": "redargue.evals.datasets.table:Table",
+}
+
+datasets: Registry[type[Dataset]] = Registry("data set", builtin=DATASETS, group="redargue.datasets")

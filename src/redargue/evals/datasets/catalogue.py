@@ -1,4 +1,4 @@
-"""All data sets: importing this module fills the registry; :func:`load` reads one and draws a sample."""
+"""Reads a data set and draws a sample."""
 
 from __future__ import annotations
 
@@ -10,23 +10,6 @@ from typing import Any, NamedTuple, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from redargue.errors import UsageError
-from redargue.evals.datasets import averitec as averitec
-from redargue.evals.datasets import bingcheck as bingcheck
-from redargue.evals.datasets import factcheck_bench as factcheck_bench
-from redargue.evals.datasets import factool_qa as factool_qa
-from redargue.evals.datasets import faviq as faviq
-from redargue.evals.datasets import felm as felm
-from redargue.evals.datasets import fever as fever
-from redargue.evals.datasets import feverous as feverous
-from redargue.evals.datasets import fire as fire
-from redargue.evals.datasets import halueval as halueval
-from redargue.evals.datasets import hover as hover
-from redargue.evals.datasets import medqa as medqa
-from redargue.evals.datasets import mermaid_runs as mermaid_runs
-from redargue.evals.datasets import pubmedqa as pubmedqa
-from redargue.evals.datasets import scifact as scifact
-from redargue.evals.datasets import snapshots as snapshots
-from redargue.evals.datasets import table as table
 from redargue.evals.datasets.base import Dataset, Example, datasets
 from redargue.evals.datasets.sampling import Sample, Sampling, describe, draw
 from redargue.registry import did_you_mean

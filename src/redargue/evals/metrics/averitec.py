@@ -1,25 +1,25 @@
-"""AVeriTeC's metrics, as MichSchli/AVeriTeC@7c62d1e computes them, but with this project's METEOR.
+"""AVeriTeC's metrics, as MichSchli/AVeriTeC@7c62d1e computes them.
 
 Predicted and gold question-answer pairs are written as "question answer" and compared pair by pair with METEOR; the
 assignment with the greatest sum is taken, and the sum divided by the number of gold pairs. The AVeriTeC score is the
-share of claims with the right label whose evidence score exceeds a threshold (.25 officially). METEOR here knows no
-WordNet synonyms and cuts words by its own rules (see ``meteor``): figures are comparable with each other, and slightly
-below those that the official script prints for the same predictions.
+share of claims with the right label whose evidence score exceeds a threshold (.25 officially). Names of figures say
+where METEOR is not the official one (see ``meteor``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+import numpy as np
 
 from redargue.claims import Frozen
-from redargue.evals.metrics.assignment import best_assignment
+from redargue.evals.extra import bench_extra
 from redargue.evals.metrics.base import Figure, mean, same_length
-from redargue.evals.metrics.meteor import meteor
+from redargue.evals.metrics.meteor import Meteor, installed_meteor
 
 THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
 OFFICIAL = 0.25
 PAIRS = 10
-Pairwise = Callable[[str, str], float]
 
 
 class AveritecScores(Frozen):
@@ -51,7 +51,7 @@ def pair_text(question: str, answer: str, explanation: str = "") -> str:
 
 
 def hungarian(
-    predicted: Sequence[str], gold: Sequence[str], *, limit: int = PAIRS, pairwise: Pairwise = meteor
+    predicted: Sequence[str], gold: Sequence[str], *, limit: int = PAIRS, meteor: Meteor | None = None
 ) -> float | None:
     """The best assignment's sum of scores over the number of gold texts; None without gold.
 
@@ -59,22 +59,28 @@ def hungarian(
         predicted: predicted texts (pairs, questions alone, or strings of evidence).
         gold: gold texts.
         limit: only so many predicted texts count.
-        pairwise: score of a predicted and a gold text, in [0, 1].
+        meteor: scores a predicted and a gold text, in [0, 1]; by default the installed METEOR.
     """
     if not gold:
         return None
-    table = [[pairwise(each, truth) for truth in gold] for each in predicted[:limit]]
-    return sum(table[row][column] for row, column in best_assignment(table)) / len(gold)
+    if not predicted:
+        return 0.0
+    pairwise = (meteor or installed_meteor()).score
+    with bench_extra():
+        from scipy.optimize import linear_sum_assignment
+    scores = np.array([[pairwise(text, truth) for truth in gold] for text in predicted[:limit]])
+    return float(scores[linear_sum_assignment(scores, maximize=True)].sum()) / len(gold)
 
 
 def questions_only(
-    predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], *, pairwise: Pairwise = meteor
+    predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], *, meteor: Meteor | None = None
 ) -> Figure:
     """Hungarian METEOR of the questions alone, a mean over claims with gold questions."""
     same_length(predicted=predicted, gold=gold)
-    scores = [hungarian(*each, pairwise=pairwise) for each in zip(predicted, gold, strict=True)]
-    given = [score for score in scores if score is not None]
-    return mean("hungarian-meteor-questions", given, empty="no claim has gold questions")
+    meteor = meteor or installed_meteor()
+    scores = [hungarian(texts, truths, meteor=meteor) for texts, truths in zip(predicted, gold, strict=True)]
+    defined = [score for score in scores if score is not None]
+    return mean(f"hungarian-meteor-questions{meteor.suffix}", defined, empty="no claim has gold questions")
 
 
 def averitec(
@@ -83,7 +89,7 @@ def averitec(
     predicted: Sequence[Sequence[str]],
     pairs: Sequence[Sequence[str]],
     *,
-    pairwise: Pairwise = meteor,
+    meteor: Meteor | None = None,
 ) -> AveritecScores:
     """AVeriTeC score, Hungarian METEOR and label accuracy.
 
@@ -93,14 +99,16 @@ def averitec(
         predicted: predicted evidence texts of each claim; the first ten count.
         pairs: gold pair texts of each claim (see ``pair_text``); claims without any are left out of the evidence
             score and of the AVeriTeC score.
-        pairwise: score of a predicted and a gold text, in [0, 1].
+        meteor: scores a predicted and a gold text, in [0, 1]; by default the installed METEOR.
     """
     same_length(gold=gold, said=said, predicted=predicted, pairs=pairs)
+    meteor = meteor or installed_meteor()
+    suffix = meteor.suffix
     hits = [g == s for g, s in zip(gold, said, strict=True)]
     scored = [
         (hit, score)
-        for hit, given, truth in zip(hits, predicted, pairs, strict=True)
-        if (score := hungarian(given, truth, pairwise=pairwise)) is not None
+        for hit, texts, truths in zip(hits, predicted, pairs, strict=True)
+        if (score := hungarian(texts, truths, meteor=meteor)) is not None
     ]
     empty = "no claim has gold question-answer pairs"
 
@@ -108,11 +116,12 @@ def averitec(
         return [hit and score > threshold for hit, score in scored]
 
     return AveritecScores(
-        score=mean("averitec-score", map(float, at(OFFICIAL)), empty=empty),
+        score=mean(f"averitec-score{suffix}", map(float, at(OFFICIAL)), empty=empty),
         thresholds=tuple(
-            mean(f"averitec-score@{threshold}", map(float, at(threshold)), empty=empty) for threshold in THRESHOLDS
+            mean(f"averitec-score@{threshold}{suffix}", map(float, at(threshold)), empty=empty)
+            for threshold in THRESHOLDS
         ),
-        evidence=mean("hungarian-meteor", (score for _, score in scored), empty=empty),
+        evidence=mean(f"hungarian-meteor{suffix}", (score for _, score in scored), empty=empty),
         accuracy=mean("label-accuracy", map(float, hits)),
         items=tuple(at(OFFICIAL)),
     )

@@ -14,7 +14,7 @@ from redargue.evals.harness import Bench
 from redargue.evals.papers.tables import Line
 from redargue.events import Answered, Event, Scored
 from redargue.ledger.record import Record, read_events
-from redargue.protocols.tool_mad_settings import ToolMadSettings
+from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.verdicts import Metric, Verdict
 
 
@@ -72,10 +72,10 @@ class Cell(NamedTuple):
         """
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
-        about = Record(self.folder, mode="replay").about
-        if about["method"] != "tool-mad":
-            raise UsageError(f"{about['method']!r} has no thresholds", where=line.name)
-        return ToolMadSettings(**about["settings"]).limits(Stability(*about["stability"]))
+        manifest = Record(self.folder, mode="replay").manifest
+        if manifest.method != "tool-mad":
+            raise UsageError(f"{manifest.method!r} has no thresholds", where=line.name)
+        return ToolMadSettings.model_validate(manifest.settings).limits(Stability(*manifest.stability))
 
 
 def recorded(bench: Bench, contender: Contender) -> Cell:

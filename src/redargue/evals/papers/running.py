@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from redargue.config import RunConfig
 from redargue.corpus.index import open_corpus
 from redargue.corpus.ingest import read_documents
 from redargue.errors import CannotPlay, RecordError, UsageError
@@ -22,7 +23,6 @@ from redargue.evals.datasets.documents import documents
 from redargue.evals.harness import Bench, Outcome
 from redargue.evals.papers.cells import Cell, recorded
 from redargue.evals.papers.tables import Line, Paper, Part, Published, Set
-from redargue.ledger.budget import Budget
 
 SEARCHED = ("corpus", "keywords")  # tools that need a corpus
 
@@ -39,16 +39,13 @@ class Choice:
         limit: claims a data set at most; 0 for each data set's own.
         half: ``even``, ``odd`` or ``all``.
         take: as of a sample.
-        seed: of samples and runs.
-        profile: of the methods whose row names none.
-        model: who plays the roles; empty for the embedded backend.
         sets: the columns that are wanted; empty for all.
         tools: instead of a data set's, by ``rag`` and ``search``.
         paths: of data sets that lie elsewhere, by name.
         stores: corpora that are searched instead, by the data set's name.
-        options: of the verifiers.
-        budget: of each contender, as it is typed.
-        at_once: claims in work at a time.
+        config: of the verifiers: profile of the methods whose row names none, models, budget of each contender, seed
+            of samples and runs.
+        concurrency: number of claims verified at the same time.
         memory_from: the model whose runs in the same folder left the memories that rows with another's memory get;
             empty for the same model's.
     """
@@ -58,16 +55,12 @@ class Choice:
     limit: int = 0
     half: str = "even"
     take: str = "random"
-    seed: int = 0
-    profile: str = "hardened"
-    model: str = ""
     sets: tuple[str, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, Path] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    budget: str = ""
-    at_once: int = 2
+    config: RunConfig = field(default_factory=RunConfig)
+    concurrency: int = 2
     memory_from: str = ""
 
     def check(self, papers: Iterable[Paper]) -> None:
@@ -84,7 +77,7 @@ class Choice:
     @property
     def who(self) -> str:
         """The folder of the runs of one model."""
-        return folder_of(self.model)
+        return folder_of(self.config.model)
 
 
 def folder_of(model: str) -> str:
@@ -144,7 +137,7 @@ class Runner:
     @property
     def words(self) -> dict[str, str]:
         """What every row may name: the profile, and whose words it uses."""
-        profile = self.choice.profile
+        profile = self.choice.config.profile
         return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
 
     def spec(self, template: str, chosen: Set) -> str:
@@ -185,22 +178,21 @@ class Runner:
             limit=self.limit(name),
             take=choice.take,
             half=choice.half,
-            seed=choice.seed,
+            seed=choice.config.seed,
             options=options,
         )
         # Two papers may mean different files by one name.
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
-        place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.seed}"
+        place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.config.seed}"
         folder = choice.out / choice.who / place
-        given = {**choice.options, "seed": choice.seed, "store": self._store(name, contenders)}
-        bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), options=given)
+        config = choice.config.updated(store=self._store(name, contenders))
+        bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), config=config)
         for contender in contenders:
-            bench.options["budget"] = Budget.parse(choice.budget) if choice.budget else None
             if owner := lent.get(contender.spec):
-                bench.lend(choice.out / folder_of(choice.memory_from or choice.model) / place, owner, contender)
+                bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, contender)
             try:
                 with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
-                    asyncio.run(bench.run(contender, at_once=choice.at_once, seen=seen))
+                    asyncio.run(bench.run(contender, concurrency=choice.concurrency, seen=seen))
             except CannotPlay:  # what needs a language model is a row without figures where there is none
                 self.refused[name, contender.spec] = "needs a language model: --model"
                 continue

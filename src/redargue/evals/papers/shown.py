@@ -10,7 +10,7 @@ from redargue.evals.metrics.base import Figure
 from redargue.evals.papers.measures import measured
 from redargue.evals.papers.running import Runner, needed
 from redargue.evals.papers.tables import NOT_HERE, Line, Published
-from redargue.protocols.base import configure
+from redargue.methods.base import configure
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
@@ -107,7 +107,7 @@ def compared(table: Published, runner: Runner) -> Compared:
 
 def _reasons(task: type[AnyTask]) -> bool:
     """Whether an answer comes with reasons: before a label, or as the thought of a step."""
-    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.wanted)
+    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
 def _structure(line: Line, runner: Runner) -> Beside:
@@ -192,8 +192,8 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
     notes = [
         f"the paper: {paper.model}; {paper.claims}",
         f"here: {_player(table, runner)}; at most {_most(names, runner)} claims a data set, taken {choice.take} from"
-        f" half {choice.half!r} with seed {choice.seed}; in brackets 95 % bootstrap intervals over claims, in [] how"
-        " many",
+        f" half {choice.half!r} with seed {choice.config.seed}; in brackets 95 % bootstrap intervals over claims, in []"
+        " how many",
     ]
     for name in names:
         chosen = paper.sets[name]
@@ -213,7 +213,7 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
     rows = [needed(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
-    if not runner.choice.model and any(each.startswith("self-consistency") for row in rows for each in row):
+    if not runner.choice.config.model and any(each.startswith("self-consistency") for row in rows for each in row):
         notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
     for line in table.rows:  # a row that was refused everywhere says so itself
         refused = _refused(table, line, names, runner)
@@ -233,9 +233,9 @@ def _player(table: Published, runner: Runner) -> str:
     """Who plays, and under which profiles."""
     templates = [template for line in table.rows for template in needed(table, line) if "{words}" not in template]
     profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
-    told = " and ".join(repr(each.format(profile=runner.choice.profile)) for each in profiles)
-    if runner.choice.model:
-        return f"{runner.choice.model}, profile {told}"
+    told = " and ".join(repr(each.format(profile=runner.choice.config.profile)) for each in profiles)
+    if runner.choice.config.model:
+        return f"{runner.choice.config.model}, profile {told}"
     debated = "hardened" in told and any(each.startswith("tool-mad") for each in templates)
     own = ", thresholds of its own, a consensus needs a found quotation" * debated
     return f"the embedded backend (small models, no language model), profile {told}{own}"

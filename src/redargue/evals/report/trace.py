@@ -29,7 +29,7 @@ from redargue.events import (
     passages_of,
 )
 from redargue.evidence import Passage, Quote, QuoteStatus, Source
-from redargue.protocols.dual_position_settings import ROLES, member_name
+from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Verdict
 

@@ -1,40 +1,43 @@
-"""Percentile bootstrap over items, as for Tool-MAD's Table IV (95 %), of a score or a difference on the same items.
+"""Percentile bootstrap over items by scipy, as for Tool-MAD's Table IV (95 %).
 
-Draws are ``numpy.random.default_rng(seed).integers(0, n, (draws, n))``, so that for a mean the bounds equal
-``scipy.stats.bootstrap(method="percentile")`` with the same generator.
+Items are resampled by their index, so that everything about an item (its gold label, both methods' answers) is drawn
+together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
+from redargue.evals.extra import bench_extra
 from redargue.evals.metrics.base import known, same_length
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Statistic = Callable[[Ints], Floats]  # item indices (samples, n) -> the score of each sample (samples,)
 
 DRAWS = 2000
 LEVEL = 0.95
-_CELLS = 4_000_000  # drawn places held at once
+_CELLS = 4_000_000  # indices in memory at a time
 
 
 class Interval(Frozen):
     """A score and its bootstrap interval.
 
     Attributes:
-        value: over all items as they are; None where there are none.
-        low: lower bound; None where there are none.
+        value: the score of all items; None where it is undefined.
+        low: lower bound; None where the score is undefined.
         high: upper bound.
-        undefined: why there is nothing; empty where there is.
-        level: share of draws between the bounds.
-        draws: how many samples were drawn.
+        undefined: why there is no score; empty where there is one.
+        level: share of samples between the bounds.
+        draws: number of samples.
         n: items.
-        seed: of the draws.
+        seed: of the samples.
     """
 
     value: float | None
@@ -51,40 +54,68 @@ class Difference(Interval):
     """A difference on the same items, first minus second.
 
     Attributes:
-        p_value: two-sided: twice the smaller share of draws on or beyond 0, each with one added, at most 1.
+        p_value: two-sided: twice the smaller share of samples on or beyond 0, each with one added, at most 1.
     """
 
     p_value: float | None
 
 
-def drawn(n: int, *, draws: int = DRAWS, seed: int = 0) -> Iterator[Ints]:
-    """Places of drawn items, several samples (rows of ``n``) at a time so that memory stays flat."""
-    rng = np.random.default_rng(seed)
-    rows = max(1, _CELLS // max(1, n))
-    for start in range(0, draws, rows):
-        yield rng.integers(0, n, (min(rows, draws - start), n))
+class _Bootstrap(NamedTuple):
+    value: float
+    low: float
+    high: float
+    samples: Floats
 
 
-def _bounds(samples: Floats, level: float) -> tuple[float, float]:
-    low, high = np.percentile(samples, (50 * (1 - level), 50 * (1 + level)))
-    return float(low), float(high)
+class _Sampling(NamedTuple):
+    draws: int
+    level: float
+    seed: int
+
+    def bootstrap(self, statistic: Statistic, n: int) -> _Bootstrap:
+        value = float(statistic(np.arange(n)[None])[0])
+        if n == 1:  # scipy refuses a single item; all its samples are the same
+            return _Bootstrap(value, value, value, np.full(self.draws, value))
+        with bench_extra():
+            from scipy import stats
+        result = stats.bootstrap(
+            (np.arange(n),),
+            lambda items, axis: statistic(items),
+            n_resamples=self.draws,
+            batch=max(1, _CELLS // n),
+            vectorized=True,
+            confidence_level=self.level,
+            method="percentile",
+            rng=np.random.default_rng(self.seed),
+        )
+        bounds = result.confidence_interval
+        return _Bootstrap(value, float(bounds.low), float(bounds.high), result.bootstrap_distribution)
+
+    def interval(self, statistic: Statistic, n: int) -> Interval:
+        found = self.bootstrap(statistic, n)
+        return Interval(value=found.value, low=found.low, high=found.high, n=n, **self._asdict())
+
+    def no_interval(self, reason: str, n: int) -> Interval:
+        return Interval(value=None, low=None, high=None, undefined=reason, n=n, **self._asdict())
+
+    def difference(self, statistic: Statistic, n: int) -> Difference:
+        value, low, high, samples = self.bootstrap(statistic, n)
+        tail = min(int(np.sum(samples <= 0)), int(np.sum(samples >= 0)))
+        p_value = min(1.0, 2 * (tail + 1) / (self.draws + 1))
+        return Difference(value=value, low=low, high=high, n=n, p_value=p_value, **self._asdict())
+
+    def no_difference(self, reason: str, n: int) -> Difference:
+        return Difference(value=None, low=None, high=None, undefined=reason, n=n, p_value=None, **self._asdict())
 
 
-def _interval(value: float, samples: Floats, *, n: int, level: float, draws: int, seed: int) -> Interval:
-    low, high = _bounds(samples, level)
-    return Interval(value=value, low=low, high=high, level=level, draws=draws, n=n, seed=seed)
-
-
-def _difference(value: float, samples: Floats, *, n: int, level: float, draws: int, seed: int) -> Difference:
-    low, high = _bounds(samples, level)
-    tail = min(int(np.sum(samples <= 0)), int(np.sum(samples >= 0)))
-    p_value = min(1.0, 2 * (tail + 1) / (draws + 1))
-    return Difference(value=value, low=low, high=high, level=level, draws=draws, n=n, seed=seed, p_value=p_value)
-
-
-def _checked(draws: int, level: float) -> None:
+def _sampling(draws: int, level: float, seed: int) -> _Sampling:
     if draws < 1 or not 0 < level < 1:
         raise UsageError(f"{draws} draws at level {level}", hint="at least one draw, and a level between 0 and 1")
+    return _Sampling(draws, level, seed)
+
+
+def _mean_of(values: Floats) -> Statistic:
+    return lambda items: np.asarray(values[items].mean(axis=1), dtype=np.float64)
 
 
 def interval(
@@ -96,15 +127,13 @@ def interval(
         scores: of each item (for accuracy: whether it is right).
         draws: samples.
         level: share of samples between the bounds.
-        seed: of the draws.
+        seed: of the samples.
     """
-    _checked(draws, level)
+    sampling = _sampling(draws, level, seed)
     values = np.asarray(scores, dtype=np.float64)
-    n = len(values)
-    if not n:
-        return Interval(value=None, low=None, high=None, undefined="no items", level=level, draws=draws, n=0, seed=seed)
-    samples = np.concatenate([values[at].mean(axis=1) for at in drawn(n, draws=draws, seed=seed)])
-    return _interval(float(values.mean()), samples, n=n, level=level, draws=draws, seed=seed)
+    if not len(values):
+        return sampling.no_interval("no items", 0)
+    return sampling.interval(_mean_of(values), len(values))
 
 
 def interval_of(
@@ -113,49 +142,48 @@ def interval_of(
     """Any statistic and its interval.
 
     Args:
-        statistic: the score of the items at these places; must be defined for every sample.
+        statistic: the score of the items with these indices; must be defined for every sample.
         n: items.
         draws: samples.
         level: share of samples between the bounds.
-        seed: of the draws.
+        seed: of the samples.
     """
-    _checked(draws, level)
+    sampling = _sampling(draws, level, seed)
     if not n:
-        return Interval(value=None, low=None, high=None, undefined="no items", level=level, draws=draws, n=0, seed=seed)
-    samples = np.array([statistic(row) for at in drawn(n, draws=draws, seed=seed) for row in at])
-    return _interval(statistic(np.arange(n)), samples, n=n, level=level, draws=draws, seed=seed)
+        return sampling.no_interval("no items", 0)
+    return sampling.interval(lambda samples: np.array([statistic(items) for items in samples]), n)
 
 
-def _codes(labels: Sequence[str | None], among: Sequence[str], column: str) -> Ints:
-    """Labels as numbers; a non-answer gets the number after the last label."""
-    known([label for label in labels if label is not None], among=among, column=column)
-    place = {label: at for at, label in enumerate(among)}
-    return np.array([len(among) if label is None else place[label] for label in labels], dtype=np.int64)
+def _label_indices(answers: Sequence[str | None], labels: Sequence[str], column: str) -> Ints:
+    """Index of each answer among the labels; a non-answer gets the index after the last label."""
+    known([answer for answer in answers if answer is not None], among=labels, column=column)
+    index = {label: at for at, label in enumerate(labels)}
+    return np.array([len(labels) if answer is None else index[answer] for answer in answers], dtype=np.int64)
 
 
-def _places(labels: Sequence[str], over: Sequence[str] | None) -> list[int]:
-    """Numbers of the labels whose F1 is averaged."""
+def _averaged(labels: Sequence[str], over: Sequence[str] | None) -> list[int]:
+    """Indices of the labels whose F1 is averaged."""
     return [at for at, label in enumerate(labels) if over is None or label in over]
 
 
-def _macro_f1(gold: Ints, said: Ints, k: int, over: list[int]) -> Floats:
-    """Macro-F1 of each row of samples; an empty class counts 0.
+def _macro_f1(gold: Ints, predicted: Ints, k: int, averaged: list[int]) -> Floats:
+    """Macro-F1 of each sample; an empty class counts 0.
 
     Args:
-        gold: numbers of gold labels, (samples, n).
-        said: numbers of predicted labels, (samples, n), ``k`` for a non-answer.
+        gold: indices of gold labels, (samples, n).
+        predicted: indices of predicted labels, (samples, n), ``k`` for a non-answer.
         k: classes.
-        over: numbers of the classes whose F1 is averaged.
+        averaged: indices of the classes whose F1 is averaged.
     """
-    rows = np.arange(len(gold))[:, None] * (k + 1)
+    offsets = np.arange(len(gold))[:, None] * (k + 1)
 
-    def counted(codes: Ints) -> Floats:
-        flat = np.bincount((rows + codes).ravel(), minlength=len(gold) * (k + 1))
-        return flat.reshape(len(gold), k + 1)[:, :k].astype(np.float64)
+    def class_counts(indices: Ints) -> Floats:
+        counts = np.bincount((offsets + indices).ravel(), minlength=len(gold) * (k + 1))
+        return counts.reshape(len(gold), k + 1)[:, :k].astype(np.float64)
 
-    hits = counted(np.where(gold == said, gold, k))
-    both = counted(gold) + counted(said)
-    return np.asarray((2 * hits / np.maximum(both, 1))[:, over].mean(axis=1), dtype=np.float64)
+    hits = class_counts(np.where(gold == predicted, gold, k))
+    totals = class_counts(gold) + class_counts(predicted)
+    return np.asarray((2 * hits / np.maximum(totals, 1))[:, averaged].mean(axis=1), dtype=np.float64)
 
 
 def macro_f1_interval(
@@ -173,24 +201,19 @@ def macro_f1_interval(
     Args:
         gold: gold labels.
         said: predicted labels or None.
-        labels: all labels that may stand there.
+        labels: all allowed labels.
         over: those whose F1 is averaged; all of them if None.
         draws: samples.
         level: share of samples between the bounds.
-        seed: of the draws.
+        seed: of the samples.
     """
-    _checked(draws, level)
+    sampling = _sampling(draws, level, seed)
     n = same_length(gold=gold, said=said)
-    if not n or not _places(labels, over):
-        reason = "no labels" if n else "no items"
-        return Interval(value=None, low=None, high=None, undefined=reason, level=level, draws=draws, n=n, seed=seed)
-    g, s = _codes(gold, labels, "gold"), _codes(said, labels, "predicted labels")
-
-    def scored(at: Ints) -> Floats:
-        return _macro_f1(g[at], s[at], len(labels), _places(labels, over))
-
-    samples = np.concatenate([scored(at) for at in drawn(n, draws=draws, seed=seed)])
-    return _interval(float(scored(np.arange(n)[None])[0]), samples, n=n, level=level, draws=draws, seed=seed)
+    averaged = _averaged(labels, over)
+    if not n or not averaged:
+        return sampling.no_interval("no labels" if n else "no items", n)
+    truth, answers = _label_indices(gold, labels, "gold"), _label_indices(said, labels, "predicted labels")
+    return sampling.interval(lambda items: _macro_f1(truth[items], answers[items], len(labels), averaged), n)
 
 
 def paired_difference(
@@ -208,25 +231,14 @@ def paired_difference(
         second: the other's, of the same items in the same order.
         draws: samples.
         level: share of samples between the bounds.
-        seed: of the draws.
+        seed: of the samples.
     """
-    _checked(draws, level)
+    sampling = _sampling(draws, level, seed)
     n = same_length(first=first, second=second)
     if not n:
-        return Difference(
-            value=None,
-            low=None,
-            high=None,
-            undefined="no items",
-            level=level,
-            draws=draws,
-            n=0,
-            seed=seed,
-            p_value=None,
-        )
+        return sampling.no_difference("no items", 0)
     gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    samples = np.concatenate([gaps[at].mean(axis=1) for at in drawn(n, draws=draws, seed=seed)])
-    return _difference(float(gaps.mean()), samples, n=n, level=level, draws=draws, seed=seed)
+    return sampling.difference(_mean_of(gaps), n)
 
 
 def macro_f1_difference(
@@ -246,25 +258,24 @@ def macro_f1_difference(
         gold: gold labels.
         first: one method's predicted labels or None.
         second: the other's.
-        labels: all labels that may stand there.
+        labels: all allowed labels.
         over: those whose F1 is averaged; all of them if None.
         draws: samples.
         level: share of samples between the bounds.
-        seed: of the draws.
+        seed: of the samples.
     """
-    _checked(draws, level)
+    sampling = _sampling(draws, level, seed)
     n = same_length(gold=gold, first=first, second=second)
-    if not n or not _places(labels, over):
-        reason = "no labels" if n else "no items"
-        return Difference(
-            value=None, low=None, high=None, undefined=reason, level=level, draws=draws, n=n, seed=seed, p_value=None
+    averaged = _averaged(labels, over)
+    if not n or not averaged:
+        return sampling.no_difference("no labels" if n else "no items", n)
+    truth = _label_indices(gold, labels, "gold")
+    one, other = _label_indices(first, labels, "first"), _label_indices(second, labels, "second")
+
+    def gap(items: Ints) -> Floats:
+        expected = truth[items]
+        return _macro_f1(expected, one[items], len(labels), averaged) - _macro_f1(
+            expected, other[items], len(labels), averaged
         )
-    g = _codes(gold, labels, "gold")
-    a, b = _codes(first, labels, "first"), _codes(second, labels, "second")
-    among = len(labels), _places(labels, over)
 
-    def scored(at: Ints) -> Floats:
-        return _macro_f1(g[at], a[at], *among) - _macro_f1(g[at], b[at], *among)
-
-    samples = np.concatenate([scored(at) for at in drawn(n, draws=draws, seed=seed)])
-    return _difference(float(scored(np.arange(n)[None])[0]), samples, n=n, level=level, draws=draws, seed=seed)
+    return sampling.difference(gap, n)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
+from redargue.evals.extra import bench_extra
 from redargue.evals.metrics.base import same_length
 
 Kind = Literal["gained", "lost", "changed"]
@@ -64,15 +65,14 @@ class McNemar(Frozen):
 
 
 def binomial_p(first: int, second: int) -> float:
-    """Two-sided p-value of a split into two counts under even odds, from whole numbers alone; 1 where both are 0."""
+    """Exact two-sided p-value of a split into two counts under even odds (scipy's binomtest); 1 where both are 0."""
     if min(first, second) < 0:
         raise UsageError(f"counts {first} and {second}", hint="counts are at least 0")
-    n, least = first + second, min(first, second)
-    term = tail = 1
-    for k in range(1, least + 1):
-        term = term * (n - k + 1) // k
-        tail += term
-    return min(1.0, 2 * tail / (1 << n))
+    if first == second:
+        return 1.0
+    with bench_extra():
+        from scipy import stats
+    return float(stats.binomtest(min(first, second), first + second).pvalue)
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
+from redargue.evals.extra import bench_extra
 from redargue.evals.statistics.paired import McNemar
+
+Ints = npt.NDArray[np.int64]
 
 ALPHA = 0.05
 POWER = 0.8
-_SPREAD = 9  # standard deviations beyond which a binomial's tail is left out (less than 1e-18)
+_TAIL = 1e-13  # probability of the counts left out on each side
 
 
 class Sight(Frozen):
@@ -41,36 +43,17 @@ class Sight(Frozen):
     warning: str = ""
 
 
-@lru_cache(maxsize=32)
-def _log_factorials(size: int) -> npt.NDArray[np.float64]:
-    """Ln 0! … ln (size - 1)!; asked for in powers of two, so that few tables are made."""
-    return np.array([math.lgamma(k + 1) for k in range(size)])
-
-
-def _binomial(n: int, p: float) -> tuple[int, npt.NDArray[np.float64]]:
-    """The first count whose chance matters, and the chances from there on."""
-    if p <= 0 or p >= 1:
-        return (0 if p <= 0 else n), np.ones(1)
-    reach = _SPREAD * math.sqrt(n * p * (1 - p)) + _SPREAD
-    low, high = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
-    k = np.arange(low, high + 1)
-    logs = _log_factorials(1 << n.bit_length())
-    chances = np.exp(logs[n] - logs[k] - logs[n - k] + k * math.log(p) + (n - k) * math.log1p(-p))
-    return low, np.asarray(chances, dtype=np.float64)
-
-
-@lru_cache(maxsize=65536)
 def critical(discordant: int, alpha: float = ALPHA) -> int:
     """The greatest smaller count at which so many discordant items are significant; -1 where none is."""
-    share, whole = alpha.as_integer_ratio()
-    most = (share << discordant) // (2 * whole)  # of 2^discordant equally likely splits, on each side
-    term = tail = 1
-    k = 0
-    while tail <= most and k <= discordant // 2:
-        k += 1
-        term = term * (discordant - k + 1) // k
-        tail += term
-    return k - 1
+    return int(_critical_counts(np.array([discordant]), alpha)[0])
+
+
+def _critical_counts(discordant: Ints, alpha: float) -> Ints:
+    with bench_extra():
+        from scipy import stats
+    counts = stats.binom.ppf(alpha / 2, discordant, 0.5)
+    counts -= stats.binom.cdf(counts, discordant, 0.5) > alpha / 2
+    return np.asarray(counts, dtype=np.int64)
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = ALPHA) -> float:
@@ -89,16 +72,15 @@ def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float
         )
     if discordant <= 0 or not n:
         return 0.0
-    start, chances = _binomial(n, min(1.0, discordant))
-    found = 0.0
-    for m, chance in enumerate(chances, start=start):
-        limit = critical(m, alpha)
-        if limit < 0:
-            continue
-        low, split = _binomial(m, first_only / discordant)
-        counts = np.arange(low, low + len(split))
-        found += float(chance) * float(split[(counts <= limit) | (counts >= m - limit)].sum())
-    return min(1.0, found)
+    with bench_extra():
+        from scipy import stats
+    low, high = stats.binom.ppf((_TAIL, 1 - _TAIL), n, min(1.0, discordant))
+    totals = np.arange(int(low), int(high) + 1)  # items that exactly one method has right
+    limits = _critical_counts(totals, alpha)
+    share = first_only / discordant
+    significant = stats.binom.cdf(limits, totals, share) + stats.binom.sf(totals - limits - 1, totals, share)
+    chances = stats.binom.pmf(totals, n, min(1.0, discordant))
+    return min(1.0, float(chances @ np.where(limits >= 0, significant, 0.0)))
 
 
 def smallest_difference(

@@ -21,8 +21,10 @@ from urllib.parse import urlsplit
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.tools.base import Search, Sources
-from redargue.tools.mcp.connection import TIMEOUT, Address, Command, InProcess, Server
+from redargue.tools.mcp.connection import InProcess, Server
+from redargue.tools.mcp.process import Command
 from redargue.tools.mcp.serving import KINDS, build
+from redargue.tools.mcp.streamable_http import TIMEOUT, Address
 from redargue.tools.online import address, clean, parsed, publisher, storable
 
 MOST_SHOWN = 20_000  # characters of an observation

@@ -1,29 +1,24 @@
-"""One MCP server and the connection that all share: made when first needed, made again once if the server dies.
+"""One MCP server and its shared connection, opened when first needed and opened again if the server dies.
 
-The SDK's client has to be left by the task that entered it, so each life of a connection is a task of its own; calls
-come from whichever task wants to make one, as many at once as there are.
+The SDK's client has to be closed by the task that entered it, so each connection is a task of its own. Any task may
+call tools, concurrently with others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
 
-import httpx2
-
 from redargue.errors import ProviderError, ToolFailed, UsageError
-from redargue.keys import Secrets, place
+from redargue.keys import Secrets
 from redargue.tools.mcp.extra import needed
-from redargue.tools.mcp.process import ServerProcess
-from redargue.transport import LARGEST_ANSWER
+from redargue.tools.mcp.streamable_http import START, TIMEOUT, Address
 
-TIMEOUT, START = 60.0, 30.0  # seconds, of a call and of a server's start
-_GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # how the SDK says that a connection is lost
+_GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
 
 
 class Target(Protocol):
@@ -38,81 +33,13 @@ class Target(Protocol):
         """As it may be shown and recorded."""
         ...
 
-    def opened(self) -> Any:
-        """An asynchronous context manager that gives what the SDK's client takes."""
+    def transport(self) -> Any:
+        """What the SDK's client takes: a transport, or a server of this process."""
         ...
 
     def last_words(self) -> str:
-        """What is known of its end, if anything."""
+        """How it ended, as far as known; empty otherwise."""
         ...
-
-
-@dataclass
-class Command:
-    """A server that is run as a process.
-
-    Attributes:
-        command: the program and its arguments.
-        environment: variables that it gets besides the few that every program needs.
-    """
-
-    command: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    _process: ServerProcess | None = field(default=None, init=False, repr=False)
-
-    @property
-    def place(self) -> str:
-        """The program's name; its arguments may hold what is secret."""
-        return str(self.command[0]).replace("\\", "/").rpartition("/")[2]
-
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Any]:
-        """The running server."""
-        self._process = ServerProcess(self.command, self.environment)
-        yield self._process.streams()
-
-    def last_words(self) -> str:
-        """How its process ended."""
-        return self._process.last_words() if self._process else ""
-
-
-@dataclass
-class Address:
-    """A server at a web address (streamable HTTP).
-
-    Attributes:
-        url: of its endpoint.
-        token: is sent as a bearer token; empty for none.
-        timeout: seconds that it may be silent.
-    """
-
-    url: str = field(repr=False)
-    token: str = field(default="", repr=False)
-    timeout: float = TIMEOUT
-
-    @property
-    def place(self) -> str:
-        """The address without what may be secret in it."""
-        return place(self.url)
-
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Any]:
-        """A client of its own: no redirect leaves the server's origin, no answer passes the bound."""
-        from mcp.client.streamable_http import streamable_http_client
-
-        headers = {"Accept-Encoding": "identity"}  # a few bytes could unpack to more than the bound
-        headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        async with httpx2.AsyncClient(
-            timeout=httpx2.Timeout(START, read=self.timeout + START),
-            headers=headers,
-            mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # through no proxy
-            event_hooks={"response": [_bound]},
-        ) as client:
-            yield streamable_http_client(self.url, http_client=client, max_sse_event_size=LARGEST_ANSWER)
-
-    def last_words(self) -> str:
-        """Nothing is known."""
-        return ""
 
 
 @dataclass
@@ -127,25 +54,24 @@ class InProcess:
     server: Any
     place: str = "this process"
 
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Any]:
+    def transport(self) -> Any:
         """The server itself."""
-        yield self.server
+        return self.server
 
     def last_words(self) -> str:
-        """It cannot die alone."""
+        """Empty: it cannot end alone."""
         return ""
 
 
 class _Died(Exception):
-    """The connection is gone; what was asked may be asked again on a new one."""
+    """The connection is lost; the request may be repeated on a new one."""
 
 
 class Server:
-    """A named MCP server; an asynchronous context manager that may be entered several times at once.
+    """A named MCP server; an asynchronous context manager that may be entered several times concurrently.
 
     Args:
-        name: its user's name for it.
+        name: as the user calls it.
         target: how it is reached.
         timeout: seconds for a call.
         secrets: what to hide in whatever it says.
@@ -185,10 +111,10 @@ class Server:
             await life.end()
 
     async def ask(self, method: str, **arguments: Any) -> Any:
-        """Has the SDK's client do something, on a new connection where the old one died under it.
+        """Calls a method of the SDK's client, and repeats it on a new connection if the server dies.
 
-        What was under way when a server died is asked again one by one: a call that kills its server takes no other
-        with it.
+        Requests that were in progress when the server died are repeated one by one, so that a call that kills the
+        server does not make others fail.
 
         Args:
             method: of the client.
@@ -213,7 +139,7 @@ class Server:
                 raise self._failed(why, "the call may be what kills it") from None
 
     async def about(self) -> str:
-        """The server's own name and version; empty where it does not tell."""
+        """The name and version that the server reports; empty if it reports none."""
         life = await self._living()
         info = life.client.server_info
         return self.secrets.hide(f"{info.name} {info.version}".strip()) if info else ""
@@ -237,7 +163,7 @@ class Server:
             raise self._failed(f"gave an answer that cannot be read: {type(error).__name__}") from error
 
     async def _living(self) -> _Life:
-        """A connection that lives as far as is known; whoever comes first makes it."""
+        """The open connection, or a new one."""
         if not self._users:
             raise UsageError(f"the MCP server {self.name!r} is not open", hint="async with server: …")
         async with self._turn:
@@ -290,14 +216,14 @@ class _Life:
         self.task = asyncio.create_task(self._hold(target))
 
     async def ready(self) -> None:
-        """Waits until it stands; raises what kept it from standing."""
+        """Waits until the connection is open; raises the error that prevented it."""
         await asyncio.wait([self._ready, self.task], return_when=asyncio.FIRST_COMPLETED)
         if not self._ready.done():
             self.task.result()
         self.client = self._ready.result()
 
     async def end(self) -> None:
-        """Closes it."""
+        """Closes the connection."""
         self._leave.set()
         if not self._ready.done():
             self.task.cancel()
@@ -306,9 +232,7 @@ class _Life:
     async def _hold(self, target: Target) -> None:
         from mcp import Client
 
-        async with AsyncExitStack() as stack:
-            reached = await stack.enter_async_context(target.opened())
-            client = await stack.enter_async_context(Client(reached, cache=None))
+        async with Client(target.transport(), cache=None) as client:
             self._ready.set_result(client)
             await self._leave.wait()
 
@@ -318,28 +242,3 @@ def _first(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return (error.what if isinstance(error, ProviderError) else str(error) or type(error).__name__)[:300]
-
-
-async def _bound(response: httpx2.Response) -> None:
-    """Lets an answer of JSON be no larger than the bound; events are bounded one by one."""
-    if "json" in response.headers.get("content-type", ""):
-        response.stream = _Bounded(response.stream)
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    """A body that fails where it passes the bound."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self._inner:
-            size += len(part)
-            if size > LARGEST_ANSWER:
-                raise httpx2.StreamError(f"the answer is larger than {LARGEST_ANSWER:,} bytes; nothing of it was kept")
-            yield part
-
-    async def aclose(self) -> None:
-        """Closes the connection, or gives it back."""
-        await self._inner.aclose()

@@ -1,128 +1,137 @@
-"""An MCP server as a process of its own: messages a line each over its standard streams.
+"""An MCP server as a child process: JSON-RPC messages, one per line, over its standard streams.
 
-The SDK's own transport takes a minute for an answer of 50 MB (it copies all it has with each 64 kB that come) and has
-no bound. This one reads as fast as the pipe and holds no line that is longer than its bound: the call that it answers
-fails, and the others go on.
+This replaces the SDK's ``stdio_client``, which holds a line of any length, copies all that it holds whenever 64 kB
+arrive, and does not report how the process ended. Here a call whose answer is larger than the bound fails, and other
+calls continue.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
 import re
-import signal
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from redargue.errors import ProviderError
 from redargue.transport import LARGEST_ANSWER
 
-INHERITED = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "SYSTEMROOT", "TEMP", "TERM", "TMPDIR", "USER")
-GRACE = 2.0  # seconds to end in, when its input is closed and again when it is told to
-_CHUNK = 1 << 20
+if TYPE_CHECKING:
+    from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+
+GRACE = 2.0  # seconds for the server to end after its input closes, and again after SIGTERM
+_LINES_KEPT, _LINE_KEPT = 20, 1_000  # of its standard error: lines, and bytes of a line
 _ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*,')
 _log = logging.getLogger(__name__)
 
 
-class ServerProcess:
-    """The server's command, and what is known of its end.
+@dataclass
+class Command:
+    """A server that is started as a child process.
 
-    Args:
+    Attributes:
         command: the program and its arguments.
-        environment: variables besides the few that every program needs; a server gets no others, so no keys.
+        environment: variables that it gets besides the few that the SDK passes to every server (PATH, HOME, …).
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        self.command = tuple(command)
-        self._environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(
-            environment or {}
-        )
-        self._process: asyncio.subprocess.Process | None = None
-        self._said: deque[bytes] = deque(maxlen=20)
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _process: Process | None = field(default=None, init=False, repr=False)
+    _stderr: deque[bytes] = field(default_factory=lambda: deque(maxlen=_LINES_KEPT), init=False, repr=False)
+
+    @property
+    def place(self) -> str:
+        """The program's name; its arguments may contain secrets."""
+        return str(self.command[0]).replace("\\", "/").rpartition("/")[2]
 
     def last_words(self) -> str:
-        """How it ended and the last line that it wrote to its standard error; empty as long as it runs."""
+        """The exit status and the last line of its standard error; empty while it runs."""
         if self._process is None or self._process.returncode is None:
             return ""
-        line = next((text for each in reversed(self._said) if (text := each.decode(errors="replace").strip())), "")
+        line = next((text for line in reversed(self._stderr) if (text := line.decode(errors="replace").strip())), "")
         return f"it ended with status {self._process.returncode}" + (f": {line[:200]}" if line else "")
 
     @asynccontextmanager
-    async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
-        """The SDK's two streams of messages, as long as the server runs; it is stopped on leaving.
+    async def transport(self) -> AsyncIterator[Any]:
+        """The SDK's two streams of messages; on leaving, the process and its descendants are stopped.
 
         Raises:
             ProviderError: the command cannot be run.
         """
         import anyio
+        from mcp.client.stdio import get_default_environment
         from mcp.shared.message import SessionMessage
 
+        environment = get_default_environment() | dict(self.environment)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self.command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=self._environment,
-                start_new_session=True,
-                limit=_CHUNK,
-            )
+            process = await anyio.open_process(list(self.command), env=environment, start_new_session=True)
         except (OSError, ValueError) as error:
             raise ProviderError(
                 f"{self.command[0]!r} cannot be run: {error}", hint="is the program installed, and on PATH?"
             ) from error
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         self._process = process
+        self._stderr.clear()
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-        work = [asyncio.create_task(each) for each in (_read(process, incoming), _write(process, outgoing))]
-        work.append(asyncio.create_task(self._listen(process)))
-        try:
-            yield read, write
-        finally:
-            await asyncio.shield(asyncio.create_task(_stopped(process, work)))
-            for stream in (read, write, incoming, outgoing):
-                stream.close()
+        async with process, anyio.create_task_group() as pipes:
+            pipes.start_soon(_receive, process.stdout, incoming)
+            pipes.start_soon(_send, process.stdin, outgoing)
+            pipes.start_soon(self._keep_stderr, process.stderr)
+            try:
+                yield read, write
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _stop(process)
+                pipes.cancel_scope.cancel()
+                for stream in (read, write, incoming, outgoing):
+                    stream.close()
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        """Keeps the last lines of its standard error."""
-        assert process.stderr is not None
+    async def _keep_stderr(self, stderr: ByteReceiveStream) -> None:
+        from anyio import ClosedResourceError
+
         rest = b""
-        while part := await process.stderr.read(_CHUNK):
-            *lines, rest = (rest + part).split(b"\n")
-            self._said.extend(line[-1000:] for line in lines)
-            rest = rest[-1000:]
-        self._said.append(rest)
+        with suppress(ClosedResourceError):
+            async for part in stderr:
+                *lines, rest = (rest + part).split(b"\n")
+                self._stderr.extend(line[-_LINE_KEPT:] for line in lines)
+                rest = rest[-_LINE_KEPT:]
+        self._stderr.append(rest)
 
 
-async def _read(process: asyncio.subprocess.Process, incoming: Any) -> None:
-    """Hands on each line as a message, until the server closes its output."""
-    import anyio
+async def _receive(stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Forwards each line as a message until the server closes its output."""
+    from anyio import BrokenResourceError, ClosedResourceError
     from mcp import types
     from mcp.shared.message import SessionMessage
 
-    assert process.stdout is not None
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError), incoming:
-        async for line, size in _lines(process.stdout):
-            message: SessionMessage | Exception
-            try:
-                if size > LARGEST_ANSWER:
-                    message = SessionMessage(types.jsonrpc_message_adapter.validate_python(_too_large(line, size)))
-                else:
-                    message = SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-            except ValueError as error:
-                _log.warning("a line that is no message of MCP was passed over")
-                message = error
-            await incoming.send(message)
+    with suppress(BrokenResourceError, ClosedResourceError):
+        async with incoming:
+            async for line, size in _lines(stdout):
+                message: SessionMessage | Exception
+                try:
+                    if size > LARGEST_ANSWER:
+                        message = SessionMessage(types.jsonrpc_message_adapter.validate_python(_too_large(line, size)))
+                    else:
+                        message = SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+                except ValueError as error:
+                    _log.warning("skipped a line from an MCP server that is not a message")
+                    message = error
+                await incoming.send(message)
 
 
-async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, int]]:
-    """Each line with its length; of one above the bound no more than its beginning is held."""
+async def _lines(stdout: ByteReceiveStream) -> AsyncIterator[tuple[bytes, int]]:
+    """Each line with its length in bytes; only the beginning of a line above the bound is kept."""
     parts: list[bytes] = []
     size = 0
-    while part := await stream.read(_CHUNK):
+    async for part in stdout:
         *ends, rest = part.split(b"\n")
         for end in ends:
             yield b"".join([*parts, end]), size + len(end)
@@ -133,39 +142,40 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[tuple[bytes, int
 
 
 def _too_large(line: bytes, size: int) -> dict[str, Any]:
-    """The error that stands for an answer above the bound.
+    """The error message that replaces an answer above the bound.
 
     Raises:
-        ValueError: it does not begin like an answer, so that nobody knows whose it is.
+        ValueError: it does not begin like an answer, so that its request is unknown.
     """
     found = _ID.match(line)
     if not found:
         raise ValueError(f"a message of {size:,} bytes")
-    said = f"the answer of {size:,} bytes is larger than {LARGEST_ANSWER:,}; nothing of it was kept"
-    return {"jsonrpc": "2.0", "id": int(found[1]), "error": {"code": -32001, "message": said}}
+    text = f"the answer of {size:,} bytes is larger than {LARGEST_ANSWER:,}; nothing of it was kept"
+    return {"jsonrpc": "2.0", "id": int(found[1]), "error": {"code": -32001, "message": text}}
 
 
-async def _write(process: asyncio.subprocess.Process, outgoing: Any) -> None:
-    """Sends each message, until there are no more or nobody reads them."""
-    assert process.stdin is not None
-    with suppress(OSError), outgoing:
-        async for each in outgoing:
-            process.stdin.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-            await process.stdin.drain()
+async def _send(stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    """Writes each message as a line until there are no more or the server closes its input."""
+    from anyio import BrokenResourceError, ClosedResourceError
+
+    with suppress(OSError, BrokenResourceError, ClosedResourceError):
+        async with outgoing:
+            async for sent in outgoing:
+                await stdin.send(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
 
-async def _stopped(process: asyncio.subprocess.Process, work: Sequence[asyncio.Task[None]]) -> None:
-    """Ends the server as the protocol wants it: its input closes, it is told, it is killed with its children."""
-    assert process.stdin is not None
-    process.stdin.close()
-    for sign in (None, signal.SIGTERM, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM):
-        if sign is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, sign) if hasattr(os, "killpg") else process.send_signal(sign)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE):
-                await process.wait()
-            break
-    for each in work:
-        each.cancel()
-    await asyncio.gather(*work, return_exceptions=True)
+async def _stop(process: Process) -> None:
+    """Closes the server's input and, if it does not end, terminates and kills its process group."""
+    import anyio
+    from mcp.os.posix.utilities import terminate_posix_process_tree
+
+    assert process.stdin
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdin.aclose()
+    with anyio.move_on_after(GRACE):
+        await process.wait()
+        return
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        await terminate_posix_process_tree(process, GRACE)

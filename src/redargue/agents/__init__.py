@@ -1,1 +1,0 @@
-"""Agents: a name and a tool, acting in a run."""

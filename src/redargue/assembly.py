@@ -1,0 +1,140 @@
+"""Makes the parts of a run from its :class:`~redargue.config.RunConfig`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from redargue.backends import roles  # noqa: F401  (what the small models play)
+from redargue.backends.base import Backend, backends
+from redargue.backends.chat import ChatBackend
+from redargue.backends.prompts import Prompts
+from redargue.backends.transformers import TransformersBackend
+from redargue.config import Components, RunConfig
+from redargue.corpus.index import Corpus
+from redargue.errors import UsageError
+from redargue.ledger.prices import Prices
+from redargue.memory.memory import Memory, open_memory
+from redargue.methods.base import ConfiguredMethod, configure, methods
+from redargue.registry import did_you_mean
+from redargue.services import SERVICES, limiter, services
+from redargue.tools.base import Sources
+from redargue.transport import Service, Transport
+
+
+def tools_setting(method: str) -> str:
+    """The setting of a method that names its evidence tools."""
+    return "debaters" if "debaters" in methods[method].settings_class.model_fields else "tools"
+
+
+def method_of(config: RunConfig) -> ConfiguredMethod:
+    """The method with its profile, settings and tools.
+
+    Raises:
+        UsageError: an unknown method, profile or setting, or a value that does not fit.
+    """
+    named = {} if config.tools is None else {tools_setting(config.method): config.tools}
+    return configure(config.method, config.profile, {**config.settings, **named})
+
+
+def make_backend(
+    config: RunConfig, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
+) -> Backend:
+    """The backend that plays the roles.
+
+    Raises:
+        UsageError: the backend and the models do not fit together, a role is unknown, or a key is missing.
+    """
+    name = config.backend or ("chat" if config.model else "embedded")
+    if name not in ("chat", "transformers"):
+        if config.model or config.models or config.prompts:
+            raise UsageError(
+                f"the backend {name!r} takes no model and no prompts",
+                hint="drop --backend, or drop --model and --prompts",
+            )
+        return backends[name]()
+    if not config.model:
+        raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+    prompts = Prompts.read(config.prompts) if config.prompts else None
+    if name == "transformers":
+        if config.models:
+            raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
+        return TransformersBackend(config.model, prompts=prompts)
+    known = {*method.agents(), *(task.name() for task in method.tasks())}
+    for role in config.models:
+        if role not in known:
+            raise UsageError(f"{method.name!r} has no role {role!r}", hint=did_you_mean(role, sorted(known)))
+    if not service.key and service.place == SERVICES["model"].url:
+        raise UsageError(
+            f"no key for {service.place}",
+            hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
+        )
+    return ChatBackend(
+        transport,
+        service,
+        config.model,
+        embedding_model=config.embedding_model,
+        prices=prices,
+        prompts=prompts,
+        form=config.response_format,
+        max_tokens=config.max_tokens,
+        stream=config.stream,
+        logprobs=config.logprobs,
+    )
+
+
+def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
+    """The evidence memory, open; None where the method keeps none.
+
+    Raises:
+        UsageError: a memory or workspace is named, and the method keeps none with these settings.
+        CorpusError: it cannot be opened.
+    """
+    wanted = getattr(method.settings, "remembering", None)
+    if wanted is not None:
+        return open_memory(config.memory, workspace=config.workspace, settings=wanted)
+    if config.memory or config.workspace != "default":
+        raise UsageError(
+            f"{method.name!r} keeps no memory with these settings",
+            where="--memory",
+            hint="mermaid does, by default",
+        )
+    return None
+
+
+def sources(*, offline: bool, prices: Prices | None = None, transport: Transport | None = None) -> Sources:
+    """What tools are made from that need no corpus, as the environment sets them up.
+
+    Raises:
+        UsageError: a setting that cannot be read.
+    """
+
+    def no_corpus() -> Corpus:
+        raise UsageError("no corpus is open here")
+
+    searches = dict((prices or Prices.read()).searches)
+    transport = transport or Transport(limiter(), offline=offline)
+    return Sources(corpus=no_corpus, transport=transport, services=services(), prices=searches)
+
+
+async def connect(config: RunConfig, components: Components | None = None) -> Components:
+    """The components with the tools of the MCP servers that a configuration names, and the transport they share.
+
+    Raises:
+        UsageError: the method's agents call no such tools.
+        ToolFailed: a server does not answer.
+    """
+    parts = components or Components()
+    if not config.mcp or parts.actions is not None:
+        return parts
+    if not getattr(methods[config.method], "calls_actions", False):
+        raise UsageError(
+            f"the agents of {config.method!r} call no tools of servers",
+            where="--mcp",
+            hint="mermaid's do: --method mermaid",
+        )
+    from redargue.tools.mcp.client import list_tools, servers
+
+    made = sources(offline=config.offline, prices=parts.prices or Prices.read(config.prices), transport=parts.transport)
+    actions = await list_tools(servers(config.mcp, made, os.environ), made.prices)
+    return replace(parts, actions=actions, transport=made.transport)

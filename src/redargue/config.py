@@ -1,0 +1,263 @@
+"""The configuration of a run: one frozen model for the command line, ``redargue.toml``, workers, benches and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal, Self, TypedDict, Unpack, get_args
+
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_validator, model_validator
+
+from redargue.backends.base import Backend
+from redargue.claims import FEVER, Claim, Frozen, LabelSet, label_sets
+from redargue.errors import UsageError
+from redargue.ledger.budget import Budget
+from redargue.ledger.clock import Clock
+from redargue.ledger.prices import Prices
+from redargue.memory.base import EvidenceMemory
+from redargue.registry import did_you_mean
+from redargue.tools.base import Action, PerClaim, Tool
+from redargue.transport import Transport
+
+ResponseFormat = Literal["auto", "schema", "json", "text", "plain", "tools"]
+
+
+class RunConfig(Frozen):
+    """Everything that defines a run and can be written down as JSON.
+
+    Attributes:
+        method: registered name.
+        profile: ``hardened``, ``paper`` or another profile of the method.
+        settings: of the method, by field name, where they differ from the profile's.
+        tools: the method's evidence tools, one per debater where it has debaters; None for the profile's.
+        mcp: MCP servers whose tools the agents may call.
+        backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
+        model: the language model of every role that ``models`` does not name.
+        models: a model for an agent ("judge") or a task ("CheckStatements").
+        base_url: of the models' endpoint; empty for the environment's.
+        embedding_model: at the same endpoint; empty for the embedded one.
+        response_format: how a language model is asked to reply (:class:`~redargue.backends.chat.ChatBackend`).
+        max_tokens: maximum length of a reply.
+        stream: request replies as a stream.
+        logprobs: request log probabilities, where a method uses them.
+        prompts: a folder of prompt overrides, one TASK.txt per task.
+        memory: path or URL of the evidence memory; empty for the user's own.
+        workspace: of the memory.
+        store: path or URI of the corpus, or ``starter``; None for the user's own, or the starter corpus without one.
+        offline: send no request that leaves this machine.
+        labels: of claims that are given as text.
+        as_of: as-of date of claims that have none.
+        strict_as_of: leave out evidence that is later than a claim's as-of date, or undated.
+        budget: shared by all claims: ``40calls``, ``200ktok``, ``0.50usd``; None for no limit.
+        prices: a price table (TOML); None for the user's own.
+        seed: of the run.
+
+    Raises:
+        UsageError: an unknown name, or a value that does not fit; pydantic's error is its cause.
+    """
+
+    method: str = "tool-mad"
+    profile: str = "hardened"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    tools: tuple[str, ...] | None = None
+    mcp: tuple[str, ...] = ()
+    backend: str = ""
+    model: str = ""
+    models: dict[str, str] = Field(default_factory=dict)
+    base_url: str = ""
+    embedding_model: str = ""
+    response_format: ResponseFormat = "auto"
+    max_tokens: int = Field(default=4096, ge=1)
+    stream: bool = False
+    logprobs: bool = False
+    prompts: Path | None = None
+    memory: str = ""
+    workspace: str = "default"
+    store: str | None = None
+    offline: bool = False
+    labels: LabelSet = FEVER
+    as_of: date | None = None
+    strict_as_of: bool = False
+    budget: str | None = None
+    prices: Path | None = None
+    seed: int = 0
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _named_labels(cls, value: object) -> object:
+        return label_sets[value] if isinstance(value, str) else value
+
+    @field_validator("as_of", mode="before")
+    @classmethod
+    def _read_date(cls, value: object) -> object:
+        return read_date(value) if isinstance(value, str) else value
+
+    @field_validator("store", "memory", mode="before")
+    @classmethod
+    def _text_of_path(cls, value: object) -> object:
+        return str(value) if isinstance(value, Path) else value
+
+    @field_validator("budget")
+    @classmethod
+    def _readable_budget(cls, value: str | None) -> str | None:
+        if value:
+            Budget.parse(value)
+        return value or None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explain(cls, values: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return validate(values)
+        except ValidationError as error:
+            raise _explained(error) from error
+
+    def updated(self, **changes: Unpack[ConfigOptions]) -> RunConfig:
+        """A copy with other values, validated.
+
+        Raises:
+            UsageError: as the constructor.
+        """
+        return RunConfig(**{**dict(self), **changes})
+
+    def claim(self, claim: str | Claim) -> Claim:
+        """The claim as data; a text gets the labels and the as-of date of this configuration.
+
+        Raises:
+            UsageError: the text cannot be checked, or a claim that is data already would need other labels or dates.
+        """
+        if isinstance(claim, Claim):
+            if (self.labels, self.as_of, self.strict_as_of) != (FEVER, None, False):
+                raise UsageError(
+                    "labels and as_of apply to a claim that is given as text",
+                    hint="set them on the Claim: Claim(text=…, labels=…, as_of=…)",
+                )
+            return claim
+        try:
+            return Claim(text=claim, labels=self.labels, as_of=self.as_of, only_in_time=self.strict_as_of)
+        except ValidationError as error:
+            raise UsageError(f"this claim cannot be checked: {error.errors()[0]['msg']}") from error
+
+
+class ConfigOptions(TypedDict, total=False):
+    """The fields of :class:`RunConfig` as keywords; ``backend``, ``memory``, ``budget`` and ``prices`` apart."""
+
+    method: str
+    profile: str
+    settings: Mapping[str, Any]
+    tools: Sequence[str] | None
+    mcp: Sequence[str]
+    model: str
+    models: Mapping[str, str]
+    base_url: str
+    embedding_model: str
+    response_format: ResponseFormat
+    max_tokens: int
+    stream: bool
+    logprobs: bool
+    prompts: str | Path | None
+    workspace: str
+    store: str | Path | None
+    offline: bool
+    labels: str | LabelSet
+    as_of: str | date | None
+    strict_as_of: bool
+    seed: int
+
+
+class RunOptions(ConfigOptions, total=False):
+    """The keywords of ``verify``, ``watch``, ``verify_text``, ``ground`` and ``Verifier``.
+
+    The fields of :class:`RunConfig`, where an object may take the place of what a field names, and those of
+    :class:`Components`.
+    """
+
+    backend: str | Backend
+    memory: str | Path | EvidenceMemory | None
+    budget: str | Budget | None
+    prices: str | Path | Prices | None
+    evidence: Mapping[str, Tool | PerClaim]
+    actions: Mapping[str, Action]
+    transport: Transport | None
+    clock: Clock | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Components:
+    """Objects that a run uses instead of making them from its :class:`RunConfig`; whoever made them closes them.
+
+    Attributes:
+        backend: plays the roles.
+        memory: of earlier claims' evidence, where the method keeps one.
+        budget: shared with other runs.
+        prices: of tokens and searches.
+        evidence: evidence tools by the names that the settings use, also ones that differ from claim to claim
+            (:class:`~redargue.tools.base.PerClaim`); others are made from the configuration.
+        actions: tools that the method's agents call with arguments, by the names they use; asynchronous context
+            managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified. None where
+            the configuration's MCP servers were not asked for theirs (:func:`redargue.assembly.connect`).
+        transport: sends every request; one for the process, if several verifiers are to share its limits.
+        clock: where times come from.
+    """
+
+    backend: Backend | None = None
+    memory: EvidenceMemory | None = None
+    budget: Budget | None = None
+    prices: Prices | None = None
+    evidence: Mapping[str, Tool | PerClaim] = field(default_factory=dict)
+    actions: Mapping[str, Action] | None = None
+    transport: Transport | None = None
+    clock: Clock | None = None
+
+
+OBJECTS = tuple(each.name for each in fields(Components))
+
+
+def read_options(
+    options: RunOptions, config: RunConfig | None = None, components: Components | None = None
+) -> tuple[RunConfig, Components]:
+    """Keywords on top of a configuration and of components.
+
+    Raises:
+        UsageError: an unknown keyword, or a value that does not fit.
+    """
+    values: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
+    for name, value in options.items():
+        known = name in RunConfig.model_fields
+        if name in OBJECTS and not (known and isinstance(value, str | Path)):
+            if value is not None:
+                objects[name] = value
+        elif known:
+            values[name] = value
+        else:
+            names = [*RunConfig.model_fields, *(each for each in OBJECTS if each not in RunConfig.model_fields)]
+            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
+    read = config or RunConfig()
+    return (RunConfig(**{**dict(read), **values}) if values else read), replace(components or Components(), **objects)
+
+
+def read_date(text: str) -> date | None:
+    """An as-of date; None for an empty text.
+
+    Raises:
+        UsageError: not a date.
+    """
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise UsageError(f"{text!r} is not a date", where="--as-of", hint="write it like 2024-03-31") from None
+
+
+def _explained(error: ValidationError) -> UsageError:
+    first = error.errors()[0]
+    name, known = str(first["loc"][0]) if first["loc"] else "", list(RunConfig.model_fields)
+    if first["type"] == "extra_forbidden":
+        return UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
+    value = f"{first['input']!r:.200}"
+    if name == "response_format":
+        hint = did_you_mean(str(first["input"]), list(get_args(ResponseFormat)))
+        return UsageError(f"replies cannot be requested as {value}", where=name, hint=hint)
+    return UsageError(f"{value} does not fit {name!r}: {first['msg']}", where=".".join(map(str, first["loc"])))

@@ -1,0 +1,36 @@
+"""The libraries of the extra ``bench``: scipy and nltk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from redargue.errors import MissingExtra
+
+_INSTALL = "pip install 'redargue[bench]'"
+_LIBRARIES = ("scipy", "nltk")
+
+
+@contextmanager
+def bench_extra() -> Iterator[None]:
+    """Wraps imports of these libraries.
+
+    Raises:
+        MissingExtra: the imported library is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"benchmarks need {error.name}, which is not installed", hint=_INSTALL) from None
+
+
+def require_bench_extra() -> None:
+    """Checks for all of them without importing any, for use before a long run starts.
+
+    Raises:
+        MissingExtra: at least one is not installed.
+    """
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(f"benchmarks need {' and '.join(missing)}: not installed", hint=_INSTALL)

@@ -1,0 +1,105 @@
+"""An agent: a role of a method, acting in the run of one claim."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from redargue.backends.base import Output
+from redargue.claims import Claim, Frozen
+from redargue.concurrency import together
+from redargue.errors import Undeclared
+from redargue.evidence import Passage
+from redargue.run import Run
+from redargue.tasks.base import AnyTask, Out, Task
+
+
+class Agent:
+    """Performs tasks and searches under its own name.
+
+    Args:
+        name: as events and records show it.
+        run: of the claim.
+        claim: what is verified; a search respects its ``as_of``.
+        tools: registered names of the agent's search tools.
+        tasks: what its method declares; any task is allowed where this is None.
+
+    Attributes:
+        answers: everything it has answered.
+        passages: everything its searches have returned, in order, each text once.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        run: Run,
+        *,
+        claim: Claim | None = None,
+        tools: Sequence[str] = (),
+        tasks: Collection[type[AnyTask]] | None = None,
+    ) -> None:
+        self.name, self.run, self.claim = name, run, claim
+        self.tools, self._tasks = tuple(dict.fromkeys(tools)), tasks
+        self.answers: list[Frozen] = []
+        self._read: dict[str, Passage] = {}
+
+    @property
+    def tool(self) -> str | None:
+        """Its first search tool, if it has one."""
+        return self.tools[0] if self.tools else None
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        return tuple(self._read.values())
+
+    async def perform(self, task: Task[Out], *, round_: int = 0, temperature: float = 0.0) -> Out:
+        """The answer to a task.
+
+        Raises:
+            Undeclared: the method does not declare tasks of this type.
+        """
+        return (await self.sample(task, 1, round_=round_, temperature=temperature))[0]
+
+    async def sample(self, task: Task[Out], n: int, *, round_: int = 0, temperature: float = 0.0) -> tuple[Out, ...]:
+        """``n`` answers to a task from one request."""
+        outputs = await self.ask(task, n=n, round_=round_, temperature=temperature)
+        return tuple(output.answer for output in outputs)
+
+    async def ask(
+        self, task: Task[Out], *, n: int = 1, round_: int = 0, temperature: float = 0.0
+    ) -> tuple[Output[Out], ...]:
+        """``n`` answers with their verbatim texts and token probabilities, from one request."""
+        if self._tasks is not None and type(task) not in self._tasks:
+            raise Undeclared(
+                f"the agent {self.name!r} was given {task.name()}, which its method does not declare",
+                hint=f"add {task.name()} to the method's `asks`",
+            )
+        outputs = await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
+        self.answers += [output.answer for output in outputs]
+        return outputs
+
+    async def search(self, query: str, k: int = 3, *, tool: str = "", round_: int = 0) -> tuple[Passage, ...]:
+        """At most ``k`` passages from each of the agent's tools, which are asked concurrently; each text once.
+
+        A tool that fails returns nothing, and the verdict lists it among its gaps.
+
+        Args:
+            query: what to look for.
+            k: passages per tool.
+            tool: one of the agent's tools, to ask that one alone.
+            round_: of the method, from 1; 0 outside of rounds.
+
+        Raises:
+            Undeclared: the method does not give the agent that tool.
+        """
+        if tool and tool not in self.tools:
+            raise Undeclared(
+                f"the agent {self.name!r} searched with {tool!r}, which its method does not give it",
+                hint=f"its tools: {', '.join(self.tools) or 'none'}; add {tool!r} to the method's `roles`",
+            )
+        found = await together(
+            self.run.search(name, query, k, agent=self.name, round_=round_, claim=self.claim)
+            for name in ([tool] if tool else self.tools)
+        )
+        passages = tuple({passage.sha256: passage for result in found for passage in result}.values())
+        self._read |= {passage.sha256: passage for passage in passages if passage.sha256 not in self._read}
+        return passages

@@ -1,0 +1,436 @@
+"""The base of every method: roles, tasks, one instance per claim, and the assembly of its verdict.
+
+A method declares who takes part (``roles``: agent name → search tools) and what its agents ask of a backend (``asks``),
+and implements :meth:`Method.check`. The base class derives from these what a run needs before it starts, enforces them
+while it runs, and turns the outcome into a verdict: it looks up every quotation in the passages, lists the gaps, and
+says who decided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import random
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar, NamedTuple, final
+
+from pydantic import Field, ValidationError
+
+from redargue.backends.base import require
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.errors import Undeclared, UsageError
+from redargue.events import Answered
+from redargue.evidence import Passage, Quote, find_quote
+from redargue.methods.agent import Agent
+from redargue.methods.builtin import METHODS
+from redargue.methods.verdict_parts import distinct, gaps, side_of
+from redargue.registry import Registry, did_you_mean
+from redargue.run import Run
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask, Profile
+from redargue.verdicts import RENAMED_METHODS, Score, Verdict
+
+Tools = str | tuple[str, ...] | None
+Roles = Mapping[str, Tools]
+
+
+class CostPlan(Frozen):
+    """What one claim costs, counted before any call is made.
+
+    Attributes:
+        calls: requests per task, by task name.
+        samples: answers wanted from one request, where more than one; an endpoint that returns one answer a request is
+            asked as many times.
+        asked_by: the agents that share a task's requests equally, where it is not all of them.
+        searches: requests per tool.
+        call_depth: calls on the longest path of calls that wait for each other.
+        search_depth: searches on that path.
+    """
+
+    calls: dict[str, int]
+    searches: dict[str, int]
+    samples: dict[str, int] = Field(default_factory=dict)
+    asked_by: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    call_depth: int
+    search_depth: int
+
+
+class CostRange(NamedTuple):
+    """The least, the usual and the most that a claim costs."""
+
+    least: CostPlan
+    usual: CostPlan
+    most: CostPlan
+
+
+class Deviation(Frozen):
+    """Something in the original publication or program that its reader would not expect, from ``deviations.toml``.
+
+    Attributes:
+        id: as tests and documentation cite it: ``MAD-1``.
+        original: what the paper or its program does.
+        effect: on labels or on published figures.
+        here: what redargue does by default.
+        setting: what restores the original (``unparsed=true``); empty where nothing does.
+    """
+
+    id: str
+    original: str
+    effect: str
+    here: str
+    setting: str = ""
+
+
+class MethodSettings(Frozen):
+    """Settings of every method.
+
+    Attributes:
+        profile: whether prompts keep the paper's structure alone or are hardened against hostile text.
+    """
+
+    profile: Profile = "hardened"
+
+
+class Method:
+    """A published way to reach a verdict; one instance verifies one claim.
+
+    Class keywords:
+        name: registered name, kebab-case. A class without one is an abstract base and is not registered.
+        settings: class of the method's settings; inherited by default.
+        when: makes a nameless subclass a variant of its parent, which takes the parent's place under settings that
+            satisfy this predicate: how a released program's quirks stay out of the paper's algorithm.
+
+    Attributes:
+        roles: search tools of each agent, by the agent's name: one, several, or None.
+        asks: types of the tasks that its agents perform, on any claim.
+        may_ask: types of further tasks, which only some claims need; see :meth:`require`.
+        about: one line for lists; by default the first line of the docstring.
+        profiles: for each profile the settings that differ from the defaults.
+        paper: authors, title, year, identifier.
+        graph: its calls on one line: ``->`` waits for, ``|`` runs beside.
+        calls_actions: whether its agents call tools by name with arguments of their choice (tools of MCP servers).
+        few_shot: whether its prompts hold examples, which are ours and not the paper's.
+        settings: of this instance.
+        claim: what is verified.
+        run: backend, tools, budget and record of this verification.
+        agents: by name, as ``roles`` declares them.
+        quotes: quotations cited so far.
+    """
+
+    name: ClassVar[str] = ""
+    settings_class: ClassVar[type[MethodSettings]] = MethodSettings
+    roles: ClassVar[Roles] = {}
+    asks: ClassVar[tuple[type[AnyTask], ...]] = ()
+    may_ask: ClassVar[tuple[type[AnyTask], ...]] = ()
+    about: ClassVar[str] = ""
+    profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}, "hardened": {}}
+    paper: ClassVar[str] = ""
+    graph: ClassVar[str] = ""
+    calls_actions: ClassVar[bool] = False
+    few_shot: ClassVar[bool] = False
+
+    settings: Any
+
+    _variants: ClassVar[tuple[tuple[Callable[[Any], bool], type[Method]], ...]] = ()
+
+    def __init_subclass__(
+        cls,
+        *,
+        name: str = "",
+        settings: type[MethodSettings] | None = None,
+        when: Callable[[Any], bool] | None = None,
+        **keywords: Any,
+    ) -> None:
+        super().__init_subclass__(**keywords)
+        if when is not None:
+            parent = cls.__mro__[1]
+            assert issubclass(parent, Method)
+            parent._variants = (*parent._variants, (when, cls))
+            return
+        cls._variants = ()
+        if settings is not None:
+            cls.settings_class = settings
+        if not name:
+            return
+        cls.name = name
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+            raise TypeError(f"{cls.__qualname__}: the name {name!r} is not kebab-case, like 'single-reader'")
+        if not inspect.iscoroutinefunction(cls.check):
+            raise TypeError(f"{cls.__qualname__} needs a coroutine method `check`: async def check(self, claim)")
+        cls.about = cls.__dict__.get("about") or (cls.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        methods.register(name)(cls)
+
+    def __init__(self, settings: Any, claim: Claim, run: Run) -> None:
+        self.settings, self.claim, self.run = settings, claim, run
+        declared = frozenset((*self.asks_for(settings), *self.may_ask))
+        self.agents = {
+            agent: Agent(agent, run, claim=claim, tools=_tuple(tools), tasks=declared)
+            for agent, tools in self.roles_for(settings).items()
+        }
+        self.quotes: list[Quote] = []
+
+    @classmethod
+    def roles_for(cls, settings: Any) -> Roles:
+        """``roles`` under these settings; override where they depend on settings."""
+        return cls.roles
+
+    @classmethod
+    def asks_for(cls, settings: Any) -> tuple[type[AnyTask], ...]:
+        """``asks`` under these settings; override where they depend on settings."""
+        return cls.asks
+
+    @classmethod
+    def plan_for(cls, settings: Any) -> CostRange | None:
+        """What a claim costs under these settings; None where the method does not say."""
+        return None
+
+    @classmethod
+    def deviations(cls) -> tuple[Deviation, ...]:
+        """How the original differs from what its reader would expect: ``deviations.toml`` beside the method."""
+        return tuple(row for row in _deviations(cls.__module__.rpartition(".")[0]) if row.method == cls.name)
+
+    async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
+        """Verifies the claim.
+
+        Implementations take the claim, then any of their agents by role name: ``async def check(self, claim, reader)``.
+        They return an agent's answer, whose quotations are then looked up in what the agents have read, or the result
+        of :meth:`verdict`.
+
+        Raises:
+            RedargueError: becomes the verdict's ``error``.
+        """
+        raise NotImplementedError
+
+    @final
+    async def verify(self) -> Verdict:
+        """Runs :meth:`check` and assembles the verdict; the caller adds profile, backend and usage to it."""
+        outcome = await self.check(self.claim, **self._wanted_agents())
+        if isinstance(outcome, Verdict):
+            return outcome
+        author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
+        if not any(isinstance(event, Answered) for event in self.run.events):
+            self.answered(author or next(iter(self.agents)), outcome)
+        return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
+
+    def agent(self, name: str) -> Agent:
+        """One of the declared agents.
+
+        Raises:
+            Undeclared: ``roles`` has no such agent.
+        """
+        try:
+            return self.agents[name]
+        except KeyError:
+            raise Undeclared(
+                f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents)
+            ) from None
+
+    def cite(
+        self,
+        texts: Iterable[str],
+        *,
+        label: str | None,
+        agent: str = "",
+        passages: Sequence[Passage] | None = None,
+    ) -> tuple[Quote, ...]:
+        """Looks up quotations in the passages, word for word, and keeps them for the verdict.
+
+        Args:
+            texts: what an agent says its documents say.
+            label: of the answer that quotes them: the side they are on.
+            agent: who quotes; the only agent by default.
+            passages: where to look; everything that the method's agents have read, by default.
+        """
+        agent = agent or next(iter(self.agents), "")
+        if passages is None:
+            passages = [passage for reader in self.agents.values() for passage in reader.passages]
+        side = side_of(self.claim.labels, label)
+        found = tuple(find_quote(text, tuple(passages), side=side, agent=agent) for text in texts if text.strip())
+        self.quotes += found
+        return found
+
+    def answered(
+        self, agent: str, answer: Answer, *, round_: int = 0, passages: Sequence[Passage] | None = None
+    ) -> tuple[Quote, ...]:
+        """Reports an agent's answer as an event, with its quotations looked up (:meth:`cite`)."""
+        quotes = self.cite(answer.quotes, label=answer.label, agent=agent, passages=passages)
+        self.run.emit(Answered(agent=agent, round=round_, text=answer.text, label=answer.label, quotes=quotes))
+        return quotes
+
+    def verdict(
+        self,
+        label: str | None,
+        *,
+        reason: str = "",
+        confidence: float | None = None,
+        decided_by: str = "",
+        rounds: int = 0,
+        round_labels: Sequence[tuple[str | None, ...]] = (),
+        scores: Iterable[Score] = (),
+    ) -> Verdict:
+        """The verdict on the claim, with every cited quotation and every gap of the run.
+
+        Args:
+            label: of the claim's label set; None where no answer could be read.
+            reason: the deciding text, as its agent wrote it.
+            confidence: calibrated probability in [0, 1]; None where nothing was calibrated.
+            decided_by: who or what decided; the only agent by default.
+            rounds: debate rounds held, or steps taken.
+            round_labels: labels of each round, one per debater.
+            scores: of every answer and round.
+        """
+        return Verdict(
+            claim=self.claim,
+            label=label,
+            confidence=confidence,
+            decided_by=decided_by or next(iter(self.agents), ""),
+            rounds=rounds,
+            round_labels=tuple(round_labels),
+            reason=reason,
+            quotes=distinct(self.quotes),
+            gaps=gaps(self.run.events),
+            scores=tuple(scores),
+        )
+
+    def require(self, *tasks: type[AnyTask]) -> None:
+        """Refuses a backend that cannot perform tasks that only this claim needs.
+
+        Raises:
+            CannotPlay: names the tasks.
+        """
+        require(self.run.backend, self.name, tasks)
+
+    def rng(self, *parts: str) -> random.Random:
+        """Random numbers that depend on the run's seed and on what they are for, and on nothing else."""
+        return random.Random(hashlib.sha256("\0".join([str(self.run.seed), *parts]).encode()).digest())
+
+    def two_sides(self) -> tuple[str, str]:
+        """The claim's label for what is correct, and that for what is not.
+
+        Raises:
+            UsageError: the label set lacks one of them.
+        """
+        labels = self.claim.labels
+        correct, incorrect = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
+        if correct is None or incorrect is None:
+            raise UsageError(
+                f"{self.name} cannot give the labels {labels.name!r}",
+                hint="choose a label set with one label for correct claims and one for incorrect ones: --labels two",
+            )
+        return correct, incorrect
+
+    def _wanted_agents(self) -> dict[str, Agent]:
+        names = list(inspect.signature(self.check).parameters)[1:]
+        return {name: self.agent(name.replace("_", "-") if name not in self.agents else name) for name in names}
+
+
+methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=RENAMED_METHODS)
+
+
+@dataclass(frozen=True)
+class ConfiguredMethod:
+    """A method with its settings, before there is a claim."""
+
+    kind: type[Method]
+    settings: Any
+
+    @property
+    def name(self) -> str:
+        return self.kind.name
+
+    def tools(self) -> tuple[str, ...]:
+        """Registered names of the search tools of all its agents."""
+        roles = self.kind.roles_for(self.settings)
+        return tuple(dict.fromkeys(tool for tools in roles.values() for tool in _tuple(tools)))
+
+    def agents(self) -> tuple[str, ...]:
+        """Names of its agents; each may have a model of its own."""
+        return tuple(self.kind.roles_for(self.settings))
+
+    def tasks(self) -> tuple[type[AnyTask], ...]:
+        """What a backend must be able to perform."""
+        return self.kind.asks_for(self.settings)
+
+    def plan(self) -> CostRange:
+        """What a claim costs.
+
+        Raises:
+            UsageError: the method does not say.
+        """
+        plan = self.kind.plan_for(self.settings)
+        if plan is None:
+            raise UsageError(
+                f"the method {self.name!r} does not say what a claim costs",
+                hint="check one claim; its verdict says what was spent. A limit still holds: --budget 50calls",
+            )
+        return plan
+
+    def for_claim(self, claim: Claim, run: Run) -> Method:
+        """The instance that verifies one claim."""
+        variants = (variant for when, variant in self.kind._variants if when(self.settings))
+        return next(variants, self.kind)(self.settings, claim, run)
+
+    async def verify(self, claim: Claim, run: Run) -> Verdict:
+        """The verdict on one claim."""
+        return await self.for_claim(claim, run).verify()
+
+
+def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
+    """The method called ``name`` with the settings of a profile, and ``overrides`` on top.
+
+    Raises:
+        UnknownName: no such method.
+        UsageError: no such profile or setting, or a value that a setting does not take.
+    """
+    method = methods[name]
+    if profile not in method.profiles:
+        raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, method.profiles))
+    fields = method.settings_class.model_fields
+    words = method.profiles[profile].get("profile", profile)  # whose prompts the profile uses
+    if "profile" in overrides and overrides["profile"] != words:
+        raise UsageError("`profile` is not a setting", hint=f"use --profile {overrides['profile']}")
+    for setting in overrides:
+        if setting not in fields:
+            raise UsageError(f"{name!r} has no setting {setting!r}", hint=did_you_mean(setting, fields))
+    try:
+        settings = method.settings_class(**{"profile": words, **method.profiles[profile], **overrides})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(
+            f"{first['input']!r} does not fit the setting {'.'.join(map(str, first['loc']))!r} of {name!r}: "
+            f"{first['msg']}"
+        ) from error
+    return ConfiguredMethod(method, settings)
+
+
+def usual_calls(name: str) -> int:
+    """Calls that a claim usually costs with the method's defaults, embeddings not counted.
+
+    Raises:
+        UnknownName: no such method.
+        UsageError: the method does not say what a claim costs.
+    """
+    method = configure(name, "hardened", {})
+    free = {task.name() for task in method.tasks() if task.charge == "embedding"}
+    return sum(count for task, count in method.plan().usual.calls.items() if task not in free)
+
+
+class _Row(Deviation):
+    method: str
+
+
+@cache
+def _deviations(package: str) -> tuple[_Row, ...]:
+    path = files(package) / "deviations.toml"
+    if not path.is_file():
+        return ()
+    return tuple(_Row.model_validate(row) for row in tomllib.loads(path.read_text("utf-8"))["deviation"])
+
+
+def _tuple(tools: Tools) -> tuple[str, ...]:
+    return (tools,) if isinstance(tools, str) else tools or ()

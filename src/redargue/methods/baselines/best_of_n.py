@@ -1,0 +1,94 @@
+"""Best of n: one search, several sampled answers, and the one that its documents support best.
+
+It has no publication of its own over claims: best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with
+faithfulness (Es et al. 2023, as in Tool-MAD) in place of a trained reward. It shows what Tool-MAD's score is worth
+without its debate; with ``like`` or ``calls`` at as many calls as another method, of which each answer takes three.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.events import Scored
+from redargue.methods.base import CostPlan, CostRange
+from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
+from redargue.methods.faithfulness import faithfulness
+from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.scoring import CheckStatements, WriteStatements
+from redargue.verdicts import Score, Verdict
+
+
+class BestOfNSettings(SamplingSettings):
+    """Settings of ``best-of-n``: those of a method that samples answers.
+
+    Attributes:
+        n: answers; each takes three calls.
+    """
+
+    n: int = Field(default=10, ge=1, le=200)
+
+
+class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
+    """One search, n sampled answers, the most faithful kept, at any method's calls (baseline)."""
+
+    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
+    paper = (
+        "Stiennon, Ouyang, Wu, Ziegler, Lowe, Voss, Radford, Amodei, Christiano: Learning to Summarize from Human"
+        " Feedback, 2020, arXiv 2009.01325"
+    )
+    graph = "searches -> (answer -> statements -> check) xN -> best"
+    asks = (AnswerClaim, WriteStatements, CheckStatements)
+    calls_per_answer = 3  # the answer, its statements, their check
+
+    async def check(self, claim: Claim) -> Verdict:
+        """Scores the answers that have a label, and keeps the best; of equals the first."""
+        answers = await self.sample()
+        contexts = tuple(passage.text for passage in self.passages)
+        labelled = [place for place, answer in enumerate(answers) if answer.label is not None]
+        results = await together(
+            faithfulness(
+                self.readers[place],
+                claim.text,
+                answers[place].text,
+                contexts,
+                round_=1,
+                profile=self.settings.profile,
+            )
+            for place in labelled
+        )
+        scores = dict(zip(labelled, results, strict=True))
+        for score in results:
+            self.run.emit(Scored(agent=score.agent, round=1, score=score))
+        best = max(labelled, key=lambda place: _worth(scores[place]), default=0)
+        self.keep_quotes_of([best], answers)
+        kept = answers[best]
+        return self.verdict(
+            kept.label,
+            reason=kept.text,
+            confidence=kept.confidence,
+            decided_by="reader",
+            rounds=1,
+            round_labels=(tuple(answer.label for answer in answers),),
+            scores=results,
+        )
+
+    @classmethod
+    def plan_for(cls, settings: SamplingSettings) -> CostRange:
+        """Without statements to check; with; the same."""
+        readers, tasks = cls.readers_for(settings), [task.name() for task in cls.asks]
+        plan = CostPlan(
+            calls=dict.fromkeys(tasks, len(readers)),
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by=dict.fromkeys(tasks, readers),
+            call_depth=len(tasks),
+            search_depth=1,
+        )
+        least = {"calls": dict.fromkeys(tasks[:-1], len(readers)), "call_depth": len(tasks) - 1}
+        return CostRange(plan.model_copy(update=least), plan, plan)
+
+
+def _worth(score: Score) -> float:
+    """A score to compare; an undefined one is worth less than any."""
+    return -1.0 if score.value is None else score.value

@@ -1,0 +1,82 @@
+"""Zero-shot: the claim and its labels, and the label alone in reply.
+
+The baseline of Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022, arXiv 2205.11916), over claims;
+what published tables show as a model's own row. Nothing is searched, and nothing is reasoned before the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.errors import BadReply
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.baselines.closed_book.prompts import AnswerZeroShot
+from redargue.tasks.answering import Answer, LabelReading
+from redargue.verdicts import Verdict
+
+KNOWER = "knower"
+
+
+class ClosedBookSettings(MethodSettings):
+    """Settings of a method that asks a model what it knows.
+
+    Attributes:
+        must_answer: only labels that decide the claim are offered.
+        label_reading: of a reply in plain text: the label on the last line, or the one that is named first.
+        temperature: of sampling.
+    """
+
+    must_answer: bool = False
+    label_reading: LabelReading = "last_line"
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class ClosedBook(Method):
+    """One answer from what the model knows; a reply without a label that can be read gives no label."""
+
+    roles = {KNOWER: None}
+
+    settings: ClosedBookSettings
+
+    async def check(self, claim: Claim, knower: Agent) -> Verdict:
+        try:
+            answer = await self.answer(knower)
+        except BadReply as error:
+            answer = Answer(text=error.raw, label=None)
+        self.answered(KNOWER, answer.model_copy(update={"quotes": ()}), round_=1)
+        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
+
+    async def answer(self, knower: Agent) -> Answer:
+        (kind,) = self.asks_for(self.settings)
+        answer: Answer = await knower.perform(
+            kind(**self.shared_fields()), round_=1, temperature=self.settings.temperature
+        )
+        return answer
+
+    def shared_fields(self) -> dict[str, Any]:
+        """The fields of every task."""
+        return {
+            "claim": self.claim,
+            "must_answer": self.settings.must_answer,
+            "label_reading": self.settings.label_reading,
+            "profile": self.settings.profile,
+        }
+
+    @classmethod
+    def plan_for(cls, settings: ClosedBookSettings) -> CostRange:
+        tasks = [task.name() for task in cls.asks_for(settings)]
+        plan = CostPlan(calls=dict.fromkeys(tasks, 1), searches={}, call_depth=len(tasks), search_depth=0)
+        return CostRange(plan, plan, plan)
+
+
+class ZeroShot(ClosedBook, name="zero-shot", settings=ClosedBookSettings):
+    """The model's own answer: the label alone, nothing searched, nothing reasoned (2205.11916)."""
+
+    profiles = {"paper": {"profile": "paper", "label_reading": "first_said"}, "hardened": {}}
+    paper = "Kojima, Gu, Reid, Matsuo, Iwasawa: Large Language Models are Zero-Shot Reasoners, 2022, arXiv 2205.11916"
+    graph = "answer"
+    asks = (AnswerZeroShot,)

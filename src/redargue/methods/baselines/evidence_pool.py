@@ -1,0 +1,54 @@
+"""What the debates among the baselines share: one pool of evidence that all agents read, and agents that are alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redargue.concurrency import together
+from redargue.events import QueryWritten
+from redargue.evidence import Passage
+from redargue.methods.base import Method, Roles
+
+SEARCHER = "searcher"
+
+
+class EvidencePool(Method):
+    """A debate whose agents read the same passages; without ``tools`` nobody has evidence, as published.
+
+    Attributes:
+        passages: the pool.
+    """
+
+    passages: tuple[Passage, ...] = ()
+
+    async def fill_pool(self, *counts: int) -> None:
+        """Searches for the claim itself with every tool.
+
+        Args:
+            counts: passages per tool, in the order of the tools; the last one holds for all further tools.
+        """
+        tools = dict.fromkeys(self.settings.tools)
+        if not tools:
+            return
+        self.run.emit(QueryWritten(agent=SEARCHER, round=0, query=self.claim.text))
+        wanted = {tool: counts[min(place, len(counts) - 1)] for place, tool in enumerate(tools)}
+        searcher = self.agents[SEARCHER]
+        results = await together(searcher.search(self.claim.text, wanted[tool], tool=tool) for tool in tools)
+        self.passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
+
+
+class EqualAgents(EvidencePool):
+    """A debate of ``agents`` debaters that differ in nothing but their models: ``agent-1`` and so on."""
+
+    @classmethod
+    def debaters_for(cls, settings: Any) -> tuple[str, ...]:
+        return tuple(f"agent-{place}" for place in range(1, settings.agents + 1))
+
+    @property
+    def debaters(self) -> tuple[str, ...]:
+        return self.debaters_for(self.settings)
+
+    @classmethod
+    def roles_for(cls, settings: Any) -> Roles:
+        searching = {SEARCHER: settings.tools} if settings.tools else {}
+        return dict.fromkeys(cls.debaters_for(settings)) | searching

@@ -1,0 +1,27 @@
+"""What the authors' program does where a verdict cannot be read (profile ``authors``)."""
+
+from __future__ import annotations
+
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.evidence import Passage
+from redargue.methods.agent import Agent
+from redargue.methods.baselines.factcheck_gpt.method import FactcheckGpt
+from redargue.tasks.factuality import StateStance
+
+
+class ReleasedFactcheckGpt(FactcheckGpt, when=lambda settings: settings.unparsed == "stance"):
+    """Each snippet's stance is asked for, and one that supports the claim is enough (FCG-2)."""
+
+    async def label_unread(self, verifier: Agent, evidence: tuple[Passage, ...]) -> str | None:
+        """Correct if any snippet supports the claim, else incorrect; no label where no stance can be read."""
+        stances = await together(self.stance(verifier, passage) for passage in evidence)
+        return self.label("support" in stances) if any(stances) else None
+
+    async def stance(self, verifier: Agent, passage: Passage) -> str:
+        """``support``, ``refute`` or ``irrelevant``; empty where the reply cannot be read."""
+        task = StateStance(claim=self.claim, passage=passage, profile=self.settings.profile)
+        try:
+            return (await verifier.perform(task, round_=1)).stance
+        except BadReply:
+            return ""

@@ -1,0 +1,104 @@
+"""FacTool on knowledge-based answers: two sceptical queries, ten pieces of evidence, one verdict with the error named.
+
+Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
+(GAIR-NLP/factool). Claims are extracted from an answer elsewhere (``redargue.responses``); this method checks one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import QueryWritten
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.factuality import VERIFIER, FactualityMethod
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.answering import Answer
+from redargue.tasks.factuality import CheckFactuality, WriteScepticalQueries
+from redargue.tasks.querying import LONGEST_QUERY
+from redargue.verdicts import Verdict
+
+SEARCHER = "searcher"
+
+
+class FacToolSettings(MethodSettings):
+    """Settings of ``factool``; the defaults are the paper's.
+
+    Attributes:
+        tools: sources of evidence; the paper uses Google's search.
+        queries: per claim.
+        top_k: pieces of evidence per query and tool.
+        unparsed: the outcome of a verdict that cannot be read: no label, or true as in the authors' program.
+        temperature: of every reply.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    queries: int = Field(default=2, ge=1, le=4)
+    top_k: int = Field(default=5, ge=1, le=50)
+    unparsed: Literal["none", "true"] = "none"
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
+    """Two sceptical queries, ten pieces of evidence, a verdict that names the error (2307.13528)."""
+
+    profiles = {"paper": {}, "authors": {"profile": "paper", "unparsed": "true"}, "hardened": {}}
+    paper = "Chern et al., FacTool: Factuality Detection in Generative AI, 2023, arXiv 2307.13528"
+    graph = "WriteScepticalQueries -> search | search -> CheckFactuality"
+    asks = (WriteScepticalQueries, CheckFactuality)
+    few_shot = True
+
+    settings: FacToolSettings
+
+    async def check(self, claim: Claim, searcher: Agent, verifier: Agent) -> Verdict:
+        """Query, search, verify."""
+        self.two_sides()
+        queries = await self.write_queries(searcher)
+        for query in queries:
+            self.run.emit(QueryWritten(agent=SEARCHER, round=1, query=query))
+        results = await together(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
+        passages = tuple({passage.sha256: passage for found in results for passage in found}.values())
+        task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
+        try:
+            check = await verifier.perform(task, round_=1, temperature=self.settings.temperature)
+        except BadReply as error:
+            label = self.label(True) if self.settings.unparsed == "true" else None
+            return self.conclude(Answer(text=error.raw, label=label), passages)
+        return self.conclude(self.read(check), passages)
+
+    async def write_queries(self, searcher: Agent) -> tuple[str, ...]:
+        """Sceptical queries; the claim itself where they cannot be read."""
+        task = WriteScepticalQueries(
+            claim=self.claim,
+            count=self.settings.queries,
+            demonstrations=read_examples(__package__),
+            profile=self.settings.profile,
+        )
+        try:
+            return (await searcher.perform(task, round_=1, temperature=self.settings.temperature)).queries
+        except BadReply:
+            return (self.claim.text[:LONGEST_QUERY],)
+
+    @classmethod
+    def roles_for(cls, settings: FacToolSettings) -> Roles:
+        return {SEARCHER: settings.tools, VERIFIER: None}
+
+    @classmethod
+    def plan_for(cls, settings: FacToolSettings) -> CostRange:
+        """One query; as many as are asked for; the same."""
+
+        def plan(queries: int) -> CostPlan:
+            return CostPlan(
+                calls={"WriteScepticalQueries": 1, "CheckFactuality": 1},
+                searches=dict.fromkeys(settings.tools, queries),
+                asked_by={"WriteScepticalQueries": (SEARCHER,), "CheckFactuality": (VERIFIER,)},
+                call_depth=2,
+                search_depth=1,
+            )
+
+        return CostRange(plan(1), plan(settings.queries), plan(settings.queries))

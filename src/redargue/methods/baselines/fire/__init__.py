@@ -1,0 +1,3 @@
+"""FIRE (Xie et al., arXiv 2411.00784)."""
+
+from redargue.methods.baselines.fire.method import Fire as Fire

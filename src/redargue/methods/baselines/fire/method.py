@@ -1,0 +1,156 @@
+"""FIRE: an agent that answers as soon as it is sure, and searches until then.
+
+Xie et al., "FIRE: Fact-checking with Iterative Retrieval and Verification" (arXiv 2411.00784), and the authors' program
+(mbzuai-nlp/fire).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from redargue.backends.base import Output
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import QueryWritten
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.tasks.answering import Answer
+from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult, found_in
+from redargue.verdicts import Verdict
+
+CHECKER, COMPARER = "checker", "comparer"
+
+
+class FireSettings(MethodSettings):
+    """Settings of ``fire``; the defaults are the paper's.
+
+    Attributes:
+        tools: sources of evidence; the paper uses Google's search.
+        top_k: results per search and tool.
+        max_steps: searches at most.
+        tolerance: how many consecutive queries, or results, end the search where the newest is like all others.
+        similarity: cosine above which two texts are alike.
+        diverse_prompt: from the third step on, ask for a query that differs from those before it.
+        temperature: of every reply.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+    max_steps: int = Field(default=5, ge=1, le=20)
+    tolerance: int = Field(default=2, ge=2, le=20)
+    similarity: float = Field(default=0.9, ge=-1, le=1)
+    diverse_prompt: bool = False
+    temperature: float = Field(default=0.5, ge=0, le=2)
+
+
+class Fire(Method, name="fire", settings=FireSettings):
+    """Answers when it is sure, else writes the next query; repetition ends the search (2411.00784).
+
+    Attributes:
+        results: of the searches so far.
+        step: the current one, from 1.
+    """
+
+    profiles = {"paper": {}, "hardened": {}}
+    paper = "Xie et al., FIRE: Fact-checking with Iterative Retrieval and Verification, 2024, 2411.00784"
+    graph = "(SearchOrAnswer -> CompareTexts | CompareTexts -> search) x5 -> GiveFinalAnswer"
+    asks = (SearchOrAnswer, CompareTexts, GiveFinalAnswer)
+
+    settings: FireSettings
+
+    async def check(self, claim: Claim, checker: Agent) -> Verdict:
+        """At most ``max_steps`` moves; where none of them is an answer, an answer is asked for."""
+        self.correct, self.incorrect = self.two_sides()
+        self.results: list[SearchResult] = []
+        for step in range(1, self.settings.max_steps + 1):
+            self.step = step
+            try:
+                output = await self.move(checker)
+            except BadReply:
+                break
+            if output.answer.final_answer:
+                return self.conclude(self.read(output), round_=step, decided_by="executor")
+            query = output.answer.search_query
+            self.run.emit(QueryWritten(agent=CHECKER, round=step, query=query))
+            if await self.repeats(query):
+                break
+            passages = await checker.search(query, self.settings.top_k, round_=step)
+            self.results.append(SearchResult(query=query, passages=passages))
+        return await self.force_answer(checker)
+
+    async def move(self, checker: Agent) -> Output[Move]:
+        """The answer, or the next query."""
+        task = SearchOrAnswer(
+            claim=self.claim,
+            results=tuple(self.results),
+            diverse=len(self.results) >= 2 and self.settings.diverse_prompt,
+            profile=self.settings.profile,
+        )
+        (output,) = await checker.ask(task, round_=self.step, temperature=self.settings.temperature)
+        return output
+
+    async def repeats(self, query: str) -> bool:
+        """Whether the new query is like the last ones, or the last result like those before it."""
+        earlier = self.settings.tolerance - 1
+        pairs: list[tuple[str, list[str]]] = []
+        if len(self.results) >= earlier:
+            pairs.append((query, [result.query for result in self.results[-earlier:]]))
+        if len(self.results) > earlier:
+            pairs.append((self.results[-1].text, [result.text for result in self.results[-earlier - 1 : -1]]))
+        return any(await together(self.is_like_all(text, others) for text, others in pairs))
+
+    async def is_like_all(self, text: str, others: Sequence[str]) -> bool:
+        task = CompareTexts(reference=text, texts=tuple(others), profile=self.settings.profile)
+        similarities = await self.agents[COMPARER].perform(task, round_=self.step)
+        return all(similarity > self.settings.similarity for similarity in similarities.values)
+
+    async def force_answer(self, checker: Agent) -> Verdict:
+        """The answer that has to be given; no label where it cannot be read."""
+        task = GiveFinalAnswer(claim=self.claim, results=tuple(self.results), profile=self.settings.profile)
+        try:
+            (output,) = await checker.ask(task, round_=self.step + 1, temperature=self.settings.temperature)
+            answer = self.read(output)
+        except BadReply as error:
+            answer = Answer(text=error.raw, label=None)
+        return self.conclude(answer, round_=self.step + 1, decided_by="forced")
+
+    def read(self, output: Output[Move] | Output[FinalAnswer]) -> Answer:
+        """An answer of True or False under the claim's own labels."""
+        reply = output.answer
+        label = self.correct if reply.final_answer == "True" else self.incorrect
+        return Answer(text=reply.reasoning or output.text, label=label, quotes=reply.quotes)
+
+    def conclude(self, answer: Answer, *, round_: int, decided_by: str) -> Verdict:
+        self.answered(CHECKER, answer, round_=round_, passages=found_in(tuple(self.results)))
+        return self.verdict(answer.label, reason=answer.text, decided_by=decided_by, rounds=self.step)
+
+    @classmethod
+    def roles_for(cls, settings: FireSettings) -> Roles:
+        return {CHECKER: settings.tools, COMPARER: None}
+
+    @classmethod
+    def plan_for(cls, settings: FireSettings) -> CostRange:
+        """An answer in the first step; after two searches; none before it is forced."""
+
+        def plan(searches: int, *, forced: bool) -> CostPlan:
+            steps = searches + (not forced)
+            compared_queries = max(0, searches - (settings.tolerance - 1))
+            compared_results = max(0, searches - settings.tolerance)
+            return CostPlan(
+                calls={
+                    "SearchOrAnswer": steps,
+                    "CompareTexts": compared_queries + compared_results,
+                    "GiveFinalAnswer": int(forced),
+                },
+                searches=dict.fromkeys(settings.tools, searches),
+                asked_by={"SearchOrAnswer": (CHECKER,), "GiveFinalAnswer": (CHECKER,), "CompareTexts": (COMPARER,)},
+                call_depth=steps + int(forced),
+                search_depth=searches,
+            )
+
+        most = settings.max_steps
+        return CostRange(plan(0, forced=False), plan(min(2, most), forced=most < 3), plan(most, forced=True))

@@ -1,0 +1,3 @@
+"""FOLK (Wang & Shu, arXiv 2310.05253)."""
+
+from redargue.methods.baselines.folk.method import Folk as Folk

@@ -1,0 +1,135 @@
+"""FOLK: a claim as predicates of first-order logic, grounded by searches, and the truth of each.
+
+Wang & Shu 2023, "Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models"
+(arXiv 2310.05253, Section 3). One call decomposes the claim, all questions are searched concurrently, one call judges.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import Spoke
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.grounding import GroundingMethod, examples_in
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import Profile
+from redargue.tasks.grounding import MOST_QUESTIONS, Grounded
+from redargue.tasks.predicates import (
+    Predicates,
+    Prediction,
+    VerifyPredicates,
+    WritePredicates,
+    parse_predicates,
+    parse_prediction,
+)
+from redargue.verdicts import Verdict
+
+DECOMPOSER, REASONER = "decomposer", "reasoner"
+
+
+class FolkSettings(MethodSettings):
+    """Settings of ``folk``.
+
+    Attributes:
+        tools: each searches for every question; the paper uses Google's search.
+        top_k: passages per search and tool; the paper shows one answer or snippet.
+        temperature: of both calls.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=1, ge=1, le=50)
+    temperature: float = Field(default=0.7, ge=0, le=2)
+
+
+class Folk(GroundingMethod, name="folk", settings=FolkSettings):
+    """Predicates of first-order logic, grounded by searches, judged one by one (FOLK, 2310.05253).
+
+    The embedded backend plays it on a claim's clauses: each is a predicate, and its own question.
+    """
+
+    profiles = {"paper": {"profile": "paper"}, "hardened": {"top_k": 3}}
+    paper = (
+        "Wang, Shu: Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models,"
+        " Findings of EMNLP 2023 (arXiv 2310.05253)"
+    )
+    graph = "predicates and questions -> all searches at once -> truths and label"
+    asks = (WritePredicates, VerifyPredicates)
+    few_shot = True
+
+    settings: FolkSettings
+
+    async def check(self, claim: Claim, decomposer: Agent, reasoner: Agent) -> Verdict:
+        """Decompose, ground, reason; no label where a reply cannot be read."""
+        self.two_sides()
+        try:
+            parts = await self.decompose(decomposer)
+            asked = await together(self.ground(decomposer, question, round_=1) for question in parts.questions)
+            prediction = await self.reason(reasoner, parts, tuple(asked))
+        except BadReply as error:
+            return self.verdict(None, reason=error.what, decided_by="reader", rounds=1)
+        answer = Answer(text=in_words(prediction), label=self.label(prediction.answer), quotes=prediction.quotes)
+        return self.conclude(reasoner, answer, asked, round_=1)
+
+    async def decompose(self, decomposer: Agent) -> Predicates:
+        """The claim's predicates and follow-up questions (Section 3.1)."""
+        profile = self.settings.profile
+        task = WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
+        parts = await decomposer.perform(task, round_=1, temperature=self.settings.temperature)
+        lines = [*(predicate.line for predicate in parts.predicates), *parts.questions]
+        self.run.emit(Spoke(agent=DECOMPOSER, round=1, text="\n".join(lines)))
+        return parts
+
+    async def reason(self, reasoner: Agent, parts: Predicates, asked: tuple[Grounded, ...]) -> Prediction:
+        """The truth of each predicate, and the label (Section 3.3)."""
+        profile = self.settings.profile
+        task = VerifyPredicates(
+            claim=self.claim,
+            predicates=parts.predicates,
+            asked=asked,
+            demonstrations=prediction_examples(profile),
+            profile=profile,
+        )
+        return await reasoner.perform(task, round_=1, temperature=self.settings.temperature)
+
+    @classmethod
+    def roles_for(cls, settings: FolkSettings) -> Roles:
+        return {DECOMPOSER: settings.tools, REASONER: None}
+
+    @classmethod
+    def plan_for(cls, settings: FolkSettings) -> CostRange:
+        """One question; three, as in the examples; the most."""
+
+        def plan(questions: int) -> CostPlan:
+            return CostPlan(
+                calls={"WritePredicates": 1, "VerifyPredicates": 1},
+                searches=dict.fromkeys(settings.tools, questions),
+                asked_by={"WritePredicates": (DECOMPOSER,), "VerifyPredicates": (REASONER,)},
+                call_depth=2,
+                search_depth=1,
+            )
+
+        return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))
+
+
+def in_words(prediction: Prediction) -> str:
+    """Each predicate with its truth, and the explanation."""
+    truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
+    return "\n".join([*truths, prediction.explanation])
+
+
+def predicate_examples(profile: Profile) -> str:
+    """Seven claims with their predicates and questions."""
+    return examples_in(profile, __package__, "predicates", parse_predicates)
+
+
+def prediction_examples(profile: Profile) -> str:
+    """The same claims with what was found for them and the truth of their predicates."""
+
+    def read(text: str) -> Prediction:
+        return parse_prediction(text).model_copy(update={"written": None})
+
+    return examples_in(profile, __package__, "prediction", read)

@@ -1,0 +1,118 @@
+"""HaluEval's prompt: after examples of each kind of hallucination, Yes (hallucinated) or No."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal, NamedTuple
+
+from redargue.claims import Meaning
+from redargue.evidence import Passage
+from redargue.tasks.answering import LabelledTask, Piece, documents
+from redargue.tasks.base import lines
+from redargue.tasks.untrusted import wrap_untrusted
+
+Kind = Literal["qa", "dialogue", "summarization"]
+Reading = Literal["words", "substrings"]
+
+
+class Names(NamedTuple):
+    """What a kind calls the text that is judged, and what stands before it."""
+
+    judged: str
+    before: str
+
+
+NAMES: dict[Kind, Names] = {
+    "qa": Names("Answer", "Question"),
+    "dialogue": Names("Response", "Dialogue History"),
+    "summarization": Names("Summary", "Document"),
+}
+
+
+class DetectHallucination(LabelledTask):
+    """Whether a text holds what is made up or wrong: Yes or No.
+
+    Attributes:
+        kind: of text.
+        demonstrations: the kinds of hallucination, each with examples.
+        knowledge: shown before the text; None where it is withheld.
+        reading: whether Yes and No are looked for as words or, as the authors do, as any letters of that case.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
+
+    kind: Kind = "qa"
+    demonstrations: str = ""
+    knowledge: tuple[Passage, ...] | None = None
+    reading: Reading = "words"
+
+    def system(self) -> str:
+        """The detector's part."""
+        judged = NAMES[self.kind].judged.lower()
+        return (
+            f"You detect hallucinations: you say whether the {judged} that you are given holds information that is made"
+            ' up or wrong, "Yes" or "No".'
+        )
+
+    def instructions(self) -> str:
+        """What to judge, and the examples."""
+        judged, before = (name.lower() for name in NAMES[self.kind])
+        return lines(
+            f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
+            " wrong, by what you know of the world.",
+            "Go by the kinds of hallucination that follow." if self.demonstrations else None,
+        )
+
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations}\n" if self.demonstrations else ""
+
+    def output_format(self) -> str:
+        """One of two words."""
+        judged = NAMES[self.kind].judged.lower()
+        return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
+
+    def input_text(self) -> str:
+        """Knowledge where it is shown, what stands before, the text."""
+        judged, before = NAMES[self.kind]
+        return lines(
+            f"#Knowledge#: {self._knowledge()}" if self.knowledge is not None else None,
+            f"#{before}#: {wrap_untrusted(self.claim.context)}" if self.claim.context else None,
+            f"#{judged}#: {wrap_untrusted(self.claim.text, inline=True)}",
+            "#Your Judgement#:",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        """Examples, knowledge, what stands before, the text."""
+        return {
+            "demonstrations": self.demonstrations,
+            "knowledge": self._knowledge(),
+            "context": wrap_untrusted(self.claim.context),
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+        }
+
+    def _knowledge(self) -> str:
+        return documents(self.knowledge or (), self.profile) if self.knowledge is not None else ""
+
+    def choice(self) -> dict[str, str]:
+        """Yes and No, whatever the claim's labels are called."""
+        return {"Yes": "it holds something made up or wrong", "No": "it does not"}
+
+    def chosen(self, word: str) -> str | None:
+        """Yes is what is refuted."""
+        meanings = {"yes": Meaning.REFUTED, "no": Meaning.SUPPORTED}
+        meaning = meanings.get(word.strip(" .").lower())
+        return self.claim.labels.named(meaning) if meaning else None
+
+    def label_of(self, text: str) -> str | None:
+        """Of the one word that stands there; None of both or neither."""
+        if self.reading == "substrings":
+            found = {word for word in ("Yes", "No") if word in text.replace(".", "")}
+        else:
+            found = {word.lower() for word in re.findall(r"\b(?:yes|no)\b", text, re.IGNORECASE)}
+        return self.chosen(found.pop()) if len(found) == 1 else None
+
+    @property
+    def lenient(self) -> bool:
+        """The authors ask once."""
+        return self.reading == "substrings"

@@ -1,0 +1,178 @@
+"""MAD: two sides answer tit for tat before a moderator, who ends the debate; if he does not, a judge decides.
+
+Liang et al., "Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate" (arXiv 2305.19118),
+with the prompts' structure of its program for free topics. The topic is the claim with the question for its labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.events import Judged, RoundEnded, Spoke
+from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
+from redargue.tasks.base import AnyTask, Exchange, Out, Task
+from redargue.tasks.moderating import (
+    DebateTurn,
+    DebateTurnOnEvidence,
+    DecideDebate,
+    DecideDebateOnEvidence,
+    ListCandidates,
+    ListCandidatesOnEvidence,
+    ModerateRound,
+    ModerateRoundOnEvidence,
+    Ruling,
+)
+from redargue.verdicts import Verdict
+
+AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"
+
+
+class MadSettings(MethodSettings):
+    """Settings of ``mad``.
+
+    Attributes:
+        tools: each is asked once, and all speakers are shown what was found; without any nobody has evidence, as
+            published.
+        top_k: documents per search.
+        max_rounds: after which a judge decides.
+        judged: which answers of the two sides the judge is shown: their first, or their last.
+        temperature: of all replies.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+    max_rounds: int = Field(default=3, ge=1, le=10)
+    judged: Literal["first", "last"] = "first"
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class Mad(EvidencePool, name="mad", settings=MadSettings):
+    """Two sides tit for tat before a moderator, then a judge (2305.19118).
+
+    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
+
+    Attributes:
+        chats: each speaker's questions and verbatim replies so far.
+        labels: the sides' labels in each round.
+    """
+
+    profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
+    paper = (
+        "Liang et al., Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate, 2024,"
+        " arXiv 2305.19118"
+    )
+    graph = "(affirmative -> negative -> moderator) x1-3 -> judge lists candidates -> judge decides"
+
+    settings: MadSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        """Debates until the moderator gives an answer; after the last round a judge does."""
+        self.chats: dict[str, tuple[Exchange, ...]] = {}
+        self.labels: list[tuple[str | None, ...]] = []
+        await self.fill_pool(self.settings.top_k)
+        first: dict[str, str] = {}
+        answers = {AFFIRMATIVE: "", NEGATIVE: ""}
+        for round_ in range(1, self.settings.max_rounds + 1):
+            self.labels.append(())
+            answers[AFFIRMATIVE] = await self.take_turn(AFFIRMATIVE, round_, answers[NEGATIVE])
+            answers[NEGATIVE] = await self.take_turn(NEGATIVE, round_, answers[AFFIRMATIVE])
+            first = first or dict(answers)
+            ruling = await self.moderate(round_, answers)
+            if ruling.debate_answer:
+                return self.conclude(MODERATOR, ruling.debate_answer, ruling.reason)
+        return await self.judge(first if self.settings.judged == "first" else answers)
+
+    async def take_turn(self, side: str, round_: int, opponent: str) -> str:
+        """A side's answer; its label is reported and means nothing to the debate."""
+        kind = DebateTurnOnEvidence if self.settings.tools else DebateTurn
+        answer = await self.ask(side, kind(**self.shared_fields(side), opponent=opponent), round_)
+        self.answered(side, answer, round_=round_, passages=self.passages)
+        self.labels[-1] += (answer.label,)
+        return answer.text
+
+    async def moderate(self, round_: int, answers: Mapping[str, str]) -> Ruling:
+        """The moderator's ruling: an answer, or none and the debate continues."""
+        kind = ModerateRoundOnEvidence if self.settings.tools else ModerateRound
+        ruling = await self.ask(MODERATOR, kind(**self.shared_fields(MODERATOR), number=round_, **answers), round_)
+        self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
+        labels = self.labels[-1]
+        answer = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator goes on"
+        self.run.emit(
+            RoundEnded(
+                round=round_,
+                labels=labels,
+                agreed=None not in labels and len(set(labels)) == 1,
+                accepted=bool(ruling.debate_answer),
+                why=(answer,),
+            )
+        )
+        return ruling
+
+    async def judge(self, answers: Mapping[str, str]) -> Verdict:
+        """The judge lists candidates, then chooses one of them, in one chat."""
+        listing = ListCandidatesOnEvidence if self.settings.tools else ListCandidates
+        await self.ask(JUDGE, listing(**self.shared_fields(JUDGE), **answers))
+        deciding = DecideDebateOnEvidence if self.settings.tools else DecideDebate
+        decision = await self.ask(JUDGE, deciding(**self.shared_fields(JUDGE)))
+        label = decision.debate_answer or None  # MAD-4
+        self.run.emit(Judged(text=decision.reason, label=label))
+        return self.conclude(JUDGE, label, decision.reason)
+
+    def shared_fields(self, agent: str) -> dict[str, Any]:
+        """What all tasks of a speaker have in common."""
+        fields = {"claim": self.claim, "before": self.chats.get(agent, ()), "profile": self.settings.profile}
+        return {**fields, "passages": self.passages} if self.settings.tools else fields
+
+    async def ask(self, agent: str, task: Task[Out], round_: int = 0) -> Out:
+        """Asks, and keeps question and verbatim reply in the speaker's chat."""
+        (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
+        self.chats[agent] = (*self.chats.get(agent, ()), task.exchange(output.text))
+        return output.answer
+
+    def conclude(self, decided_by: str, label: str | None, reason: str) -> Verdict:
+        return self.verdict(
+            label, reason=reason, decided_by=decided_by, rounds=len(self.labels), round_labels=self.labels
+        )
+
+    @classmethod
+    def roles_for(cls, settings: MadSettings) -> Roles:
+        searching = {SEARCHER: settings.tools} if settings.tools else {}
+        return dict.fromkeys((AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE)) | searching
+
+    @classmethod
+    def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
+        if settings.tools:
+            return (DebateTurnOnEvidence, ModerateRoundOnEvidence, ListCandidatesOnEvidence, DecideDebateOnEvidence)
+        return (DebateTurn, ModerateRound, ListCandidates, DecideDebate)
+
+    @classmethod
+    def plan_for(cls, settings: MadSettings) -> CostRange:
+        """One round; two; all of them and the judge."""
+        most = settings.max_rounds
+        return CostRange(
+            cls._plan(settings, 1, judged=False),
+            cls._plan(settings, min(2, most), judged=False),
+            cls._plan(settings, most, judged=True),
+        )
+
+    @classmethod
+    def _plan(cls, settings: MadSettings, rounds: int, *, judged: bool) -> CostPlan:
+        turn, ruling, listing, deciding = (task.name() for task in cls.asks_for(settings))
+        judging = {listing: 1, deciding: 1} if judged else {}
+        return CostPlan(
+            calls={turn: 2 * rounds, ruling: rounds, **judging},
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by={
+                turn: (AFFIRMATIVE, NEGATIVE),
+                ruling: (MODERATOR,),
+                listing: (JUDGE,),
+                deciding: (JUDGE,),
+            },
+            call_depth=3 * rounds + 2 * judged,
+            search_depth=int(bool(settings.tools)),
+        )

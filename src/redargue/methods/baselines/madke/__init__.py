@@ -1,0 +1,3 @@
+"""MADKE (Wang et al., arXiv 2312.04854)."""
+
+from redargue.methods.baselines.madke.method import Madke as Madke

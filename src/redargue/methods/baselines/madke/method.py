@@ -1,0 +1,215 @@
+"""MADKE: debaters choose evidence from one pool in every round; a judge of consistency, then a summariser.
+
+Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates" (arXiv 2312.04854). The pool is
+fixed before the debate. Agents have no chat: in each round an agent is shown its own last answer and the others'.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import Judged, RoundEnded, Spoke
+from redargue.evidence import Passage
+from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
+from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
+from redargue.methods.few_shot import read_examples, with_labels
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask
+from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.selecting import LARGEST_POOL, JudgeConsistency, SelectEvidence, SummariseAnswers
+from redargue.verdicts import Verdict
+
+JUDGE, SUMMARISER = "judge", "summariser"
+Pieces = Annotated[int, Field(ge=1, le=50)]
+
+
+class MadkeSettings(MethodSettings):
+    """Settings of ``madke``.
+
+    Attributes:
+        tools: where the pool comes from, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
+        pieces: passages per tool, as many as the paper takes; the last figure holds for all further tools.
+        agents: that debate.
+        max_rounds: after which the answers are summarised, consistent or not.
+        selecting: each agent chooses from the pool in each round; off, it is shown all of it.
+        sequential: an agent sees what those before it answered in the same round; off, all answer concurrently.
+        swapped: the summariser gets question and answers in each other's place (``MADKE-1``).
+        temperature: of all replies.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    pieces: tuple[Pieces, ...] = Field(default=(10, 5), min_length=1, max_length=8)
+    agents: int = Field(default=2, ge=1, le=10)
+    max_rounds: int = Field(default=3, ge=1, le=10)
+    selecting: bool = True
+    sequential: bool = True
+    swapped: bool = False
+    temperature: float = Field(default=0.5, ge=0, le=2)
+
+
+class Madke(EqualAgents, name="madke", settings=MadkeSettings):
+    """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854).
+
+    Attributes:
+        last: each debater's last answer.
+        labels: the debaters' labels in each round.
+    """
+
+    profiles = {
+        "paper": {"profile": "paper"},
+        "authors": {"profile": "paper", "swapped": True},
+        "hardened": {},
+    }
+    paper = "Wang et al., Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates, 2023, arXiv 2312.04854"
+    graph = (
+        "search -> ((agent-1 selects | agent-2 selects) -> agent-1 answers -> agent-2 answers -> judge) x1-3"
+        " -> summariser"
+    )
+    few_shot = True
+
+    settings: MadkeSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        """The pool; rounds until the judge finds the answers consistent; the summary."""
+        self.last: dict[str, Answer] = {}
+        self.labels: list[tuple[str | None, ...]] = []
+        self.examples = with_labels(read_examples(__package__), claim.labels)
+        await self.fill_pool(*self.settings.pieces)
+        self.passages = self.passages[:LARGEST_POOL]
+        for round_ in range(1, self.settings.max_rounds + 1):
+            await self.hold_round(round_)
+            if await self.is_consistent(round_):
+                break
+        return await self.summarise()
+
+    async def hold_round(self, round_: int) -> None:
+        """All choose evidence concurrently, which depends on nobody else's answer; then they answer."""
+        chosen = await together(self.select(agent, round_) for agent in self.debaters)
+        turns = list(zip(self.debaters, chosen, strict=True))
+        if self.settings.sequential:
+            for agent, passages in turns:
+                self.last[agent] = await self.take_turn(agent, round_, passages)
+        else:
+            answers = await together(self.take_turn(agent, round_, passages) for agent, passages in turns)
+            self.last = dict(zip(self.debaters, answers, strict=True))
+        self.labels.append(tuple(self.last[agent].label for agent in self.debaters))
+
+    async def select(self, agent: str, round_: int) -> tuple[Passage, ...]:
+        """At most three pieces of the pool; none where the agent chooses none, or its reply cannot be read."""
+        if not self.settings.selecting or not self.passages:
+            return self.passages
+        own = self.last[agent].text if agent in self.last else ""
+        task = SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
+        try:
+            selection = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
+        except BadReply:
+            return ()
+        return task.chosen(selection)
+
+    async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
+        """An answer; in the first round from the evidence alone."""
+        own = self.last[agent].text if agent in self.last else ""
+        task = AnswerWithKnowledge(
+            claim=self.claim,
+            passages=passages,
+            others=self.latest_answers(but=agent) if own else (),
+            own=own,
+            examples=self.examples,
+            profile=self.settings.profile,
+        )
+        answer = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
+        self.answered(agent, answer, round_=round_, passages=passages)
+        return answer
+
+    def latest_answers(self, *, but: str = "") -> tuple[OtherAnswer, ...]:
+        """The debaters' latest answers, in their order."""
+        return tuple(
+            OtherAnswer(agent=agent, text=self.last[agent].text)
+            for agent in self.debaters
+            if agent != but and agent in self.last
+        )
+
+    async def is_consistent(self, round_: int) -> bool:
+        """Whether the judge finds that the answers agree; a reply that cannot be read means no (``MADKE-3``)."""
+        task = JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
+        try:
+            ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
+            consistent, reason = ruling.consistent == "yes", ruling.reason
+        except BadReply as error:
+            consistent, reason = False, error.what
+        self.run.emit(Spoke(agent=JUDGE, round=round_, text=reason))
+        labels = self.labels[-1]
+        self.run.emit(
+            RoundEnded(
+                round=round_,
+                labels=labels,
+                agreed=None not in labels and len(set(labels)) == 1,
+                accepted=consistent,
+                why=("the judge finds the answers consistent" if consistent else "the judge finds that they differ",),
+            )
+        )
+        return consistent
+
+    async def summarise(self) -> Verdict:
+        """The summariser's answer; without one that can be read there is no label (``MADKE-5``)."""
+        task = SummariseAnswers(
+            claim=self.claim,
+            answers=self.latest_answers(),
+            swapped=self.settings.swapped,
+            example=with_labels(read_examples(__package__, "summary"), self.claim.labels),
+            profile=self.settings.profile,
+        )
+        try:
+            answer = await self.agents[SUMMARISER].perform(task, temperature=self.settings.temperature)
+        except BadReply as error:
+            answer = Answer(text=error.raw, label=None)
+        self.run.emit(Judged(text=answer.text, label=answer.label))
+        return self.verdict(
+            answer.label,
+            reason=answer.text,
+            decided_by=SUMMARISER,
+            rounds=len(self.labels),
+            round_labels=self.labels,
+        )
+
+    @classmethod
+    def roles_for(cls, settings: MadkeSettings) -> Roles:
+        return {SEARCHER: settings.tools} | dict.fromkeys([*cls.debaters_for(settings), JUDGE, SUMMARISER])
+
+    @classmethod
+    def asks_for(cls, settings: MadkeSettings) -> tuple[type[AnyTask], ...]:
+        choosing: tuple[type[AnyTask], ...] = (SelectEvidence,) if settings.selecting else ()
+        return (*choosing, AnswerWithKnowledge, JudgeConsistency, SummariseAnswers)
+
+    @classmethod
+    def plan_for(cls, settings: MadkeSettings) -> CostRange:
+        """One round over an empty pool, from which nobody chooses; one round; all of them."""
+        selecting = settings.selecting
+        return CostRange(
+            cls._plan(settings, 1, selecting=False),
+            cls._plan(settings, 1, selecting=selecting),
+            cls._plan(settings, settings.max_rounds, selecting=selecting),
+        )
+
+    @classmethod
+    def _plan(cls, settings: MadkeSettings, rounds: int, *, selecting: bool) -> CostPlan:
+        turns = settings.agents * rounds
+        choosing = {"SelectEvidence": turns} if selecting else {}
+        waits = selecting + (settings.agents if settings.sequential else 1) + 1
+        return CostPlan(
+            calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by={
+                **dict.fromkeys(("SelectEvidence", "AnswerWithKnowledge"), cls.debaters_for(settings)),
+                "JudgeConsistency": (JUDGE,),
+                "SummariseAnswers": (SUMMARISER,),
+            },
+            call_depth=rounds * waits + 1,
+            search_depth=1,
+        )

@@ -1,0 +1,167 @@
+"""Multi-agent debate: equal agents answer, read the others' answers, answer again; the most frequent answer stands.
+
+Du et al., "Improving Factuality and Reasoning in Language Models through Multiagent Debate" (arXiv 2305.14325), with
+the prompts' structure of its program for multiple choice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import RoundEnded
+from redargue.methods.base import CostPlan, CostRange, MethodSettings
+from redargue.methods.baselines.evidence_pool import EqualAgents
+from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask, Exchange
+from redargue.tasks.querying import OtherAnswer
+from redargue.verdicts import Verdict
+
+
+class MultiAgentDebateSettings(MethodSettings):
+    """Settings of ``multi-agent-debate``.
+
+    Attributes:
+        tools: each is asked once, and all agents are shown what was found; without any nobody has evidence, as
+            published.
+        top_k: documents per search.
+        agents: that debate; one alone checks its own answer.
+        rounds: answers that each gives.
+        simultaneous: each reads the others' answers of the last round; off, they answer one after the other, and each
+            reads what those before it answered in the same round.
+        temperature: of all replies; the paper leaves it at the endpoint's default, which is 1.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+    agents: int = Field(default=3, ge=1, le=15)
+    rounds: int = Field(default=2, ge=1, le=10)
+    simultaneous: bool = True
+    temperature: float = Field(default=1.0, ge=0, le=2)
+
+
+class Turn(NamedTuple):
+    """What an agent answered, and its chat including that answer."""
+
+    answer: Answer
+    chat: tuple[Exchange, ...]
+
+
+class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAgentDebateSettings):
+    """Equal agents that read one another's answers, then the most frequent one (2305.14325).
+
+    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
+
+    Attributes:
+        turns: each agent's last turn that could be read.
+        labels: the agents' labels in each round.
+    """
+
+    profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
+    paper = (
+        "Du et al., Improving Factuality and Reasoning in Language Models through Multiagent Debate, 2023,"
+        " arXiv 2305.14325"
+    )
+    graph = "(agent-1 | agent-2 | agent-3) x2 -> vote"
+
+    settings: MultiAgentDebateSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        """Evidence, if any; rounds; the vote."""
+        self.turns: dict[str, Turn] = {}
+        self.labels: list[tuple[str | None, ...]] = []
+        await self.fill_pool(self.settings.top_k)
+        for round_ in range(1, self.settings.rounds + 1):
+            self.labels.append(await self.hold_round(round_))
+        label = most_frequent(self.labels[-1])
+        reason = next((turn.answer.text for turn in self.turns.values() if turn.answer.label == label), "")
+        return self.verdict(
+            label,
+            reason=reason if label else "",
+            decided_by="vote",
+            rounds=self.settings.rounds,
+            round_labels=self.labels,
+        )
+
+    async def hold_round(self, round_: int) -> tuple[str | None, ...]:
+        """All agents concurrently over the last answers, or from the second round on one after the other.
+
+        Raises:
+            BadReply: no agent's reply can be read.
+        """
+        turns: dict[str, Turn | BadReply] = {}
+        if self.settings.simultaneous or round_ == 1:
+            replies = await together(self.take_turn(agent, round_) for agent in self.debaters)
+            turns = dict(zip(self.debaters, replies, strict=True))
+            self.keep(turns)
+        else:
+            for agent in self.debaters:
+                turns[agent] = await self.take_turn(agent, round_)
+                self.keep(turns)
+        failures = [turn for turn in turns.values() if isinstance(turn, BadReply)]
+        if len(failures) == len(turns):
+            raise failures[0]
+        labels = tuple(turn.answer.label if isinstance(turn, Turn) else None for turn in turns.values())
+        self.report_round(round_, labels)
+        return labels
+
+    def keep(self, turns: Mapping[str, Turn | BadReply]) -> None:
+        self.turns |= {agent: turn for agent, turn in turns.items() if isinstance(turn, Turn)}
+
+    def report_round(self, round_: int, labels: tuple[str | None, ...]) -> None:
+        votes = ", ".join(f"{agent}: {label or 'no label'}" for agent, label in zip(self.debaters, labels, strict=True))
+        agreed = None not in labels and len(set(labels)) == 1
+        last = round_ == self.settings.rounds
+        self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=last, why=(votes,)))
+
+    async def take_turn(self, agent: str, round_: int) -> Turn | BadReply:
+        """An agent's answer; one that cannot be read has no vote, and nobody sees it."""
+        chat = self.turns[agent].chat if agent in self.turns else ()
+        others = tuple(
+            OtherAnswer(agent=other, text=self.turns[other].answer.text)
+            for other in self.debaters
+            if other != agent and other in self.turns
+        )
+        fields: dict[str, Any] = {
+            "claim": self.claim,
+            "before": chat,
+            "solutions": others if chat else (),
+            "profile": self.settings.profile,
+        }
+        on_evidence = bool(self.settings.tools)
+        task = SolveWithOthersOnEvidence(**fields, passages=self.passages) if on_evidence else SolveWithOthers(**fields)
+        try:
+            (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
+        except BadReply as error:
+            return error
+        self.answered(agent, output.answer, round_=round_, passages=self.passages)
+        return Turn(output.answer, (*chat, task.exchange(output.text)))
+
+    @classmethod
+    def asks_for(cls, settings: MultiAgentDebateSettings) -> tuple[type[AnyTask], ...]:
+        return (SolveWithOthersOnEvidence if settings.tools else SolveWithOthers,)
+
+    @classmethod
+    def plan_for(cls, settings: MultiAgentDebateSettings) -> CostRange:
+        (task,) = cls.asks_for(settings)
+        plan = CostPlan(
+            calls={task.name(): settings.agents * settings.rounds},
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by={task.name(): cls.debaters_for(settings)},
+            call_depth=1 + (settings.rounds - 1) * (1 if settings.simultaneous else settings.agents),
+            search_depth=int(bool(settings.tools)),
+        )
+        return CostRange(plan, plan, plan)
+
+
+def most_frequent(labels: Sequence[str | None]) -> str | None:
+    """The most frequent label, of several the first one; None where nobody gave one."""
+    votes = Counter(label for label in labels if label is not None)
+    return max(votes, key=votes.__getitem__, default=None)

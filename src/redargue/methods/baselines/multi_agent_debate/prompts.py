@@ -1,0 +1,91 @@
+"""The prompts of multi-agent debate."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
+from redargue.tasks.moderating import OnEvidence, evidence_line, label_question
+from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.untrusted import wrap_untrusted
+
+LAST_LINE = "Put your final answer, the label alone and in bold, on the last line of your reply."
+
+
+class SolveWithOthers(LabelledTask):
+    """An agent's answer: its own first, then one that takes the other agents' last answers as advice.
+
+    Attributes:
+        before: the agent's chat so far.
+        solutions: what the other agents answered last; with none in a later round it checks its own once more.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+
+    before: tuple[Exchange, ...] = ()
+    solutions: tuple[OtherAnswer, ...] = ()
+
+    @property
+    def lenient(self) -> bool:
+        """The others read the whole reply, with or without a label."""
+        return True
+
+    def instructions(self) -> str:
+        return ""
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
+
+    def output_format(self) -> str:
+        """The label on the last line."""
+        return LAST_LINE
+
+    def chat_history(self) -> tuple[Exchange, ...]:
+        """The agent's chat."""
+        return self.before
+
+    def input_text(self) -> str:
+        """The claim with the question; later the others' answers, and what to do with them."""
+        if not self.before:
+            return lines(
+                "Answer the following question as accurately as you can, and explain your answer.",
+                claim_lines(self.claim),
+                evidence_line(self),
+                label_question(self.claim.labels),
+            )
+        if not self.solutions:
+            return "Check once more that your answer is correct."
+        return lines(
+            "These are the other agents' answers to the question:",
+            self._solutions(),
+            "Take their reasoning as further advice: go through your own answer and theirs step by step, and give an"
+            " updated answer.",
+        )
+
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
+
+    def template_vars(self) -> dict[str, str]:
+        """Claim, question, evidence, the others' answers."""
+        return {
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "labels": label_question(self.claim.labels),
+            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
+            "solutions": self._solutions(),
+        }
+
+    def _solutions(self) -> str:
+        """Each between fences, without its writer's name."""
+        mark = "```" if self.profile == "paper" else ""  # the paper's own fence
+        return "\n".join(f"One agent's answer: {mark}{wrap_untrusted(each.text)}{mark}" for each in self.solutions)
+
+
+class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):
+    """The answer of an agent that sees evidence."""
+
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")

@@ -1,0 +1,316 @@
+"""ProgramFC: a claim becomes a program of questions and checks, and the program is executed line by line.
+
+Pan et al. 2023, "Fact-Checking Complex Claims with Program-Guided Reasoning" (arXiv 2305.12744, Section 3). A program
+is data: its lines are tasks, those that do not depend on each other are asked concurrently, and nothing is ever run as
+Python.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from redargue.claims import Claim, Meaning
+from redargue.concurrency import together
+from redargue.errors import BadReply, UsageError
+from redargue.events import Answered, QueryWritten, Spoke
+from redargue.evidence import Passage, Quote, find_quote
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.few_shot import read_examples, with_json_replies
+from redargue.methods.verdict_parts import side_of
+from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
+from redargue.tasks.programs import MOST_STEPS, Function, Program, ProgramStep, WriteProgram, parse_program
+from redargue.tasks.querying import LONGEST_QUERY
+from redargue.verdicts import Verdict
+
+PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"
+MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "impossible to say": Meaning.NOT_ENOUGH}
+
+
+class ProgramFCSettings(MethodSettings):
+    """Settings of ``program-fc``.
+
+    Attributes:
+        setting: source of the evidence: the claim's own context (``gold``), a search for every line (``open-book``),
+            or none (``closed-book``).
+        tools: each is asked once per line, in the open-book setting; the paper uses BM25.
+        top_k: passages per search and tool.
+        programs: how many are written and executed; the majority decides.
+        temperature: at which several programs are written; a single one is written at 0.
+        unsettled: what "impossible to say" makes of a fact: it is false, as in the paper, or it leaves the claim open
+            where the label set has a label for that.
+        unreadable: the vote of a program that cannot be read or executed: none, or random, drawn from the run's seed;
+            likewise for a fact that is answered with neither yes nor no.
+    """
+
+    setting: Literal["gold", "open-book", "closed-book"] = "open-book"
+    tools: tuple[str, ...] = Field(default=("keywords",), min_length=1, max_length=8)
+    top_k: int = Field(default=5, ge=1, le=50)
+    programs: int = Field(default=1, ge=1, le=25)
+    temperature: float = Field(default=0.7, ge=0, le=2)
+    unsettled: Literal["false", "not-enough"] = "not-enough"
+    unreadable: Literal["no-vote", "random"] = "no-vote"
+
+
+class Outcome(NamedTuple):
+    """The outcome of a program.
+
+    Attributes:
+        vote: on the claim; None for no vote.
+        reason: the program with its values, or why there are none.
+        quotes: from all its lines.
+    """
+
+    vote: Meaning | None
+    reason: str
+    quotes: tuple[Quote, ...] = ()
+
+
+class LineResult(NamedTuple):
+    """The result of a program's line.
+
+    Attributes:
+        name: its variable.
+        function: of the line.
+        text: with answers in place of variables.
+        value: an answer, empty where none was found; or a verdict.
+        quotes: as the agent gave them.
+        passages: that the agent was shown.
+        problem: why there is no value.
+    """
+
+    name: str
+    function: Function
+    text: str
+    value: str
+    quotes: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    problem: str = ""
+
+    @property
+    def line(self) -> str:
+        return f'{self.name} = {self.function}("{self.text}")'
+
+
+class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
+    """A program of questions and checks, executed line by line (ProgramFC, 2305.12744).
+
+    It is written from the claim's text alone: in the paper, a claim's context is the gold evidence. The embedded
+    backend plays it with programs that only verify: one statement for each clause of the claim that can be checked
+    alone. It gives no short answers, and cannot play the closed-book setting, because it has no knowledge of its own.
+    """
+
+    profiles = {
+        "paper": {"profile": "paper", "unsettled": "false"},
+        "authors": {"profile": "paper", "unsettled": "false", "unreadable": "random"},
+        "hardened": {},
+    }
+    paper = (
+        "Pan, Wu, Lu, Luu, Wang, Kan, Nakov: Fact-Checking Complex Claims with Program-Guided Reasoning, ACL 2023"
+        " (arXiv 2305.12744)"
+    )
+    graph = "each program at once: program -> (searches -> questions | facts) xN; then the vote"
+    few_shot = True
+
+    settings: ProgramFCSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        """Writes and executes the programs; the label is their majority vote."""
+        self.two_sides()
+        if self.settings.setting == "gold" and not claim.context.strip():
+            raise UsageError(
+                f"no gold evidence: the claim {claim.text[:60]!r} has no context",
+                hint="give it one, or search: setting=open-book",
+            )
+        outcomes = await together(self.run_program(number) for number in range(1, self.settings.programs + 1))
+        winner = majority([outcome.vote for outcome in outcomes])
+        deciding = next((outcome for outcome in outcomes if outcome.vote is winner), outcomes[0])
+        self.quotes += (quote for outcome in outcomes for quote in outcome.quotes)
+        return self.verdict(
+            self.label(winner),
+            reason=deciding.reason,
+            decided_by="executor",
+            rounds=len(outcomes),
+            round_labels=[(self.label(outcome.vote),) for outcome in outcomes] if len(outcomes) > 1 else (),
+        )
+
+    async def run_program(self, number: int) -> Outcome:
+        """Writes and executes one program; ``number`` is its round."""
+        try:
+            program = await self.write_program(number)
+        except BadReply as error:
+            return Outcome(self.vote_unread(number, "program"), f"program {number}: {error.what}")
+        self.run.emit(Spoke(agent=PROGRAMMER, round=number, text=program.text))
+        return await self.execute(program, number)
+
+    async def write_program(self, number: int) -> Program:
+        """A program for the claim (Section 3.2)."""
+        task = WriteProgram(
+            claim=self.claim,
+            demonstrations=program_examples(self.settings.profile),
+            profile=self.settings.profile,
+            sample=number - 1,
+        )
+        temperature = self.settings.temperature if self.settings.programs > 1 else 0.0
+        return await self.agents[PROGRAMMER].perform(task, round_=number, temperature=temperature)
+
+    async def execute(self, program: Program, number: int) -> Outcome:
+        """Level by level, lines that do not depend on each other concurrently (Section 3.3)."""
+        values: dict[str, str] = {}
+        facts: list[Meaning] = []
+        quotes: list[Quote] = []
+        for level in program.levels:
+            lines = [(program.names[place], program.steps[place]) for place in level]
+            for result in await together(self.execute_line(number, name, step, values) for name, step in lines):
+                if result.problem:
+                    return Outcome(self.vote_unread(number, "line"), result.problem)
+                values[result.name] = result.value
+                if result.function == "Question":
+                    quotes += self.report_answer(number, result)
+                else:
+                    facts.append(self.meaning(result.value))
+                    quotes += self.report_fact(number, result)
+        assigned = (f"{name} is {values[name] or 'unknown'}" for name in program.names)
+        return Outcome(conjunction(facts), "\n".join([program.text, *assigned]), tuple(quotes))
+
+    async def execute_line(self, number: int, name: str, step: ProgramStep, values: Mapping[str, str]) -> LineResult:
+        """Executes one line; one that needs an answer that was not found is not asked."""
+        is_question = step.function == "Question"
+        text = " ".join(step.filled(values).split())
+        result = LineResult(name, step.function, text, value="" if is_question else "impossible to say")
+        if not all(values[reference] for reference in step.references):
+            return result
+        agent = self.agents[QUESTIONER if is_question else VERIFIER]
+        passages = await self.evidence(agent, text, number)
+        try:
+            if is_question:
+                span = await agent.perform(self.question(text, passages), round_=number)
+                return result._replace(value=span.text, quotes=self.quotes_of(span), passages=passages)
+            truth = await agent.perform(self.fact(text, passages), round_=number)
+            return result._replace(value=truth.verdict, quotes=self.quotes_of(truth), passages=passages)
+        except BadReply as error:
+            vote = None if is_question else self.vote_unread(number, name)
+            if vote is None:
+                return result._replace(problem=f"{result.line}: {error.what}")
+            return result._replace(value="true" if vote is Meaning.SUPPORTED else "false")
+
+    async def evidence(self, agent: Agent, text: str, number: int) -> tuple[Passage, ...]:
+        """Evidence for one line: the claim's context, what the tools find, or nothing."""
+        if self.settings.setting == "closed-book":
+            return ()
+        if self.settings.setting == "gold":
+            return (Passage(text=self.claim.context),)
+        query = text[:LONGEST_QUERY]
+        self.run.emit(QueryWritten(agent=agent.name, round=number, query=query))
+        return await agent.search(query, self.settings.top_k, round_=number)
+
+    def question(self, text: str, passages: tuple[Passage, ...]) -> RecallAnswer:
+        if self.settings.setting == "closed-book":
+            return RecallAnswer(question=text, profile=self.settings.profile)
+        return AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
+
+    def fact(self, text: str, passages: tuple[Passage, ...]) -> RecallFact:
+        if self.settings.setting == "closed-book":
+            return RecallFact(statement=text, profile=self.settings.profile)
+        return VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
+
+    def quotes_of(self, answer: Span | TruthJudgement) -> tuple[str, ...]:
+        """An answer's quotations; a closed-book answer has nothing to quote."""
+        return () if self.settings.setting == "closed-book" else answer.quotes
+
+    def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
+        """Emits the answer to a question, and looks up its quotations, which are on no side."""
+        text = f"{result.line}\n{result.value or 'unknown'}"
+        self.run.emit(Spoke(agent=QUESTIONER, round=number, text=text))
+        return tuple(find_quote(text, result.passages, agent=QUESTIONER) for text in result.quotes)
+
+    def report_fact(self, number: int, result: LineResult) -> tuple[Quote, ...]:
+        """Emits the verdict on a statement, and looks up its quotations."""
+        label = self.label(self.meaning(result.value))
+        side = side_of(self.claim.labels, label)
+        quotes = tuple(find_quote(text, result.passages, side=side, agent=VERIFIER) for text in result.quotes)
+        text = f"{result.line}\n{result.value}"
+        self.run.emit(Answered(agent=VERIFIER, round=number, text=text, label=label, quotes=quotes))
+        return quotes
+
+    def meaning(self, verdict: str) -> Meaning:
+        """What the verdict on a fact means for the claim (PFC-6)."""
+        meaning = MEANINGS[verdict]
+        if meaning is not Meaning.NOT_ENOUGH:
+            return meaning
+        stays_open = self.settings.unsettled == "not-enough" and self.claim.labels.named(meaning)
+        return meaning if stays_open else Meaning.REFUTED
+
+    def label(self, meaning: Meaning | None) -> str | None:
+        return self.claim.labels.named(meaning) if meaning else None
+
+    def vote_unread(self, *what: object) -> Meaning | None:
+        """The vote of a reply that cannot be read.
+
+        Args:
+            what: identifies the reply: the program's number, and which of its replies.
+        """
+        return None
+
+    @classmethod
+    def roles_for(cls, settings: ProgramFCSettings) -> Roles:
+        tools = settings.tools if settings.setting == "open-book" else None
+        return {PROGRAMMER: None, QUESTIONER: tools, VERIFIER: tools}
+
+    @classmethod
+    def asks_for(cls, settings: ProgramFCSettings) -> tuple[type[AnyTask], ...]:
+        if settings.setting == "closed-book":
+            return (WriteProgram, RecallAnswer, RecallFact)
+        return (WriteProgram, AnswerQuestion, VerifyFact)
+
+    @classmethod
+    def plan_for(cls, settings: ProgramFCSettings) -> CostRange:
+        """Programs of one fact; of a question and two facts, one of which waits for it; of the longest chain."""
+        program, question, fact = (task.name() for task in cls.asks_for(settings))
+        searching = settings.setting == "open-book"
+
+        def plan(questions: int, facts: int, *, depth: int) -> CostPlan:
+            calls = {program: 1, question: questions, fact: facts}
+            return CostPlan(
+                calls={name: settings.programs * count for name, count in calls.items() if count},
+                searches=dict.fromkeys(settings.tools if searching else (), settings.programs * (questions + facts)),
+                asked_by={program: (PROGRAMMER,), question: (QUESTIONER,), fact: (VERIFIER,)},
+                call_depth=1 + depth,
+                search_depth=depth if searching else 0,
+            )
+
+        return CostRange(plan(0, 1, depth=1), plan(1, 2, depth=2), plan(MOST_STEPS - 1, 1, depth=MOST_STEPS))
+
+
+def majority(votes: Sequence[Meaning | None]) -> Meaning | None:
+    """What most votes say; None without a vote.
+
+    A tie with refuting votes refutes (PFC-3); a claim supported as often as it is left open is left open.
+    """
+    counts = Counter(vote for vote in votes if vote is not None)
+    if not counts:
+        return None
+    if counts[Meaning.SUPPORTED] > max(counts[Meaning.REFUTED], counts[Meaning.NOT_ENOUGH]):
+        return Meaning.SUPPORTED
+    return Meaning.NOT_ENOUGH if counts[Meaning.NOT_ENOUGH] > counts[Meaning.REFUTED] else Meaning.REFUTED
+
+
+def conjunction(facts: Collection[Meaning]) -> Meaning:
+    """What Predict says: refuted if any fact is; else open if any is; else supported."""
+    worst_first = (Meaning.REFUTED, Meaning.NOT_ENOUGH)
+    return next((meaning for meaning in worst_first if meaning in facts), Meaning.SUPPORTED)
+
+
+def program_examples(profile: Profile) -> str:
+    """Twelve claims with their programs (the paper shows twenty)."""
+    text = read_examples(__package__)
+    if profile == "paper":
+        return text
+    return with_json_replies(text, parse_program, before="\ndef program():\n").replace(
+        "# The claim is that ", "Claim: "
+    )

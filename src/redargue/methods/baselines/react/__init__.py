@@ -1,0 +1,3 @@
+"""ReAct (Yao et al., arXiv 2210.03629)."""
+
+from redargue.methods.baselines.react.method import React as React

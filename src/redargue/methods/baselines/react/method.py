@@ -1,0 +1,204 @@
+"""ReAct on fact verification: one agent thinks, acts and observes in turns until it finishes with a label.
+
+Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models" (arXiv 2210.03629), and the authors' program
+(ysymyth/ReAct). Where the original looks up a Wikipedia page, a search tool is asked; over a corpus of documents it is
+the single agent of Tool-MAD's tables.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import Field
+
+from redargue.claims import Claim, LabelSet, Meaning
+from redargue.corpus.chunk import sentence_spans
+from redargue.errors import BadReply
+from redargue.events import Stepped
+from redargue.evidence import Passage
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.acting import PastStep, Step
+from redargue.tasks.reacting import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
+from redargue.verdicts import Verdict
+
+AGENT = "agent"
+
+
+class ReactSettings(MethodSettings):
+    """Settings of ``react``; the defaults are the paper's for FEVER.
+
+    Attributes:
+        tools: asked concurrently by ``search``.
+        top_k: documents per search and tool; the paper's search returns one page.
+        sentences: how many of a document a search shows; ``lookup`` walks through all of them. 0 shows everything.
+        max_steps: before the agent ends without an answer.
+        temperature: of every reply.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+    sentences: int = Field(default=5, ge=0, le=100)
+    max_steps: int = Field(default=5, ge=1, le=20)
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class React(Method, name="react", settings=ReactSettings):
+    """Thinks and acts in turns: search, lookup, finish (2210.03629).
+
+    Attributes:
+        steps: thoughts, actions and observations so far.
+        page: what the last search returned.
+        keyword: of the last lookup.
+        results_shown: sentences of ``page`` that the lookups of ``keyword`` have shown.
+    """
+
+    profiles = {"paper": {}, "authors": {"profile": "paper", "max_steps": 7}, "hardened": {}}
+    paper = "Yao et al., ReAct: Synergizing Reasoning and Acting in Language Models, 2022, arXiv 2210.03629"
+    graph = "(ThinkAndAct [-> ChooseAction] -> search or lookup) x5"
+    asks = (ThinkAndAct, ChooseAction)
+    few_shot = True
+
+    settings: ReactSettings
+
+    async def check(self, claim: Claim, agent: Agent) -> Verdict:
+        """Thought, action, observation, until the agent finishes or the steps are used up."""
+        self.steps: list[PastStep] = []
+        self.page: tuple[Passage, ...] = ()
+        self.keyword, self.results_shown = "", 0
+        for number in range(1, self.settings.max_steps + 1):
+            try:
+                step = await self.think(agent, number)
+            except BadReply as error:
+                self.run.emit(Stepped(agent=AGENT, round=number, problem=error.what))
+                self.steps.append(PastStep(problem="Invalid action."))
+                continue
+            if step.answer is not None:
+                self.run.emit(Stepped(agent=AGENT, round=number, thought=step.thought, answer=step.answer))
+                return self.conclude(number, step)
+            self.steps.append(await self.act(agent, number, step))
+        return self.conclude(self.settings.max_steps, Step())
+
+    async def think(self, agent: Agent, number: int) -> Step:
+        """The next step; a thought without an action takes a second call."""
+        state: dict[str, Any] = {
+            "claim": self.claim,
+            "steps": tuple(self.steps),
+            "step": number,
+            "last": self.settings.max_steps,
+            "demonstrations": examples_for(self.claim.labels),
+            "profile": self.settings.profile,
+        }
+        temperature = self.settings.temperature
+        step = await agent.perform(ThinkAndAct(**state), round_=number, temperature=temperature)
+        if step.action is None and step.answer is None:
+            choose = ChooseAction(**state, thought=step.thought)
+            step = await agent.perform(choose, round_=number, temperature=temperature)
+        return step
+
+    async def act(self, agent: Agent, number: int, step: Step) -> PastStep:
+        """An action and its observation; an unknown action is invalid and costs the step."""
+        assert step.action is not None
+        action = step.action.model_copy(update={"input": text_of(step.action.input)})
+        parameter = {SEARCH.name: "query", LOOKUP.name: "keyword"}.get(action.name)
+        observed = PastStep(problem=f"Invalid action: {action.name}")
+        if action.name == LOOKUP.name:
+            observed = self.look_up(action.input)
+        self.run.emit(
+            Stepped(
+                agent=AGENT,
+                round=number,
+                thought=step.thought,
+                tool=action.name,
+                arguments={parameter: action.input} if parameter else {},
+                reason=action.reason,
+                problem=observed.problem,
+            )
+        )
+        if action.name == SEARCH.name:
+            observed = await self.search(agent, number, action.input)
+        return observed.model_copy(update={"thought": step.thought, "action": action})
+
+    async def search(self, agent: Agent, number: int, query: str) -> PastStep:
+        """The beginnings of the documents found; what an earlier search found can no longer be looked up."""
+        passages = await agent.search(query, self.settings.top_k, round_=number)
+        if not passages:
+            return PastStep(problem=f"Could not find [{query}].")
+        self.page, self.keyword, self.results_shown = passages, "", 0
+        return PastStep(passages=tuple(map(self.beginning, passages)))
+
+    def beginning(self, passage: Passage) -> Passage:
+        spans = list(sentence_spans(passage.text))[: self.settings.sentences]
+        return passage.model_copy(update={"text": passage.text[: spans[-1][1]]}) if spans else passage
+
+    def look_up(self, keyword: str) -> PastStep:
+        """The next sentence of the page that holds the keyword."""
+        if keyword != self.keyword:
+            self.keyword, self.results_shown = keyword, 0
+        sentences = [
+            (passage, passage.text[start:end])
+            for passage in self.page
+            for start, end in sentence_spans(passage.text)
+            if keyword and keyword.lower() in passage.text[start:end].lower()
+        ]
+        if self.results_shown >= len(sentences):
+            return PastStep(problem="No more results.")
+        passage, sentence = sentences[self.results_shown]
+        self.results_shown += 1
+        text = f"(Result {self.results_shown} / {len(sentences)}) {sentence}"
+        return PastStep(passages=(passage.model_copy(update={"text": text}),))
+
+    def conclude(self, steps: int, step: Step) -> Verdict:
+        self.cite(step.quotes, label=step.answer)
+        return self.verdict(
+            step.answer, reason=step.thought, confidence=step.confidence, decided_by="executor", rounds=steps
+        )
+
+    @classmethod
+    def roles_for(cls, settings: ReactSettings) -> Roles:
+        return {AGENT: settings.tools}
+
+    @classmethod
+    def plan_for(cls, settings: ReactSettings) -> CostRange:
+        """A label in the first step; after two searches; never, with every thought lacking its action."""
+
+        def plan(steps: int, repaired: int, searches: int) -> CostPlan:
+            return CostPlan(
+                calls={"ThinkAndAct": steps, "ChooseAction": repaired},
+                searches=dict.fromkeys(settings.tools, searches),
+                call_depth=steps + repaired,
+                search_depth=searches,
+            )
+
+        most = settings.max_steps
+        usual = min(3, most)
+        return CostRange(plan(1, 0, 0), plan(usual, 0, usual - 1), plan(most, most, most))
+
+
+def text_of(argument: str) -> str:
+    """An action's text, also from a JSON object with a single text in it."""
+    try:
+        values = list(json.loads(argument).values())
+    except (ValueError, AttributeError):
+        return argument
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else argument
+
+
+_ENDS = {
+    Meaning.SUPPORTED: "<supported>",
+    Meaning.REFUTED: "<refuted>",
+    Meaning.NOT_ENOUGH: "<not enough>",
+}
+
+
+def examples_for(labels: LabelSet) -> str:
+    """The examples that finish with a label of this set, under its name."""
+    finished = []
+    for example in read_examples(__package__).split("\n\n"):
+        for meaning, placeholder in _ENDS.items():
+            label = labels.named(meaning)
+            if placeholder in example and label:
+                finished.append(example.replace(placeholder, label))
+    return "\n\n".join(finished)

@@ -1,0 +1,183 @@
+"""ReConcile: agents of different models answer, discuss while they differ, and vote by confidence.
+
+Chen, Saha and Bansal, "ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs"
+(ACL 2024, arXiv 2309.13007). Each agent's model is set by ``--model agent-1=…``; the convincing samples are our own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import RoundEnded
+from redargue.methods.base import CostPlan, CostRange, MethodSettings
+from redargue.methods.baselines.evidence_pool import EqualAgents
+from redargue.methods.baselines.reconcile.voting import weighted_vote
+from redargue.methods.few_shot import read_examples, with_labels
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask
+from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
+from redargue.verdicts import Verdict
+
+SAMPLES = 3
+
+
+class ReconcileSettings(MethodSettings):
+    """Settings of ``reconcile``.
+
+    Attributes:
+        tools: each is asked once, and all agents are shown what was found; without any nobody has evidence, as
+            published.
+        top_k: documents per search.
+        agents: that debate.
+        rounds: of discussion, at most; none where all agree from the start.
+        samples: each agent is shown what is to convince it: the other agents' samples, which are our own.
+        groups: how many different answers are shown in a discussion, the most frequent first; the authors' program
+            shows two (``RECONCILE-2``).
+        unparsed: an agent whose reply cannot be read has no vote, or one for a random label with confidence 0
+            (``RECONCILE-1``).
+        temperature: of all replies; the authors' program leaves it at the endpoints' default, which is 1.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+    agents: int = Field(default=3, ge=2, le=10)
+    rounds: int = Field(default=3, ge=0, le=10)
+    samples: bool = True
+    groups: int = Field(default=10, ge=2, le=10)
+    unparsed: Literal["out", "random"] = "out"
+    temperature: float = Field(default=1.0, ge=0, le=2)
+
+
+class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
+    """Different models that discuss, then a vote weighted by confidence (2309.13007).
+
+    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
+
+    Attributes:
+        labels: the agents' labels in each round.
+    """
+
+    profiles = {
+        "paper": {"profile": "paper", "tools": ()},
+        "authors": {"profile": "paper", "tools": (), "rounds": 2, "groups": 2, "unparsed": "random"},
+        "hardened": {},
+    }
+    paper = (
+        "Chen, Saha and Bansal, ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs,"
+        " 2024, arXiv 2309.13007"
+    )
+    graph = "(agent-1 | agent-2 | agent-3) -> (agent-1 | agent-2 | agent-3) x0-3 -> weighted vote"
+    few_shot = True
+
+    settings: ReconcileSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        """First answers; discussion while they differ; the vote."""
+        self.labels: list[tuple[str | None, ...]] = []
+        await self.fill_pool(self.settings.top_k)
+        votes = await self.discuss(0, ())
+        round_ = 0
+        while len({vote.answer for vote in votes}) > 1 and round_ < self.settings.rounds:
+            round_ += 1
+            votes = await self.discuss(round_, self.group(votes))
+        return self.conclude(round_, votes)
+
+    async def discuss(self, round_: int, groups: tuple[Group, ...]) -> list[AnswerWithConfidence]:
+        """All agents answer concurrently; those whose reply can be read vote.
+
+        Raises:
+            BadReply: no agent's reply can be read.
+        """
+        replies = await together(self.answer(agent, round_, groups) for agent in self.debaters)
+        failures = [reply for reply in replies if isinstance(reply, BadReply)]
+        if len(failures) == len(replies):
+            raise failures[0]
+        votes = [reply for reply in replies if isinstance(reply, AnswerWithConfidence) and reply.answer]
+        labels = tuple((reply.answer or None) if isinstance(reply, AnswerWithConfidence) else None for reply in replies)
+        weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
+        tally = ", ".join(f"{label}: {weight:.2f}" for label, weight in weights.items()) or "no votes"
+        agreed = None not in labels and len(set(labels)) == 1
+        self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=len(weights) < 2, why=(tally,)))
+        self.labels.append(labels)
+        return votes
+
+    def group(self, votes: Sequence[AnswerWithConfidence]) -> tuple[Group, ...]:
+        """Answers by label, the most frequent first."""
+        counts = Counter(vote.answer for vote in votes).most_common(self.settings.groups)
+        return tuple(
+            Group(answer=answer, given=tuple(vote for vote in votes if vote.answer == answer)) for answer, _ in counts
+        )
+
+    async def answer(self, agent: str, round_: int, groups: tuple[Group, ...]) -> AnswerWithConfidence | BadReply:
+        """An agent's answer; the error where it cannot be read, or (``RECONCILE-1``) a random answer."""
+        fields: dict[str, Any] = {
+            "claim": self.claim,
+            "groups": groups,
+            "samples": self.convincing_samples(agent),
+            "profile": self.settings.profile,
+        }
+        on_evidence = bool(self.settings.tools)
+        task = AnswerSurelyOnEvidence(**fields, passages=self.passages) if on_evidence else AnswerSurely(**fields)
+        try:
+            answer = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
+        except BadReply as error:
+            labels = self.claim.labels.names[: len(self.claim.options) or None]
+            if self.settings.unparsed == "out" or not labels:
+                return error
+            drawn = self.rng("reconcile", self.claim.text, agent, str(round_)).choice(labels)
+            answer = AnswerWithConfidence(reasoning="", answer=drawn, confidence_level=0.0)
+        text = f"{answer.reasoning}\nconfidence {answer.confidence_level:g}".strip()
+        shown = Answer(text=text, label=answer.answer or None, quotes=answer.quotes)
+        self.answered(agent, shown, round_=round_, passages=self.passages)
+        return answer
+
+    def convincing_samples(self, agent: str) -> str:
+        """The other agents' convincing samples, in their order."""
+        if not self.settings.samples:
+            return ""
+        own = self.debaters.index(agent) % SAMPLES
+        others = (place for place in range(min(SAMPLES, len(self.debaters))) if place != own)
+        texts = (with_labels(read_examples(__package__, f"sample-{place + 1}"), self.claim.labels) for place in others)
+        return "\n\n".join(text for text in texts if text)
+
+    def conclude(self, rounds: int, votes: Sequence[AnswerWithConfidence]) -> Verdict:
+        """The weightiest answer, with the reasoning of its most confident agent."""
+        weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
+        label = max(weights, key=weights.__getitem__, default=None)
+        winners = [vote for vote in votes if vote.answer == label]
+        best = max(winners, key=lambda vote: vote.confidence_level, default=None)
+        return self.verdict(
+            label,
+            reason=best.reasoning if best else "",
+            decided_by="consensus" if label is not None and {*self.labels[-1]} == {label} else "vote",
+            rounds=rounds,
+            round_labels=self.labels,
+        )
+
+    @classmethod
+    def asks_for(cls, settings: ReconcileSettings) -> tuple[type[AnyTask], ...]:
+        return (AnswerSurelyOnEvidence if settings.tools else AnswerSurely,)
+
+    @classmethod
+    def plan_for(cls, settings: ReconcileSettings) -> CostRange:
+        """No discussion; one round; all of them."""
+        most = settings.rounds
+        return CostRange(cls._plan(settings, 0), cls._plan(settings, min(1, most)), cls._plan(settings, most))
+
+    @classmethod
+    def _plan(cls, settings: ReconcileSettings, rounds: int) -> CostPlan:
+        (task,) = cls.asks_for(settings)
+        return CostPlan(
+            calls={task.name(): settings.agents * (1 + rounds)},
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by={task.name(): cls.debaters_for(settings)},
+            call_depth=1 + rounds,
+            search_depth=int(bool(settings.tools)),
+        )

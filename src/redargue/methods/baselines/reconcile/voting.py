@@ -1,0 +1,34 @@
+"""The vote of ReConcile (§3.3): each answer weighs as much as its agents' rescaled confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+FIRST_VOTER = 1e-5
+
+
+def rescaled(confidence: float) -> float:
+    """The weight of a stated confidence in [0, 1]: models overstate theirs."""
+    if confidence == 1:
+        return 1.0
+    if confidence >= 0.9:
+        return 0.8
+    if confidence >= 0.8:
+        return 0.5
+    return 0.3 if confidence > 0.6 else 0.1
+
+
+def weighted_vote(votes: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """The weight of each answer.
+
+    Args:
+        votes: answers with their stated confidences in [0, 1], in the order of the agents.
+
+    Returns:
+        Sums of rescaled confidences by answer, the first voter's first; the first vote for an answer adds 1e-5, as in
+        the authors' program.
+    """
+    weights: dict[str, float] = {}
+    for answer, confidence in votes:
+        weights[answer] = weights.get(answer, FIRST_VOTER) + rescaled(confidence)
+    return weights

@@ -1,0 +1,3 @@
+"""SAFE (Wei et al., arXiv 2403.18802)."""
+
+from redargue.methods.baselines.safe.method import Safe as Safe

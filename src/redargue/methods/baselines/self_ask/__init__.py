@@ -1,0 +1,3 @@
+"""Self-Ask (Press et al., arXiv 2210.03350)."""
+
+from redargue.methods.baselines.self_ask.method import SelfAsk as SelfAsk

@@ -1,0 +1,178 @@
+"""Self-Ask: follow-up questions that a search engine answers, until nothing is left to ask.
+
+Press et al. 2022, "Measuring and Narrowing the Compositionality Gap in Language Models" (arXiv 2210.03350, Section 3).
+The original interleaves questions and answers in one growing text; FOLK's comparison (Wang & Shu 2023, arXiv
+2310.05253) asks all questions first and aggregates what was found.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import Spoke
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.grounding import GroundingMethod, examples_in
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.grounding import (
+    MOST_QUESTIONS,
+    Aggregate,
+    AskFollowUp,
+    ConcludeAsking,
+    FollowUps,
+    Grounded,
+    JudgeAnswers,
+    WriteFollowUps,
+    bracketed,
+    questions_in,
+)
+from redargue.verdicts import Verdict
+
+ASKER = "asker"
+
+
+class SelfAskSettings(MethodSettings):
+    """Settings of ``self-ask``.
+
+    Attributes:
+        variant: ``interleaved``: each question knows the answers before it; ``decomposed``: all questions first, and
+            one call that reads what was found (FOLK's).
+        tools: each searches for every question; the paper uses Google's search.
+        top_k: passages per search and tool; the paper shows one answer or snippet.
+        most_questions: after which the interleaved variant asks for the final answer; the paper states no limit.
+        temperature: of all calls.
+    """
+
+    variant: Literal["interleaved", "decomposed"] = "interleaved"
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=1, ge=1, le=50)
+    most_questions: int = Field(default=5, ge=1, le=MOST_QUESTIONS)
+    temperature: float = Field(default=0.0, ge=0, le=2)
+
+
+class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
+    """Follow-up questions that a search engine answers (Self-Ask, 2210.03350).
+
+    The embedded backend plays it on a claim's clauses: it asks whether each is true, and reads all that was found.
+
+    Attributes:
+        asked: the questions so far, with what was found for them.
+        round: of the next call, from 1.
+    """
+
+    profiles = {
+        "paper": {"profile": "paper"},
+        "folk": {"profile": "paper", "variant": "decomposed", "temperature": 0.7},
+        "hardened": {"top_k": 3},
+    }
+    paper = (
+        "Press, Zhang, Min, Schmidt, Smith, Lewis: Measuring and Narrowing the Compositionality Gap in Language Models,"
+        " Findings of EMNLP 2023 (arXiv 2210.03350)"
+    )
+    graph = "(question -> search) xN -> answer; decomposed: questions -> all searches at once -> answer"
+    few_shot = True
+
+    settings: SelfAskSettings
+
+    async def check(self, claim: Claim, asker: Agent) -> Verdict:
+        """Questions, searches, an answer; no label where a reply cannot be read."""
+        self.two_sides()
+        self.asked: tuple[Grounded, ...] = ()
+        self.round = 1
+        try:
+            aggregate = await self.ask_and_answer(asker)
+        except BadReply as error:
+            return self.verdict(None, reason=error.what, decided_by="reader", rounds=self.round)
+        answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
+        return self.conclude(asker, answer, self.asked, round_=self.round)
+
+    async def ask_and_answer(self, asker: Agent) -> Aggregate:
+        """One question after another; each knows what was found for those before it."""
+        temperature = self.settings.temperature
+        prompt: dict[str, Any] = {
+            "claim": self.claim,
+            "demonstrations": read_examples(__package__),
+            "profile": self.settings.profile,
+        }
+        while len(self.asked) < self.settings.most_questions:
+            task = AskFollowUp(asked=self.asked, **prompt)
+            reply = await asker.perform(task, round_=self.round, temperature=temperature)
+            if not reply.needed and reply.answer:
+                return Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
+            self.run.emit(Spoke(agent=ASKER, round=self.round, text=reply.question))
+            self.asked += (await self.ground(asker, reply.question, round_=self.round),)
+            self.round += 1
+        last = ConcludeAsking(asked=self.asked, **prompt)
+        return await asker.perform(last, round_=self.round, temperature=temperature)
+
+    @classmethod
+    def roles_for(cls, settings: SelfAskSettings) -> Roles:
+        return {ASKER: settings.tools}
+
+    @classmethod
+    def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
+        if settings.variant == "decomposed":
+            return (WriteFollowUps, JudgeAnswers)
+        return (AskFollowUp, ConcludeAsking)
+
+    @classmethod
+    def plan_for(cls, settings: SelfAskSettings) -> CostRange:
+        """No question (decomposed: one); two; the most."""
+
+        def interleaved(questions: int) -> CostPlan:
+            last = questions == settings.most_questions
+            return CostPlan(
+                calls={"AskFollowUp": questions + (not last)} | ({"ConcludeAsking": 1} if last else {}),
+                searches=dict.fromkeys(settings.tools, questions),
+                call_depth=questions + 1,
+                search_depth=questions,
+            )
+
+        def decomposed(questions: int) -> CostPlan:
+            return CostPlan(
+                calls={"WriteFollowUps": 1, "JudgeAnswers": 1},
+                searches=dict.fromkeys(settings.tools, questions),
+                call_depth=2,
+                search_depth=1,
+            )
+
+        if settings.variant == "decomposed":
+            return CostRange(decomposed(1), decomposed(2), decomposed(MOST_QUESTIONS))
+        most = settings.most_questions
+        return CostRange(interleaved(0), interleaved(min(2, most)), interleaved(most))
+
+
+class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):
+    """FOLK's version of Self-Ask: all questions, all searches concurrently, one aggregation."""
+
+    async def ask_and_answer(self, asker: Agent) -> Aggregate:
+        profile, temperature = self.settings.profile, self.settings.temperature
+        first = WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
+        questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
+        self.run.emit(Spoke(agent=ASKER, round=1, text="\n".join(questions)))
+        self.asked = tuple(await together(self.ground(asker, question, round_=1) for question in questions))
+        task = JudgeAnswers(
+            claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
+        )
+        return await asker.perform(task, round_=1, temperature=temperature)
+
+
+def question_examples(profile: Profile) -> str:
+    """Four claims with their questions."""
+    return examples_in(profile, __package__, "questions", lambda text: FollowUps(questions=questions_in(text)))
+
+
+def aggregate_examples(profile: Profile) -> str:
+    """The same claims with what was found for them, and their label."""
+
+    def read(text: str) -> Aggregate:
+        return Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
+
+    return examples_in(profile, __package__, "aggregate", read)

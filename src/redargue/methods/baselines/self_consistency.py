@@ -1,0 +1,147 @@
+"""Self-consistency: one search, several sampled answers, and the label that most of them give.
+
+Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023, arXiv 2203.11171),
+over the prompt of ``single-reader``. With ``like`` it makes as many calls as another method usually makes, with
+``calls`` as many as one has made: what a debate has to beat is not one answer, but as many answers as it costs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from redargue.claims import Claim
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles, usual_calls
+from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.verdicts import Verdict
+
+SEARCHER = "searcher"
+
+
+class SamplingSettings(MethodSettings):
+    """Settings of a method that samples answers to one question.
+
+    Attributes:
+        tools: each is asked once, with the claim.
+        top_k: documents per search.
+        n: answers; the default is the paper's number.
+        like: a method's name: as many calls as it usually makes with its default settings, in place of ``n``.
+        calls: this many calls in place of ``n``; 0 for none.
+        temperature: of sampling.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+    n: int = Field(default=40, ge=1, le=200)
+    like: str = ""
+    calls: int = Field(default=0, ge=0, le=1000)
+    temperature: float = Field(default=0.7, ge=0, le=2)
+
+    @model_validator(mode="after")
+    def _one_number(self) -> Self:
+        if self.like and self.calls:
+            raise ValueError(f"calls={self.calls} and like={self.like} are two numbers of calls: give one")
+        if self.like:
+            usual_calls(self.like)  # an unknown name is refused now, not when the first claim is checked
+        return self
+
+    def samples(self, calls_per_answer: int) -> int:
+        """How many answers are sampled."""
+        calls = usual_calls(self.like) if self.like else self.calls
+        return max(1, calls // calls_per_answer) if calls else self.n
+
+
+class Sampling(Method):
+    """One search, and answers of several readers who are asked concurrently, each in a call of its own.
+
+    The embedded backend draws no words: all its answers are the same, and the verdict is ``single-reader``'s.
+    """
+
+    calls_per_answer = 1
+
+    settings: SamplingSettings
+
+    async def sample(self) -> tuple[Answer, ...]:
+        """One answer per reader; one that cannot be read has no label."""
+        passages = await self.agents[SEARCHER].search(self.claim.text, self.settings.top_k, round_=1)
+        readers = [self.agents[name] for name in self.readers_for(self.settings)]
+        self.readers, self.passages = readers, passages
+
+        async def read(number: int, reader: Agent) -> Answer:
+            task = AnswerClaim(claim=self.claim, passages=passages, profile=self.settings.profile, sample=number)
+            try:
+                return await reader.perform(task, round_=1, temperature=self.settings.temperature)
+            except BadReply as error:
+                return Answer(text=error.raw, label=None)
+
+        answers = await together(read(number, reader) for number, reader in enumerate(readers))
+        for reader, answer in zip(readers, answers, strict=True):
+            self.answered(reader.name, answer, round_=1, passages=passages)
+        return tuple(answers)
+
+    def keep_quotes_of(self, kept: Sequence[int], answers: Sequence[Answer]) -> None:
+        """Keeps for the verdict the quotations of some answers alone."""
+        self.quotes.clear()
+        for place in kept:
+            answer = answers[place]
+            self.cite(answer.quotes, label=answer.label, agent=self.readers[place].name, passages=self.passages)
+
+    @classmethod
+    def readers_for(cls, settings: SamplingSettings) -> tuple[str, ...]:
+        return tuple(f"reader-{number}" for number in range(1, settings.samples(cls.calls_per_answer) + 1))
+
+    @classmethod
+    def roles_for(cls, settings: SamplingSettings) -> Roles:
+        return {SEARCHER: settings.tools, **dict.fromkeys(cls.readers_for(settings))}
+
+
+class SelfConsistency(Sampling, name="self-consistency", settings=SamplingSettings):
+    """One search, n sampled answers, the label of most (2203.11171), at any method's calls."""
+
+    profiles = {"paper": {"profile": "paper"}, "hardened": {}}
+    paper = (
+        "Wang, Wei, Schuurmans, Le, Chi, Narang, Chowdhery, Zhou: Self-Consistency Improves Chain of Thought Reasoning"
+        " in Language Models, 2022, arXiv 2203.11171"
+    )
+    graph = "searches -> answer xN -> majority"
+    asks = (AnswerClaim,)
+
+    async def check(self, claim: Claim) -> Verdict:
+        answers = await self.sample()
+        labels = tuple(answer.label for answer in answers)
+        label = majority(labels)
+        chosen = [place for place, answer in enumerate(answers) if answer.label == label]
+        self.keep_quotes_of(chosen, answers)
+        first = answers[chosen[0]]
+        return self.verdict(
+            label,
+            reason=first.text,
+            confidence=first.confidence,
+            decided_by="vote",
+            rounds=1,
+            round_labels=(labels,),
+        )
+
+    @classmethod
+    def plan_for(cls, settings: SamplingSettings) -> CostRange:
+        readers = cls.readers_for(settings)
+        plan = CostPlan(
+            calls={"AnswerClaim": len(readers)},
+            searches=dict.fromkeys(settings.tools, 1),
+            asked_by={"AnswerClaim": readers},
+            call_depth=1,
+            search_depth=1,
+        )
+        return CostRange(plan, plan, plan)
+
+
+def majority(labels: Sequence[str | None]) -> str | None:
+    """The label that is given most often, of several the one that was given first; no label is no vote."""
+    votes = Counter(label for label in labels if label is not None)
+    return votes.most_common(1)[0][0] if votes else None  # of equals the first, as it was counted first

@@ -1,0 +1,56 @@
+"""A single reader: every tool is asked once with the claim, and everything found is read in one answer.
+
+It has no publication: it is what a debate has to beat. Over the passages that a debate has read (the tool ``debated``
+of ``bench run``) it differs from the debate only in not debating.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from redargue.claims import Claim
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.tasks.answering import AnswerClaim
+from redargue.verdicts import Verdict
+
+READER = "reader"
+
+
+class SingleReaderSettings(MethodSettings):
+    """Settings of ``single-reader``.
+
+    Attributes:
+        tools: each is asked once.
+        top_k: documents per search.
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+
+
+class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
+    """One search per tool with the claim itself, one answer from everything found (baseline)."""
+
+    paper = "none: what a debate has to beat"
+    graph = "searches of all tools at once -> answer"
+    asks = (AnswerClaim,)
+
+    settings: SingleReaderSettings
+
+    async def check(self, claim: Claim, reader: Agent) -> Verdict:
+        passages = await reader.search(claim.text, self.settings.top_k, round_=1)
+        task = AnswerClaim(claim=claim, passages=passages, profile=self.settings.profile)
+        answer = await reader.perform(task, round_=1)
+        self.answered(READER, answer, round_=1, passages=passages)
+        return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1)
+
+    @classmethod
+    def roles_for(cls, settings: SingleReaderSettings) -> Roles:
+        return {READER: settings.tools}
+
+    @classmethod
+    def plan_for(cls, settings: SingleReaderSettings) -> CostRange:
+        searches = dict.fromkeys(settings.tools, 1)
+        plan = CostPlan(calls={"AnswerClaim": 1}, searches=searches, call_depth=1, search_depth=1)
+        return CostRange(plan, plan, plan)

@@ -1,0 +1,3 @@
+"""Dual-Position Debate (He and Le, ICIC 2025)."""
+
+from redargue.methods.dual_position.method import DualPosition as DualPosition

@@ -1,0 +1,309 @@
+"""Dual-Position Debate: two teams of gatherer, analyst, rebutter, summariser; referees who are weighted by confidence.
+
+He and Le, "Enhancing Hallucination Detection in Large Language Models through a Dual-Position Debate Multi-Agent
+Framework" (ICIC 2025). ``D1`` … ``D20`` are the resolutions of what the paper leaves open, listed in
+``docs/dual-position.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from redargue.claims import Claim, Meaning
+from redargue.concurrency import together
+from redargue.errors import BadReply
+from redargue.events import QueryWritten, Refereed, RoundVoted, Spoke
+from redargue.evidence import Passage, cited
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.dual_position.outcome import Outcome, outcome
+from redargue.methods.dual_position.settings import (
+    PROFILES,
+    ROLES,
+    DualPositionSettings,
+    member_name,
+    members,
+    referee_name,
+)
+from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
+from redargue.tasks.arguing import (
+    OPPONENTS,
+    STANCES,
+    AnalyseText,
+    Argument,
+    Position,
+    Rebut,
+    SummariseTeam,
+    WriteTeamQueries,
+)
+from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.confidence import AgentText
+from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
+from redargue.tasks.scoring import CompareTexts
+from redargue.verdicts import Verdict
+
+
+class Statement(NamedTuple):
+    """A member's text and how uncertain its writer was, in [0, 1]; None where that was not measured."""
+
+    argument: Argument
+    uncertainty: float | None
+
+
+class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
+    """Two teams that argue, referees weighted by confidence (ICIC 2025).
+
+    Attributes:
+        records: what each team's gatherer found, for the whole debate.
+        analyses: each team's analysis of how the claim is written.
+        speeches: the teams' statements so far.
+        reason: why the winner won, in a referee's words.
+    """
+
+    paper = "He and Le, Dual-Position Debate, ICIC 2025"
+    graph = (
+        "both teams at once: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
+        "-> summary; then all referees at once"
+    )
+    profiles = PROFILES
+
+    settings: DualPositionSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        self.factual, self.not_factual = self.two_sides()
+        self.records: dict[Position, tuple[Passage, ...]] = dict.fromkeys(STANCES, ())
+        self.analyses: dict[Position, Statement] = {}
+        self.speeches: list[Speech] = []
+        self.reason = ""
+        return await self.debate()
+
+    async def debate(self) -> Verdict:
+        """Both teams prepare; rounds of statements and votes follow until enough confidence is behind one outcome."""
+        await together(self.prepare(position) for position in STANCES)
+        if self.settings.min_rounds == 0:  # one referee's opinion (D9)
+            return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
+        opener = self.settings.opener(None)
+        for round_ in range(1, self.settings.max_rounds + 1):
+            self.speeches += await self.make_statements(round_, opener)
+            voted = await self.vote(round_, self.settings.referees)
+            if round_ >= self.settings.min_rounds and self.is_decided(voted):
+                break
+            opener = self.settings.opener(voted.winner == "affirmative")
+        return self.conclude(round_, voted)
+
+    def is_decided(self, voted: Outcome) -> bool:
+        """Whether enough of all confidence is behind one team (``D8``)."""
+        return voted.consensus >= self.settings.consensus and voted.winner != "tie"
+
+    async def prepare(self, position: Position) -> None:
+        """The team's gatherer and analyst, each once, side by side."""
+        await together([self.gather(position), self.analyse(position)])
+
+    async def gather(self, position: Position) -> None:
+        """Searches for the team's own view and against the opponent's, once for the whole debate."""
+        if not self.settings.gatherers:
+            return
+        gatherer = self.member(position, "gatherer")
+        task = WriteTeamQueries(claim=self.claim, position=position, profile=self.settings.profile)
+        written = await gatherer.perform(task)
+        queries = tuple(dict.fromkeys((written.support, written.refute)))
+        per_search = max(1, self.settings.snippets // (len(STANCES) * 2 * len(self.settings.tools)))
+        for query in queries:
+            self.run.emit(QueryWritten(agent=gatherer.name, round=0, query=query))
+        results = await together(gatherer.search(query, per_search) for query in queries)
+        self.records[position] = tuple({passage.sha256: passage for found in results for passage in found}.values())
+
+    async def analyse(self, position: Position) -> None:
+        """Checks how the claim is written (style, common sense, bias, language)."""
+        if not self.settings.analysts:
+            return
+        task = AnalyseText(claim=self.claim, position=position, profile=self.settings.profile)
+        analysis, uncertainty = await self.measured(position, "analyst", task)
+        self.analyses[position] = Statement(Argument(text=analysis.summary or "no issues"), uncertainty)
+        self.run.emit(Spoke(agent=member_name(position, "analyst"), round=0, text=analysis.summary))
+
+    async def make_statements(self, round_: int, opener: Position | None) -> list[Speech]:
+        """Both teams' statements: concurrently, or the second in answer to this round's first (``D9``)."""
+        last = {speech.position: speech.argument.text for speech in self.speeches}
+        if opener is None:
+            return await together(self.make_statement(round_, position, last) for position in STANCES)
+        first = await self.make_statement(round_, opener, last)
+        last[opener] = first.argument.text
+        return [first, await self.make_statement(round_, OPPONENTS[opener], last)]
+
+    async def make_statement(self, round_: int, position: Position, last: Mapping[Position, str]) -> Speech:
+        """Rebuttal and summary; in the first round the opponent's stance is what it said (``D11``)."""
+        opponent = last.get(OPPONENTS[position], STANCES[OPPONENTS[position]])
+        passages = await self.select(round_, position, opponent)
+        texts: dict[str, Statement] = {}
+        if self.settings.rebutters:
+            texts["rebutter"] = await self.rebut(round_, position, opponent, passages)
+        if position in self.analyses:
+            texts["analyst"] = self.analyses[position]
+        if passages:
+            lines = [cited(line, p.title) for p in passages for line in p.text.splitlines() if line.strip()]
+            texts["gatherer"] = Statement(Argument(text="\n".join(lines)), None)
+        argument = await self.summarise(round_, position, texts)
+        stated = self.factual if position == "affirmative" else self.not_factual
+        quotes = self.cite(
+            argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
+        )
+        verified = tuple(
+            Passage(**dict(quote.source), text=quote.text)
+            for quote in quotes
+            if quote.found and quote.source is not None
+        )
+        return Speech(position=position, round=round_, argument=argument, verified=verified)
+
+    async def select(self, round_: int, position: Position, opponent: str) -> tuple[Passage, ...]:
+        """The team's passages nearest to the claim and to what the opponent said last (``D13``)."""
+        records = self.records[position]
+        if len(records) <= self.settings.selected:
+            return records
+        task = CompareTexts(
+            reference=f"{self.claim.text} {opponent}",
+            texts=tuple(passage.text for passage in records),
+            profile=self.settings.profile,
+        )
+        similarities = (await self.member(position, "gatherer").perform(task, round_=round_)).values
+        nearest = sorted(range(len(records)), key=lambda place: -similarities[place])[: self.settings.selected]
+        return tuple(records[place] for place in sorted(nearest))
+
+    async def rebut(self, round_: int, position: Position, opponent: str, passages: tuple[Passage, ...]) -> Statement:
+        """The rebutter's answer to the opponent."""
+        task = Rebut(
+            claim=self.claim,
+            position=position,
+            opponent=opponent,
+            passages=passages,
+            analysis=self.analyses[position].argument.text if position in self.analyses else "",
+            profile=self.settings.profile,
+        )
+        rebuttal = Statement(*await self.measured(position, "rebutter", task, round_))
+        self.run.emit(Spoke(agent=member_name(position, "rebutter"), round=round_, text=rebuttal.argument.text))
+        return rebuttal
+
+    async def summarise(self, round_: int, position: Position, texts: Mapping[str, Statement]) -> Argument:
+        """The team's statement; without a summariser its members' texts as they are, rebuttal first."""
+        if not self.settings.summarisers:
+            quotes = tuple(dict.fromkeys(quote for text in texts.values() for quote in text.argument.quotes))
+            joined = "\n".join(text.argument.text for text in texts.values()) or STANCES[position]
+            return Argument(text=joined, quotes=quotes)
+        task = SummariseTeam(
+            claim=self.claim, position=position, texts=self.with_confidence(texts), profile=self.settings.profile
+        )
+        argument = await self.member(position, "summariser").perform(task, round_=round_)
+        self.run.emit(Spoke(agent=member_name(position, "summariser"), round=round_, text=argument.text))
+        return argument
+
+    def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[AgentText, ...]:
+        """The members' texts with how certain each was: as attention weights where the backend has them (``D6``)."""
+        uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
+        values = tuple(uncertainties.values())
+        confidence: dict[str, dict[str, Any]]
+        if self.run.backend.weighs:
+            weights = attention_weights(values)
+            confidence = {role: {"weight": weight} for role, weight in zip(uncertainties, weights, strict=True)}
+        else:
+            levels = confidence_levels(values)
+            confidence = {role: {"level": level} for role, level in zip(uncertainties, levels, strict=True)}
+        return tuple(
+            AgentText(agent=role, text=text.argument.text, **confidence.get(role, {})) for role, text in texts.items()
+        )
+
+    async def measured(
+        self, position: Position, role: str, task: Task[Out], round_: int = 0
+    ) -> tuple[Out, float | None]:
+        """A member's answer, and how uncertain of it the model was (``D6``, ``D7``)."""
+        member, measure = self.member(position, role), self.settings.uncertainty
+        if measure == "off" or not self.settings.summarisers:
+            return await member.perform(task, round_=round_), None
+        sampled = await uncertain(member, task, measure=measure, samples=self.settings.samples, round_=round_)
+        return sampled.output.answer, sampled.value
+
+    async def vote(self, round_: int, referees: tuple[str, ...]) -> Outcome:
+        """All referees, concurrently; one whose judgement cannot be read has no vote.
+
+        Raises:
+            BadReply: none can be read.
+        """
+        replies = await together(self.judge(round_, referee) for referee in referees)
+        judgements = [reply for reply in replies if isinstance(reply, Judgement)]
+        if not judgements:
+            raise next(reply for reply in replies if isinstance(reply, BadReply))
+        voted = outcome([(judgement.voted, judgement.sure) for judgement in judgements], self.settings.rule)
+        reasons = (judgement.reason for judgement in judgements if judgement.voted == voted.winner)
+        self.reason = next(filter(None, reasons), "")
+        self.run.emit(
+            RoundVoted(
+                round=round_,
+                winner=voted.winner,
+                consensus=round(voted.consensus, 6),
+                masses=dict(voted.masses),
+                weights=dict(voted.weights),
+            )
+        )
+        return voted
+
+    async def judge(self, round_: int, referee: str) -> Judgement | BadReply:
+        """One referee's scores, vote and confidence."""
+        name = referee_name(referee)
+        task = JudgeTeams(
+            claim=self.claim,
+            referee=referee,
+            emphasis=EMPHASES.get(referee, f"You are the {referee} referee: what is {referee} counts most."),
+            speeches=tuple(self.speeches),
+            passages=() if self.speeches else tuple(p for records in self.records.values() for p in records),
+            profile=self.settings.profile,
+        )
+        try:
+            judgement = await self.agents[name].perform(task, round_=round_)
+        except BadReply as error:
+            self.run.emit(Refereed(agent=name, round=round_, problem=error.what))
+            return error
+        self.run.emit(
+            Refereed(
+                agent=name,
+                round=round_,
+                vote=judgement.voted,
+                confidence=judgement.sure,
+                reason=judgement.reason,
+                scores={position: judgement.scores(position) for position in STANCES},
+            )
+        )
+        return judgement
+
+    def conclude(self, rounds: int, voted: Outcome) -> Verdict:
+        """The winning team's label; a tie is not factual, or (``tied``) not enough evidence (``D3``)."""
+        undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.tied == "not-enough" else None
+        labels = {"affirmative": self.factual, "negative": self.not_factual, "tie": undecided or self.not_factual}
+        return self.verdict(labels[voted.winner], reason=self.reason, decided_by="referees", rounds=rounds)
+
+    def member(self, position: Position, role: str) -> Agent:
+        """A team's member."""
+        return self.agents[member_name(position, role)]
+
+    @classmethod
+    def roles_for(cls, settings: DualPositionSettings) -> Roles:
+        searching = settings.tools if settings.gatherers else None
+        teams = {name: searching if role == "gatherer" else None for role in ROLES for name in members(role)}
+        return teams | {referee_name(referee): None for referee in settings.referees}
+
+    @classmethod
+    def asks_for(cls, settings: DualPositionSettings) -> tuple[type[AnyTask], ...]:
+        needed: dict[type[AnyTask], bool] = {
+            WriteTeamQueries: settings.gatherers,
+            AnalyseText: settings.analysts,
+            Rebut: settings.rebutters,
+            SummariseTeam: settings.summarisers,
+            CompareTexts: (settings.summarisers and settings.uncertainty != "off") or settings.gatherers,
+            JudgeTeams: True,
+        }
+        return tuple(task for task, wanted in needed.items() if wanted)
+
+    @classmethod
+    def plan_for(cls, settings: DualPositionSettings) -> CostRange:
+        """The fewest rounds; the same; the most."""
+        least = settings.plan(settings.min_rounds)
+        return CostRange(least, least, settings.plan(settings.max_rounds if settings.min_rounds else 0))

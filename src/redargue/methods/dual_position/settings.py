@@ -1,0 +1,139 @@
+"""The settings of Dual-Position Debate: the paper's, its ablations, what it leaves open (``docs/dual-position.md``)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.dual_position.outcome import Rule
+from redargue.methods.dual_position.uncertainty import SAMPLES
+from redargue.tasks.arguing import OPPONENTS, STANCES, Position
+from redargue.tasks.refereeing import EMPHASES
+
+ROLES = ("gatherer", "analyst", "rebutter", "summariser")
+Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
+PROFILES: dict[str, dict[str, Any]] = {"paper": {"profile": "paper"}, "hardened": {"tied": "not-enough"}}
+
+
+class DualPositionSettings(MethodSettings):
+    """Settings of ``dual-position``; the defaults are the paper's, the ablations are fields.
+
+    Attributes:
+        gatherers: off: no team has documents (Table 6).
+        analysts: off: nobody checks the text for its style (Table 6).
+        rebutters: off: the teams hand in summaries only (``D19``).
+        summarisers: off: the rebuttal is the team's statement (Table 6).
+        tools: each gatherer's search tools.
+        snippets: passages a claim, over both teams' queries (``D12``).
+        selected: of a team's passages, those nearest to the opponent's last statement, a round (``D13``).
+        uncertainty: how it is measured how unsure members are (``D6``): by how far samples disagree, as in the paper,
+            by log probabilities where the model gives them, or not at all.
+        samples: of each member's text, where they are compared.
+        referees: factual, logical, rhetorical, or any name; what the name says counts most for it.
+        rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
+        min_rounds: before the debate may end; 0 is one referee's opinion of the claim alone (``D9``).
+        max_rounds: after which it ends.
+        consensus: share of confidence behind the winner at which it ends (``D8``).
+        transition: how the next round is opened after the referees' vote (``D9``): by both teams at once, or by one
+            that the other then answers in the same round. ``true-skeptic``: a claim that was judged factual is opened
+            by the negative team, any other by the affirmative one.
+        tied: what a tie after the last round means: not factual, as the paper's doubt has it, or the set's label for
+            not enough evidence, where it has one (``D3``).
+    """
+
+    gatherers: bool = True
+    analysts: bool = True
+    rebutters: bool = True
+    summarisers: bool = True
+    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    snippets: int = Field(default=10, ge=1, le=100)
+    selected: int = Field(default=5, ge=1, le=50)
+    uncertainty: Literal["off", "agreement", "entropy", "token-sar"] = "agreement"
+    samples: int = Field(default=SAMPLES, ge=2, le=10)
+    referees: tuple[str, ...] = Field(default=tuple(EMPHASES), min_length=1, max_length=15)
+    rule: Rule = "mass"
+    min_rounds: int = Field(default=2, ge=0, le=20)
+    max_rounds: int = Field(default=4, ge=1, le=20)
+    consensus: float = Field(default=0.6, ge=0, le=1)
+    transition: Transition = "none"
+    tied: Literal["not-factual", "not-enough"] = "not-factual"
+
+    @model_validator(mode="after")
+    def _rounds_fit(self) -> Self:
+        if self.min_rounds > self.max_rounds:
+            raise ValueError(f"min_rounds={self.min_rounds} is above max_rounds={self.max_rounds}")
+        if len(set(self.referees)) < len(self.referees):
+            raise ValueError("two referees of one name")
+        if not (self.rebutters or self.summarisers or self.analysts or self.gatherers):
+            raise ValueError("a team without members says nothing")
+        return self
+
+    def opener(self, factual: bool | None) -> Position | None:
+        """Which team opens the next round; None for both at once."""
+        match self.transition:
+            case "none":
+                return None
+            case "always-skeptic":
+                return "negative"
+            case "always-trust":
+                return "affirmative"
+            case "true-skeptic":
+                return "negative" if factual else "affirmative"
+            case "true-trust":
+                return "affirmative" if factual else "negative"
+
+    def plan(self, rounds: int) -> CostPlan:
+        """What a debate of that many rounds asks for."""
+        teams = len(STANCES)
+        statements = rounds * teams
+        measured = self.summarisers and self.uncertainty != "off"
+        sampled = {"Rebut": self.samples, "AnalyseText": self.samples} if measured else {}
+        pairs = (self.rebutters * statements + self.analysts * teams) * (self.samples - 1) * measured
+        calls = {
+            "WriteTeamQueries": teams * self.gatherers,
+            "AnalyseText": teams * self.analysts,
+            "Rebut": statements * self.rebutters,
+            "CompareTexts": pairs,
+            "SummariseTeam": statements * self.summarisers,
+            "JudgeTeams": max(1, rounds) * len(self.referees) if rounds else 1,
+        }
+        speaking = int(self.rebutters) + int(self.summarisers)
+        together = 1 if self.transition == "none" else 2
+        searches = 2 * teams * self.gatherers
+        return CostPlan(
+            calls={name: count for name, count in calls.items() if count},
+            searches=dict.fromkeys(self.tools, searches) if searches else {},
+            samples=sampled if self.uncertainty == "agreement" else {},
+            asked_by={
+                **{name: members(role) for name, role in _ASKS.items()},
+                "JudgeTeams": tuple(referee_name(each) for each in self.referees),
+            },
+            call_depth=int(self.gatherers or self.analysts) + rounds * (speaking * together + 1),
+            search_depth=int(self.gatherers),
+        )
+
+
+_ASKS = {
+    "WriteTeamQueries": "gatherer",
+    "AnalyseText": "analyst",
+    "Rebut": "rebutter",
+    "SummariseTeam": "summariser",
+    "CompareTexts": "summariser",
+}
+
+
+def members(role: str) -> tuple[str, ...]:
+    """Those of both teams with that role."""
+    return tuple(member_name(position, role) for position in OPPONENTS)
+
+
+def member_name(position: Position, role: str) -> str:
+    """As in events and ``--model``: ``negative-rebutter``."""
+    return f"{position}-{role}"
+
+
+def referee_name(referee: str) -> str:
+    """As in events and ``--model``: ``factual-referee``."""
+    return f"{referee}-referee"

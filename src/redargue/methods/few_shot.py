@@ -1,0 +1,46 @@
+"""Few-shot examples in prompts: text files beside a method, in its paper's format, about facts that we invented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+
+from redargue.claims import Frozen, LabelSet, Meaning
+
+
+@cache
+def read_examples(package: str, name: str = "examples") -> str:
+    """The text of ``name``.txt in a method's package."""
+    return (files(package) / f"{name}.txt").read_text("utf-8").strip()
+
+
+def with_json_replies(text: str, read: Callable[[str], Frozen | None], *, before: str, between: str = "\n\n") -> str:
+    """Examples with each reply as the JSON object that a hardened prompt asks for.
+
+    Args:
+        text: examples in the paper's format.
+        read: reads a reply in the paper's format; an example whose reply it cannot read is left out.
+        before: separates a question from its reply.
+        between: separates two examples.
+    """
+    pairs = (example.partition(before) for example in text.split(between))
+    replies = ((question, read(reply)) for question, _, reply in pairs)
+    return "\n\n".join(
+        f"{question}\n{reply.model_dump_json(exclude_defaults=True)}" for question, reply in replies if reply
+    )
+
+
+def with_labels(text: str, labels: LabelSet) -> str:
+    """Examples with the labels of a set in the slots ``{supported}``, ``{refuted}`` and so on.
+
+    Examples whose label the set lacks are left out: all of them for options and free text.
+    """
+    names = {str(meaning): label for meaning in Meaning if (label := labels.named(meaning))}
+    examples = [example.strip() for example in text.split("\n\n") if example.strip()]
+    fitting = [example for example in examples if set(_SLOT.findall(example)) <= set(names)]
+    return "\n\n".join(_SLOT.sub(lambda slot: names[slot.group(1)], example) for example in fitting)
+
+
+_SLOT = re.compile(r"\{(\w+)\}")

@@ -1,0 +1,51 @@
+"""The settings of Markov-chain debate."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from redargue.methods.base import MethodSettings
+from redargue.tasks.opining import Part
+
+Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
+STATES: dict[str, tuple[Part, Part, Part]] = {
+    "trust": ("trust", "skeptic", "leader"),
+    "skeptic": ("skeptic", "trust", "leader"),
+}
+PROFILES: dict[str, dict[str, Any]] = {"paper": {"profile": "paper"}, "hardened": {"unproven": "not-enough"}}
+
+
+class MarkovDebateSettings(MethodSettings):
+    """Settings of ``markov-debate``; the defaults are the paper's, the ablations are fields.
+
+    Attributes:
+        tools: where the evidence comes from.
+        snippets: pieces of evidence a claim, over two queries and all tools.
+        transition: which state follows a judgement: the skeptic's after "factual" and the trusting one's after any
+            other (the paper's), the reverse, or always the same.
+        min_rounds: states after the first before the debate may end; 0: the first opinion is the answer.
+        max_rounds: after which it ends; the paper gives no number.
+        unproven: what an opinion means for which nothing could be quoted: what it says, as in the paper, or the set's
+            label for not enough evidence, where it has one (``D21``).
+    """
+
+    tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    snippets: int = Field(default=10, ge=1, le=100)
+    transition: Transition = "true-skeptic"
+    min_rounds: int = Field(default=2, ge=0, le=20)
+    max_rounds: int = Field(default=4, ge=0, le=20)
+    unproven: Literal["believed", "not-enough"] = "believed"
+
+    def state(self, factual: bool) -> tuple[Part, Part, Part]:
+        """The agents of the state that follows a judgement."""
+        match self.transition:
+            case "true-skeptic":
+                return STATES["skeptic" if factual else "trust"]
+            case "true-trust":
+                return STATES["trust" if factual else "skeptic"]
+            case "always-skeptic":
+                return STATES["skeptic"]
+            case "always-trust":
+                return STATES["trust"]

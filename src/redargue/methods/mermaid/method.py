@@ -1,0 +1,230 @@
+"""MERMAID: a decomposer, an executor that thinks and acts in steps, and an evidence memory that outlives the claim.
+
+Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M25`` are the resolutions of what the paper leaves open, listed in
+``docs/mermaid.md``. What the released program does otherwise is in ``released.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from redargue.claims import Claim
+from redargue.errors import BadReply
+from redargue.events import Decomposed, Judged, Stepped
+from redargue.evidence import Passage, Recalled
+from redargue.memory.base import Finding
+from redargue.memory.lookup import LOOKUP, MemoryLookup
+from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
+from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
+from redargue.tasks.base import AnyTask
+from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tools.base import Observation
+from redargue.tools.searching import SearchAction
+from redargue.verdicts import Verdict
+
+NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."
+
+
+class Mermaid(Method, name="mermaid", settings=MermaidSettings):
+    """A decomposer, a step-by-step executor over tools, an evidence memory across claims.
+
+    Attributes:
+        background: D_c of Algorithm 1, the claim's triplets and topics; None without a decomposer.
+        memory: M_c, what earlier claims left under this claim's entities.
+        steps: H, thoughts, actions and observations.
+        first_calls: the step in which each call was first made.
+        findings: what the tools returned, for the memory.
+    """
+
+    paper = "Cao et al., MERMAID, 2026"
+    graph = "decompose -> recall -> (step -> tool) xN -> step that answers; steps used up: -> forced answer"
+    profiles = PROFILES
+    calls_actions = True
+
+    settings: MermaidSettings
+
+    async def check(self, claim: Claim) -> Verdict:
+        """Algorithm 1: decompose, recall, think and act until an answer or the last step, remember."""
+        self.steps: list[PastStep] = []
+        self.first_calls: dict[tuple[str, str], int] = {}
+        self.findings: list[Finding] = []
+        self.background = await self.decompose()
+        self.memory = await self.recall()
+        tools = self.offer_tools()
+        for number in range(1, self.settings.max_steps + 1):
+            step = await self.next_step(number, tools)
+            if step is None:
+                continue
+            if step.answer is not None:
+                verdict = self.answer(number, step)
+                break
+            await self.act(number, step)
+        else:
+            verdict = await self.force_answer()
+        await self.remember()
+        return verdict
+
+    async def decompose(self) -> Decomposition | None:
+        """The claim's triplets, topics and entities; None where the decomposer is ablated (Table 3, ``M24``)."""
+        if not self.settings.decomposer:
+            return None
+        task = DecomposeClaim(claim=self.claim, profile=self.settings.profile)
+        background = await self.agents[DECOMPOSER].perform(task)
+        self.run.emit(Decomposed(agent=DECOMPOSER, **dict(background), entities=background.entities))
+        return background
+
+    async def recall(self) -> tuple[Recalled, ...]:
+        """What earlier claims left under this one's entities."""
+        if not self.settings.remembering:
+            return ()
+        return (await self.run.recall(self.entities, agent=EXECUTOR, claim=self.claim)).items
+
+    async def remember(self) -> None:
+        """Keeps everything found under all of the claim's entities (``M6``)."""
+        if self.settings.remembering and self.findings:
+            await self.run.remember(self.findings, entities=self.entities, agent=EXECUTOR, claim=self.claim)
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The memory's keys; none without a decomposer (``M24``)."""
+        return self.background.entities if self.background else ()
+
+    def offer_tools(self) -> tuple[ActionTool, ...]:
+        """The tools that the executor may call: redargue's own, the memory, those of MCP servers."""
+        for name in self.agents[EXECUTOR].tools:
+            self.run.actions[name] = SearchAction(self.run.tools[name], self.settings.top_k)
+        if self.settings.memory_lookup and self.settings.remembering:
+            self.run.actions[LOOKUP] = MemoryLookup(self.run.memory, self.claim, self.run.clock)
+        return tuple(
+            ActionTool(name=action.name, about=action.about, parameters=dict(action.parameters))
+            for action in self.run.actions.values()
+        )
+
+    async def next_step(self, number: int, tools: tuple[ActionTool, ...]) -> Step | None:
+        """A thought with an action or an answer; None where it cannot be read, which is a step, too (``M10``)."""
+        task = NextStep(**self.state(), claim=self.claim, tools=tools, step=number, last=self.settings.max_steps)
+        try:
+            return await self.agents[EXECUTOR].perform(task, round_=number)
+        except BadReply as error:
+            self.steps.append(PastStep(problem=f"That step could not be read: {error.what}"))
+            self.run.emit(Stepped(agent=EXECUTOR, round=number, problem=error.what))
+            return None
+
+    def answer(self, number: int, step: Step) -> Verdict:
+        """The verdict of a step that answers."""
+        self.run.emit(Stepped(agent=EXECUTOR, round=number, thought=step.thought, answer=step.answer))
+        return self.conclude(number, step)
+
+    async def act(self, number: int, step: Step) -> None:
+        """Makes the step's call, unless it was made before: then its answer is in the history already."""
+        call = step.action
+        assert call is not None
+        arguments = self.arguments(call)
+        problem = self.repetition(number, call.name, arguments)
+        self.run.emit(
+            Stepped(
+                agent=EXECUTOR,
+                round=number,
+                thought=step.thought,
+                tool=call.name,
+                arguments=arguments,
+                reason=call.reason,
+                problem=problem,
+            )
+        )
+        if problem:
+            self.steps.append(PastStep(thought=step.thought, action=call, problem=problem))
+        else:
+            seen = await self.run.act(call.name, arguments, agent=EXECUTOR, round_=number, claim=self.claim)
+            self.steps.append(PastStep(thought=step.thought, action=call, passages=seen.passages, problem=seen.why))
+            self.findings += _findings(call.name, arguments, seen)
+        for further in step.unmade:
+            self.refuse(number, further)
+
+    def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
+        """Says where the same call was made before; empty where it was not."""
+        key = tool, json.dumps(arguments, sort_keys=True)
+        first = self.first_calls.setdefault(key, number)
+        return f"This call was made in step {first}; its answer stands there." if first != number else ""
+
+    def refuse(self, number: int, call: ToolCall) -> None:
+        """Reports a call that a step made beside its one action."""
+        arguments = self.arguments(call)
+        self.run.emit(Stepped(agent=EXECUTOR, round=number, tool=call.name, arguments=arguments, problem=NOT_MADE))
+        self.steps.append(PastStep(action=call, problem=NOT_MADE))
+
+    def arguments(self, call: ToolCall) -> dict[str, Any]:
+        """The object that the agent wrote, or its text as the tool's first required parameter (``M2``)."""
+        try:
+            written = json.loads(call.input)
+        except ValueError:
+            written = None
+        if isinstance(written, dict):
+            return written
+        tool = self.run.actions.get(call.name)
+        schema = tool.parameters if tool else {}
+        names = [*schema.get("required", ()), *schema.get("properties", ()), "query"]
+        return {names[0]: call.input}
+
+    async def force_answer(self) -> Verdict:
+        """The answer once the steps are used up (``M9``); a reply that cannot be read gives no label (``M11``)."""
+        task = ForceAnswer(**self.state(), claim=self.claim)
+        try:
+            answer = await self.agents[EXECUTOR].perform(task, round_=self.settings.max_steps + 1)
+        except BadReply as error:
+            self.run.emit(Judged(text=error.raw, label=None))
+            return self.conclude(self.settings.max_steps, Step())
+        self.run.emit(Judged(text=answer.text, label=answer.label))
+        step = Step(thought=answer.text, answer=answer.label, quotes=answer.quotes, confidence=answer.confidence)
+        return self.conclude(self.settings.max_steps, step, decided_by="forced")
+
+    def state(self) -> dict[str, Any]:
+        """What every step is shown."""
+        return {
+            "background": self.background,
+            "memory": self.memory,
+            "steps": tuple(self.steps),
+            "profile": self.settings.profile,
+        }
+
+    def conclude(self, steps: int, step: Step, *, decided_by: str = "executor") -> Verdict:
+        """The verdict of an answering step; its quotations are looked up in what was recalled and observed."""
+        recalled = [item.passage for item in self.memory if item.status == "ok"]
+        observed = [passage for past in self.steps for passage in past.passages]
+        self.cite(step.quotes, label=step.answer, agent=EXECUTOR, passages=[*recalled, *observed])
+        return self.verdict(
+            step.answer, reason=step.thought, confidence=step.confidence, decided_by=decided_by, rounds=steps
+        )
+
+    @classmethod
+    def roles_for(cls, settings: MermaidSettings) -> Roles:
+        return {DECOMPOSER: None, EXECUTOR: settings.tools}
+
+    @classmethod
+    def asks_for(cls, settings: MermaidSettings) -> tuple[type[AnyTask], ...]:
+        decomposing: tuple[type[AnyTask], ...] = (DecomposeClaim,) if settings.decomposer else ()
+        forcing: tuple[type[AnyTask], ...] = (ForceAnswer,) if settings.force_answer else ()
+        return (*decomposing, NextStep, *forcing)
+
+    @classmethod
+    def plan_for(cls, settings: MermaidSettings) -> CostRange:
+        """An answer in the first step; after two searches; never, until it is forced."""
+        most = settings.max_steps
+        return CostRange(
+            settings.plan(1, forced=False),
+            settings.plan(min(3, most), forced=False),
+            settings.plan(most, forced=settings.force_answer),
+        )
+
+
+def _findings(tool: str, arguments: dict[str, Any], seen: Observation) -> list[Finding]:
+    """An observation as the memory takes it: each passage, or a miss; what the memory returned is in it already."""
+    if tool == LOOKUP or seen.is_error:
+        return []
+    if not seen.passages:
+        query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+        miss = Passage(text="", tool=tool, query=query)
+        return [Finding(passage=miss, arguments=arguments, status="empty")]
+    return [Finding(passage=passage, arguments=arguments) for passage in seen.passages]

@@ -1,0 +1,26 @@
+"""Where the released program differs from the paper (profile ``authors``); each quirk has a setting of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redargue.claims import Meaning
+from redargue.methods.mermaid.method import Mermaid
+from redargue.tasks.acting import Step
+from redargue.verdicts import Verdict
+
+
+class ReleasedMermaid(Mermaid, when=lambda settings: settings.repeat_calls or not settings.force_answer):
+    """Algorithm 1 with the program's behaviours that the settings ask for."""
+
+    def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
+        """``repeat_calls``: the program makes a call again that it has made before."""
+        return "" if self.settings.repeat_calls else super().repetition(number, tool, arguments)
+
+    async def force_answer(self) -> Verdict:
+        """``force_answer=false``: no answer is asked for, and ``non_answer=true`` counts its absence as True."""
+        if self.settings.force_answer:
+            return await super().force_answer()
+        correct = self.claim.labels.named(Meaning.SUPPORTED)
+        label = correct if self.settings.non_answer == "true" else None
+        return self.conclude(self.settings.max_steps, Step(answer=label))

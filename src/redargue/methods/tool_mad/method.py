@@ -1,0 +1,383 @@
+"""Tool-MAD: debaters with their own evidence tools, a stability score, consensus or a judge.
+
+Jeong et al., "Tool-MAD", arXiv 2601.04742, Algorithm 1. ``T1`` … ``T35`` are the resolutions of what the paper leaves
+open, listed in ``docs/tool-mad.md``. The ``hardened`` profile adds to the paper that a consensus needs a quotation that
+code has found in each deciding debater's documents. What the authors' program does otherwise is in ``released.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from redargue.claims import Claim
+from redargue.concurrency import first_error, together
+from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
+from redargue.evidence import Passage, Side, find_quote
+from redargue.methods.agent import Agent
+from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.tool_mad.consistency import consistency
+from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
+from redargue.methods.tool_mad.stability import stability
+from redargue.methods.verdict_parts import side_of
+from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.base import AnyTask
+from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
+from redargue.tasks.literature import SummariseAbstract, WriteKeywords
+from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.verdicts import Metric, Score, Verdict
+
+
+class Agreement(NamedTuple):
+    """Whether a round's debaters gave one answer, and which."""
+
+    reached: bool
+    label: str | None = None
+
+
+class Evidence(NamedTuple):
+    """What a debater asked in a round, whether that was its last query, and the documents it reads."""
+
+    query: str
+    kept: bool
+    passages: tuple[Passage, ...]
+
+
+class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
+    """Debaters with different evidence tools, scored for faithfulness and relevance; consensus or judge (2601.04742).
+
+    Attributes:
+        history: H of Algorithm 1, the turns of each round.
+        scores: S of Algorithm 1, by round and agent; each is computed beside what follows it.
+        found: the documents that a debater's quotations are looked up in, by round and agent.
+        alerts: which scores of its last answer a debater is warned about (``T15``).
+    """
+
+    paper = "Jeong et al., Tool-MAD, 2026, arXiv 2601.04742"
+    graph = (
+        "each round: (query -> search -> answer -> (statements -> check | question -> similarity)) of both "
+        "debaters at once; without a consensus after the last: -> judge"
+    )
+    profiles = PROFILES
+    may_ask = (CheckConsensus,)
+
+    settings: ToolMadSettings
+    background: asyncio.TaskGroup
+
+    async def check(self, claim: Claim) -> Verdict:
+        if claim.labels.free_text:
+            self.require(CheckConsensus)
+        self.debaters = tuple(self.agents[name] for name in debater_names(self.settings.debaters))
+        self.history: list[tuple[Turn, ...]] = []
+        self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
+        self.found: dict[tuple[int, str], tuple[Passage, ...]] = {}
+        self.alerts: dict[str, tuple[Metric, ...]] = {}
+        try:
+            async with asyncio.TaskGroup() as self.background:
+                return await self.debate()
+        except BaseExceptionGroup as group:
+            raise first_error(group) from None
+
+    async def debate(self) -> Verdict:
+        """Algorithm 1: up to T rounds of query, retrieval and response, ended by consensus; else the judge decides."""
+        for round_ in range(1, self.settings.rounds + 1):
+            turns = await self.hold_round(round_)
+            self.history.append(turns)
+            agreement = await self.agreement(turns)
+            scores = await self.gate_scores(turns) if agreement.reached else ()
+            accepted = (
+                agreement.reached
+                and self.may_end_early
+                and all(map(self.is_stable, scores))
+                and all(map(self.is_grounded, turns))
+            )
+            self.report_round(turns, agreement, scores, accepted=accepted)
+            if accepted:
+                return await self.consensus(turns, agreement)
+        return await self.judge()
+
+    async def hold_round(self, round_: int) -> tuple[Turn, ...]:
+        """All debaters' turns, concurrently; each starts from the last round's answers (Eq. 6)."""
+        last = self.history[-1] if self.history else ()
+        return tuple(await together(self.take_turn(round_, debater, last) for debater in self.debaters))
+
+    async def take_turn(self, round_: int, debater: Agent, last: tuple[Turn, ...]) -> Turn:
+        """Query, retrieve, respond (Eq. 1 to 6)."""
+        own = next((turn for turn in last if turn.agent == debater.name), None)
+        others = answers_of(turn for turn in last if turn.agent != debater.name)
+        evidence = await self.gather_evidence(round_, debater, own, others)
+        return await self.respond(round_, debater, evidence, others)
+
+    async def gather_evidence(
+        self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
+    ) -> Evidence:
+        """The debater's query and documents; a debater without a tool has neither (``T18``)."""
+        if debater.tool is None:
+            return Evidence("", False, ())
+        query, kept = await self.write_query(round_, debater, own, others)
+        self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
+        if kept and own:  # a kept query keeps its documents; the tool is not asked (T7)
+            self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
+            found, passages = self.found[own.round, debater.name], own.passages
+        else:
+            found, passages = await self.retrieve(round_, debater, query)
+        self.found[round_, debater.name] = found
+        return Evidence(query, kept, passages)
+
+    async def write_query(
+        self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
+    ) -> tuple[str, bool]:
+        """The query of this round (Eq. 1, 4), and whether it is the last round's."""
+        if not self.settings.query_formulation:
+            return self.claim.text, own is not None
+        assert debater.tool is not None
+        tool = self.run.tools[debater.tool]
+        first = WriteQuery(claim=self.claim, tool=tool.name, about=tool.about, profile=self.settings.profile)
+        if own is None:
+            return (await debater.perform(first, round_=round_)).text or self.claim.text, False
+        must_revise = debater.tool in self.settings.must_revise
+        task = RewriteQuery(**dict(first), others=others, used=own.query, must_revise=must_revise)
+        query = await debater.perform(task, round_=round_)
+        kept = query.kept or query.text == own.query
+        return (own.query if kept else query.text), kept
+
+    async def retrieve(
+        self, round_: int, debater: Agent, query: str
+    ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+        """What the tool finds (Eq. 2), and what the debater reads of it: summaries where the settings ask (``T26``).
+
+        A document whose summary is blank is read whole: it was found, and must not be dropped unseen.
+        """
+        k, profile = self.settings.top_k, self.settings.profile
+        if debater.tool not in self.settings.summarised:
+            found = await debater.search(query, k, round_=round_)
+            return found, found
+        keywords = await debater.perform(WriteKeywords(query=query, profile=profile), round_=round_)
+        found = await debater.search(keywords.query or query, k, round_=round_)
+        tasks = [SummariseAbstract(query=query, title=doc.title, abstract=doc.text, profile=profile) for doc in found]
+        summaries = await together(debater.perform(task, round_=round_) for task in tasks)
+        return found, tuple(
+            passage.model_copy(update={"text": written.summary}) if written.summary.strip() else passage
+            for passage, written in zip(found, summaries, strict=True)
+        )
+
+    async def respond(self, round_: int, debater: Agent, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> Turn:
+        """The debater's answer (Eq. 3, 6); its scores are computed beside what follows."""
+        task = AnswerClaim(
+            claim=self.claim,
+            passages=evidence.passages,
+            has_tool=debater.tool is not None,
+            others=others,
+            alert=self.alerts.get(debater.name, ()),
+            label_reading=self.settings.label_reading,
+            profile=self.settings.profile,
+        )
+        answer = await debater.perform(task, round_=round_)
+        turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
+        self.answered(debater.name, answer, round_=round_, passages=self.found.get((round_, debater.name), ()))
+        if self.settings.scoring == "on" and self.settings.judge_scores:
+            self.start_scoring(turn)
+        return turn
+
+    async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
+        """Whether all debaters gave one answer; an answer without a label agrees with nothing (``T12``).
+
+        Free-text answers have no labels to compare: whether they say the same is a task of its own (``T29``).
+        """
+        labels = {turn.answer.label for turn in turns}
+        if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
+            return Agreement(False)
+        if len(labels) == 1:
+            return Agreement(True, turns[0].answer.label)
+        task = CheckConsensus(claim=self.claim, answers=answers_of(turns), profile=self.settings.profile)
+        compared = await self.agents[MODERATOR].perform(task, round_=turns[0].round)
+        if not compared.agree:
+            return Agreement(False)
+        return Agreement(True, compared.answer or turns[0].answer.label)
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether agreement may end the debate before the last round (Fig. 10, ``T16``)."""
+        return self.settings.scoring != "run_all_rounds"
+
+    async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
+        """The scores of this round that a consensus has to pass (``T1``)."""
+        if self.settings.scoring != "on":
+            return ()
+        scored = await asyncio.gather(*(self.start_scoring(turn) for turn in turns))
+        return tuple(score for scores in scored for score in scores)
+
+    def is_stable(self, score: Score) -> bool:
+        """Whether a score is above its threshold; an undefined one is not (``T13``)."""
+        return score.value is not None and score.value > self.threshold(score.metric)
+
+    def threshold(self, metric: Metric) -> float:
+        return self.settings.limits(self.run.backend.stability)[metric]
+
+    def is_grounded(self, turn: Turn) -> bool:
+        """Hardened only: whether a decided debater quoted its documents word for word."""
+        decides = side_of(self.claim.labels, turn.answer.label) is not Side.CONTEXT
+        if self.settings.profile != "hardened" or not turn.query or not decides:
+            return True
+        passages = self.found.get((turn.round, turn.agent), ())
+        return any(find_quote(text, passages).found for text in turn.answer.quotes)
+
+    async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
+        """The agreed answer, as confident as its debaters are on average, where all of them are calibrated."""
+        confidences = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
+        mean = sum(confidences) / len(turns) if len(confidences) == len(turns) else None
+        answer = turns[0].answer.model_copy(update={"label": agreement.label, "confidence": mean})
+        return await self.conclude(answer, decided_by="consensus")
+
+    async def judge(self) -> Verdict:
+        """The judge reads the whole debate (``T4``) and each debater's mean scores (Eq. 7, ``T2``)."""
+        history = tuple(turn for turns in self.judged_rounds() for turn in turns)
+        task = JudgeDebate(
+            claim=self.claim,
+            history=history,
+            scores=await self.mean_scores() if self.settings.judge_scores else (),
+            label_reading=self.settings.label_reading,
+            profile=self.settings.profile,
+        )
+        judgement = self.read_judgement(await self.agents[JUDGE].perform(task))
+        passages = [passage for turn in history for passage in self.found.get((turn.round, turn.agent), ())]
+        self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
+        self.run.emit(Judged(text=judgement.text, label=judgement.label))
+        return await self.conclude(judgement, decided_by="judge")
+
+    def judged_rounds(self) -> list[tuple[Turn, ...]]:
+        """The rounds that the judge reads."""
+        return self.history
+
+    def read_judgement(self, judgement: Answer) -> Answer:
+        """The judge's answer, as it counts."""
+        return judgement
+
+    async def mean_scores(self) -> tuple[MeanScore, ...]:
+        """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``)."""
+        scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
+        return tuple(
+            MeanScore(
+                agent=debater.name,
+                metric=metric,
+                value=self.mean(
+                    [
+                        score.value
+                        for scores in scored
+                        for score in scores
+                        if score.agent == debater.name and score.metric is metric and score.value is not None
+                    ]
+                ),
+            )
+            for debater in self.debaters
+            for metric in self.settings.metrics(armed=debater.tool is not None)
+        )
+
+    def mean(self, values: list[float]) -> float | None:
+        """The mean of one debater's defined scores; None where there are none."""
+        return sum(values) / len(values) if values else None
+
+    def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
+        """Begins to score an answer, once; the task's result is its scores."""
+        key = turn.round, turn.agent
+        if key not in self.scores:
+            scoring = self.score(turn)
+            try:
+                self.scores[key] = self.background.create_task(scoring)
+            except RuntimeError:  # the debate is over: another agent has failed
+                scoring.close()
+                raise asyncio.CancelledError from None
+        return self.scores[key]
+
+    async def score(self, turn: Turn) -> tuple[Score, ...]:
+        """Faithfulness and relevance of one answer, or (ACL version) its consistency."""
+        debater = self.agents[turn.agent]
+        contexts = tuple(passage.text for passage in turn.passages)
+        if self.settings.judge_metric == "consistency":
+            scores = await consistency(debater, turn.answer.text, contexts, round_=turn.round)
+        else:
+            scores = await stability(
+                debater,
+                self.claim.text,
+                turn.answer.text,
+                contexts,
+                round_=turn.round,
+                noncommittal=self.settings.noncommittal,
+                one_request=self.settings.one_request,
+                profile=self.settings.profile,
+            )
+        for score in scores:
+            self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
+        return scores
+
+    def report_round(
+        self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool
+    ) -> None:
+        """Emits how the round ended and, in words, why it was not accepted."""
+        why: list[str] = []
+        if not agreement.reached:
+            why = ["the debaters disagree"]
+        elif not self.may_end_early:
+            why = ["all rounds are held"]
+        else:
+            why += [self.objection(score) for score in scores if not self.is_stable(score)]
+            why += [
+                f"{turn.agent}: no quotation was found in its documents" for turn in turns if not self.is_grounded(turn)
+            ]
+        self.run.emit(
+            RoundEnded(
+                round=turns[0].round,
+                labels=tuple(turn.answer.label for turn in turns),
+                agreed=agreement.reached,
+                accepted=accepted,
+                why=tuple(why),
+            )
+        )
+
+    def objection(self, score: Score) -> str:
+        if score.value is None:
+            return f"{score.agent}: no {score.metric} ({score.undefined})"
+        return f"{score.agent}: {score.metric} {score.value:.3f} is not above {self.threshold(score.metric):g}"
+
+    async def conclude(self, answer: Answer, *, decided_by: str) -> Verdict:
+        scored = await asyncio.gather(*(self.scores[key] for key in sorted(self.scores)))
+        return self.verdict(
+            answer.label,
+            reason=answer.text,
+            confidence=answer.confidence,
+            decided_by=decided_by,
+            rounds=len(self.history),
+            round_labels=[tuple(turn.answer.label for turn in turns) for turns in self.history],
+            scores=[score for scores in scored for score in scores],
+        )
+
+    @classmethod
+    def roles_for(cls, settings: ToolMadSettings) -> Roles:
+        debaters = zip(debater_names(settings.debaters), settings.debaters, strict=True)
+        return {
+            **{name: None if tool == NO_TOOL else tool for name, tool in debaters},
+            JUDGE: None,
+            MODERATOR: None,  # compares free-text answers
+        }
+
+    @classmethod
+    def asks_for(cls, settings: ToolMadSettings) -> tuple[type[AnyTask], ...]:
+        queries: tuple[type[AnyTask], ...] = (WriteQuery, RewriteQuery) if settings.query_formulation else ()
+        papers: tuple[type[AnyTask], ...] = (WriteKeywords, SummariseAbstract) if settings.summarised else ()
+        return (*queries, *papers, AnswerClaim, *settings.scoring_tasks, JudgeDebate)
+
+    @classmethod
+    def plan_for(cls, settings: ToolMadSettings) -> CostRange:
+        """Consensus in the first round; in the second; never, with every round agreeing under the thresholds."""
+        rounds = settings.rounds
+        whole = settings.scoring == "run_all_rounds"
+        return CostRange(
+            settings.plan(rounds if whole else 1, judged=whole),
+            settings.plan(rounds if whole else min(2, rounds), judged=whole),
+            settings.plan(rounds, judged=True),
+        )
+
+
+def answers_of(turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:
+    return tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in turns)

@@ -1,0 +1,85 @@
+"""Where the authors' program differs from their paper (profile ``authors``); each quirk has a setting of its own."""
+
+from __future__ import annotations
+
+import asyncio
+
+from redargue.claims import Meaning
+from redargue.methods.agent import Agent
+from redargue.methods.tool_mad.method import Agreement, ToolMad, answers_of
+from redargue.tasks.answering import Answer
+from redargue.tasks.judging import Turn
+from redargue.verdicts import Score
+
+
+class ReleasedToolMad(ToolMad, when=lambda settings: settings.released):
+    """Algorithm 1 with the program's behaviours that the settings ask for."""
+
+    async def hold_round(self, round_: int) -> tuple[Turn, ...]:
+        """``order=sequential``: from the second round on, a debater hears those before it in this round (``T5``)."""
+        if self.settings.order != "sequential" or not self.history:
+            return await super().hold_round(round_)
+        last = self.history[-1]
+        spoken: list[asyncio.Future[Turn]] = [asyncio.get_running_loop().create_future() for _ in self.debaters]
+
+        async def take_turn(place: int, debater: Agent) -> Turn:
+            turn = await self.take_turn_after(round_, debater, last, spoken[:place])
+            spoken[place].set_result(turn)
+            return turn
+
+        async with asyncio.TaskGroup() as group:
+            turns = [group.create_task(take_turn(place, debater)) for place, debater in enumerate(self.debaters)]
+        return tuple(turn.result() for turn in turns)
+
+    async def take_turn_after(
+        self, round_: int, debater: Agent, last: tuple[Turn, ...], before: list[asyncio.Future[Turn]]
+    ) -> Turn:
+        """A turn whose evidence is gathered from the last round's answers, and whose answer hears this round's."""
+        own = next((turn for turn in last if turn.agent == debater.name), None)
+        heard = {turn.agent: turn for turn in last if turn.agent != debater.name}
+        evidence = await self.gather_evidence(round_, debater, own, answers_of(heard.values()))
+        for speaking in before:
+            turn = await speaking
+            heard[turn.agent] = turn
+        return await self.respond(round_, debater, evidence, answers_of(heard.values()))
+
+    async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
+        """``empty_equals_empty``: answers without a label agree (``T12``)."""
+        self.alerts = {}  # those of the last round have been given
+        if self.settings.empty_equals_empty and all(turn.answer.label is None for turn in turns):
+            return Agreement(True)
+        return await super().agreement(turns)
+
+    def is_stable(self, score: Score) -> bool:
+        """``undefined_passes``: the program compares with NaN, which no threshold stops (``T13``)."""
+        if score.value is None and self.settings.undefined_passes:
+            return True
+        return super().is_stable(score)
+
+    async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
+        """``low_score_alert``: an agreeing debater whose score was too low is warned in the next round (``T15``)."""
+        scores = await super().gate_scores(turns)
+        if self.settings.low_score_alert == "off":
+            return scores
+        for turn in turns:
+            low = tuple(score.metric for score in scores if score.agent == turn.agent and not self.is_stable(score))
+            if low and (self.settings.low_score_alert == "all" or not self.alerts):
+                self.alerts[turn.agent] = low
+        return scores
+
+    def judged_rounds(self) -> list[tuple[Turn, ...]]:
+        """``judge_sees_last_round=false``: the judge reads all rounds but the last (``T4``)."""
+        return self.history if self.settings.judge_sees_last_round else self.history[:-1]
+
+    def read_judgement(self, judgement: Answer) -> Answer:
+        """``unread_is_conflicting``: an unread judgement gets the label for conflicting evidence (``T22``)."""
+        conflicting = self.claim.labels.named(Meaning.CONFLICTING)
+        if judgement.label is None and self.settings.unread_is_conflicting and conflicting:
+            return judgement.model_copy(update={"label": conflicting, "confidence": None})
+        return judgement
+
+    def mean(self, values: list[float]) -> float | None:
+        """``judge_divisor=three`` divides the sum by three; one undefined score leaves no mean (``T3``, ``T13``)."""
+        if not values or (self.settings.undefined_passes and len(values) < len(self.history)):
+            return None
+        return sum(values) / (len(values) if self.settings.judge_divisor == "rounds" else 3)

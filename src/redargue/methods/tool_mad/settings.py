@@ -1,0 +1,182 @@
+"""The settings of Tool-MAD: the paper's, its ablations, and what it leaves open (``docs/tool-mad.md``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from redargue.backends.base import Stability
+from redargue.methods.base import CostPlan, MethodSettings
+from redargue.methods.tool_mad.relevance import QUESTIONS, Noncommittal
+from redargue.tasks.answering import LabelReading
+from redargue.tasks.base import AnyTask
+from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.verdicts import Metric
+
+PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
+PROFILES: dict[str, dict[str, Any]] = {
+    "paper": PAPER,
+    "hardened": {},
+    "pubmedqa": PAPER | {"debaters": ("corpus", "openalex"), "summarised": ("openalex",)},
+    "acl": {"profile": "paper", "scoring": "label_only_stop", "judge_metric": "consistency"},
+    "authors": PAPER  # the authors' program where it differs from their paper; its words are the paper's
+    | {
+        "order": "sequential",
+        "label_reading": "first_inside",
+        "empty_equals_empty": True,
+        "undefined_passes": True,
+        "judge_sees_last_round": False,
+        "judge_divisor": "three",
+        "low_score_alert": "first",
+        "unread_is_conflicting": True,
+    },
+}
+_RELEASED = (
+    *("order", "empty_equals_empty", "undefined_passes", "judge_sees_last_round", "judge_divisor", "low_score_alert"),
+    "unread_is_conflicting",
+)
+NO_TOOL = "none"
+JUDGE, MODERATOR = "judge", "moderator"
+
+
+class ToolMadSettings(MethodSettings):
+    """Settings of ``tool-mad``; the defaults are the paper's, the ablations are fields.
+
+    Attributes:
+        debaters: each one's evidence tool, or ``none`` (the paper's VANILLA); two of a kind, or three, may be given.
+        rounds: T, the most debate rounds.
+        top_k: documents a query returns.
+        faithfulness_threshold: what faithfulness has to exceed; None for the backend's own (the paper's is 0.7).
+        relevance_threshold: what answer relevance has to exceed; None for the backend's own (the paper's is 0.8).
+        summarised: the debaters, by their tools, whose queries are turned into keywords and whose documents are read as
+            summaries (PubMedQA, ``T26``); what they quote is looked for in the documents themselves.
+        query_formulation: off: the claim itself is the query in every round (Fig. 9).
+        scoring: off (Fig. 10, which can be read in two ways, ``T16``): ``label_only_stop`` ends on agreement whatever
+            the scores; ``run_all_rounds`` never ends before the last round.
+        judge_scores: whether the judge is shown the scores (``T17``).
+        judge_metric: what the judge is shown: the stability score, or the ACL version's consistency score, which gates
+            nothing (``T24``).
+        order: whether debaters answer at once from the last round (Eq. 6) or each hears those before it in this round
+            (``T5``).
+        noncommittal: how many of three questions make an answer noncommittal (see ``scoring.relevance``).
+        one_request: three questions from one request, or from three.
+        label_reading: a label on the last line, or the first of the set that stands anywhere in an answer (``T11``);
+            then an answer may have none.
+        empty_equals_empty: whether answers without a label agree (``T12``).
+        undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
+        judge_sees_last_round: off: the judge reads all rounds but the last (``T4``).
+        judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).
+        low_score_alert: who is told that its score kept an agreement from being accepted: nobody, all whose score was
+            too low, or the first of them (``T15``).
+        must_revise: the debaters, by their tools, that are told when a query has to change (``T34``).
+        unread_is_conflicting: an unread judgement gets the set's label for conflicting evidence, if it has one (T22).
+    """
+
+    debaters: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
+    rounds: int = Field(default=3, ge=1, le=20)
+    top_k: int = Field(default=3, ge=1, le=50)
+    faithfulness_threshold: float | None = Field(default=None, ge=0, le=1)
+    relevance_threshold: float | None = Field(default=None, ge=-1, le=1)
+    query_formulation: bool = True
+    scoring: Literal["on", "label_only_stop", "run_all_rounds"] = "on"
+    judge_scores: bool = True
+    judge_metric: Literal["stability", "consistency"] = "stability"
+    order: Literal["simultaneous", "sequential"] = "simultaneous"
+    noncommittal: Noncommittal = "any"
+    one_request: bool = True
+    label_reading: LabelReading = "last_line"
+    empty_equals_empty: bool = False
+    undefined_passes: bool = False
+    judge_sees_last_round: bool = True
+    judge_divisor: Literal["rounds", "three"] = "rounds"
+    low_score_alert: Literal["off", "all", "first"] = "off"
+    must_revise: tuple[str, ...] = ()
+    summarised: tuple[str, ...] = ()
+    unread_is_conflicting: bool = False
+
+    def limits(self, stability: Stability) -> dict[Metric, float]:
+        """What each metric has to exceed, with a backend's own thresholds where none are set."""
+        faithful, relevant = self.faithfulness_threshold, self.relevance_threshold
+        return {
+            Metric.FAITHFULNESS: stability.faithfulness if faithful is None else faithful,
+            Metric.RELEVANCE: stability.relevance if relevant is None else relevant,
+        }
+
+    def metrics(self, *, armed: bool) -> tuple[Metric, ...]:
+        """The scores of an answer, of a debater with documents or without (``T18``)."""
+        if self.judge_metric == "consistency":
+            return (Metric.CONSISTENCY,) if armed else ()
+        return (Metric.FAITHFULNESS, Metric.RELEVANCE) if armed else (Metric.RELEVANCE,)
+
+    @property
+    def released(self) -> bool:
+        """Whether a setting asks for a behaviour of the authors' program that the paper does not have."""
+        return any(getattr(self, name) != type(self).model_fields[name].default for name in _RELEASED)
+
+    @property
+    def scored(self) -> bool:
+        """Whether answers are scored at all."""
+        return self.scoring == "on" or self.judge_scores
+
+    @property
+    def scoring_tasks(self) -> tuple[type[AnyTask], ...]:
+        """What scoring asks of a backend."""
+        if not self.scored:
+            return ()
+        if self.judge_metric == "consistency":
+            return (RateTexts,)
+        return (WriteStatements, CheckStatements, WriteQuestion, CompareTexts)
+
+    @model_validator(mode="after")
+    def _gate_has_thresholds(self) -> Self:
+        if self.scoring == "on" and self.judge_metric == "consistency":
+            raise ValueError("consistency has no threshold: it needs scoring=label_only_stop or run_all_rounds")
+        return self
+
+    def plan(self, rounds: int, *, judged: bool) -> CostPlan:
+        """What a debate of that many rounds asks for, with the judge or without."""
+        debaters = len(self.debaters)
+        armed = sum(tool != NO_TOOL for tool in self.debaters)
+        scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
+        rated = scored if self.judge_metric == "consistency" else 0
+        scored -= rated
+        asked = int(self.query_formulation)
+        searched = rounds if asked else 1  # the claim itself, asked again, keeps its documents
+        papers = sum(tool in self.summarised for tool in self.debaters) * searched
+        calls = {
+            "WriteQuery": armed * asked,
+            "RewriteQuery": armed * asked * (rounds - 1),
+            "WriteKeywords": papers,
+            "SummariseAbstract": papers * self.top_k,
+            "AnswerClaim": debaters * rounds,
+            "WriteStatements": armed * scored,
+            "CheckStatements": armed * scored,
+            "WriteQuestion": debaters * scored * (1 if self.one_request else QUESTIONS),
+            "CompareTexts": debaters * scored,
+            "RateTexts": armed * rated,
+            "JudgeDebate": int(judged),
+        }
+        searches = Counter(tool for tool in self.debaters if tool != NO_TOOL)
+        waited = 2 * scored if self.scoring == "on" else 2 * int(judged and scored > 0) + int(judged and rated > 0)
+        return CostPlan(
+            calls={name: count for name, count in calls.items() if count},
+            searches={tool: count * searched for tool, count in sorted(searches.items())},
+            asked_by={"JudgeDebate": (JUDGE,)}
+            | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
+            samples={"WriteQuestion": QUESTIONS} if self.one_request and scored else {},
+            call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + waited + int(judged),
+            search_depth=searched if armed else 0,
+        )
+
+
+def debater_names(tools: tuple[str, ...]) -> tuple[str, ...]:
+    """A debater is called after its tool, numbered where several have the same; without one it is ``vanilla``."""
+    plain = ["vanilla" if tool == NO_TOOL else tool for tool in tools]
+    seen: Counter[str] = Counter()
+    names = []
+    for name in plain:
+        seen[name] += 1
+        names.append(f"{name}-{seen[name]}" if plain.count(name) > 1 else name)
+    return tuple(names)

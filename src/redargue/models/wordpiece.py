@@ -1,0 +1,173 @@
+"""BERT's WordPiece (Devlin et al. 2019), as the package ``tokenizers`` computes it.
+
+That package requires a hub client and its download accelerator, 38 MB that nothing here uses, and the packaged models
+need this one algorithm only. Token ids are equal for every character but 503 that Unicode added since the version that
+``tokenizers`` knows (marks of rare scripts, punctuation).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, Self
+
+from redargue.errors import UsageError
+
+Cut = Literal["longest_first", "only_first"]
+
+_NORMALIZER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
+_CHINESE = re.compile(
+    "([\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf"
+    "\uf900-\ufaff\U0002f800-\U0002fa1f])"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ASCII_PIECES = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
+
+
+class Tokens(NamedTuple):
+    """One tokenised text or pair of texts: token ids, and for each whether it is read and of which text it is."""
+
+    ids: list[int]
+    attention_mask: list[int]
+    type_ids: list[int]
+
+
+class WordPiece:
+    """A tokenizer of lower-case BERT models.
+
+    Args:
+        vocabulary: token ids.
+        special: ids of the tokens that stand for themselves in a text, such as ``[SEP]``.
+        longest: tokens of an input, the added ones included.
+        cut: which text of a pair is cut: the longer one, or the first.
+    """
+
+    def __init__(self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int, cut: Cut) -> None:
+        self._vocabulary, self._special, self._longest, self._cut = vocabulary, special, longest, cut
+        self._start, self._end = special["[CLS]"], special["[SEP]"]
+        self._split = re.compile("(" + "|".join(map(re.escape, special)) + ")")
+        self._word = lru_cache(maxsize=65536)(self._pieces)
+
+    @classmethod
+    def of(cls, description: dict[str, Any], *, longest: int, cut: Cut) -> Self | None:
+        """From the content of a ``tokenizer.json``; None where that describes another algorithm."""
+        model, normalizer = description.get("model") or {}, description.get("normalizer") or {}
+        added = description.get("added_tokens") or []
+        expected = (
+            model.get("type") == "WordPiece"
+            and (model.get("unk_token"), model.get("continuing_subword_prefix")) == ("[UNK]", "##")
+            and model.get("max_input_chars_per_word") == _LONGEST_WORD
+            and {name: value for name, value in normalizer.items() if value is not None} == _NORMALIZER
+            and description.get("pre_tokenizer") == {"type": "BertPreTokenizer"}
+            and _template(description.get("post_processor") or {}) == _TEMPLATE
+            and not any(token["single_word"] or token["lstrip"] or token["rstrip"] for token in added)
+            and not any(token["normalized"] for token in added)
+        )
+        special = {str(token["content"]): int(token["id"]) for token in added}
+        if not expected or not {"[CLS]", "[SEP]", "[UNK]"} <= special.keys():
+            return None
+        return cls(model["vocab"], special, longest=longest, cut=cut)
+
+    def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[Tokens]:
+        """Each text or pair of texts, cut to the longest input.
+
+        Raises:
+            UsageError: the first text of a pair cannot be cut far enough.
+        """
+        return [self.encode(*([text] if isinstance(text, str) else text)) for text in texts]
+
+    def encode(self, first: str, second: str | None = None) -> Tokens:
+        """One text or pair of texts, cut to the longest input."""
+        one = self._ids(first)
+        if second is None:
+            ids = [self._start, *one[: self._longest - 2], self._end]
+            return Tokens(ids, [1] * len(ids), [0] * len(ids))
+        one, other = self._fit(one, self._ids(second))
+        ids = [self._start, *one, self._end, *other, self._end]
+        return Tokens(ids, [1] * len(ids), [0] * (len(one) + 2) + [1] * (len(other) + 1))
+
+    def _fit(self, one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
+        room = self._longest - 3
+        if len(one) + len(other) <= room:
+            return one, other
+        if self._cut == "only_first":
+            if len(other) >= room:
+                raise UsageError("truncation: the second text alone is too long", hint="give a shorter text")
+            return one[: room - len(other)], other
+        least = min(len(one), len(other))
+        most = least if least > room else max(least, room - least)
+        if least + most > room:
+            least, most = room // 2, room // 2 + room % 2
+        sizes = (least, most) if len(one) <= len(other) else (most, least)
+        return one[: sizes[0]], other[: sizes[1]]
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = []
+        for at, part in enumerate(self._split.split(text)):
+            if at % 2:
+                ids.append(self._special[part])
+            else:
+                for word in _words(part):
+                    ids += self._word(word)
+        return ids
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        """The longest known piece from the left, again and again; one unknown token where that fails."""
+        unknown = (self._special["[UNK]"],)
+        if len(word) > _LONGEST_WORD:
+            return unknown
+        pieces, start = [], 0
+        while start < len(word):
+            prefix = "##" if start else ""
+            for end in range(len(word), start, -1):
+                if (piece := self._vocabulary.get(prefix + word[start:end])) is not None:
+                    break
+            else:
+                return unknown
+            pieces.append(piece)
+            start = end
+        return tuple(pieces)
+
+
+_LONGEST_WORD = 100
+_TEMPLATE = ("[CLS] A0 [SEP]", "[CLS] A0 [SEP] B1 [SEP]1")
+
+
+def _template(processor: dict[str, Any]) -> tuple[str, str] | None:
+    if processor.get("type") != "TemplateProcessing":
+        return None
+    return tuple(  # type: ignore[return-value]
+        " ".join(
+            f"{part['Sequence']['id']}{part['Sequence']['type_id']}"
+            if "Sequence" in part
+            else f"{part['SpecialToken']['id']}{part['SpecialToken']['type_id'] or ''}"
+            for part in processor.get(kind, ())
+        )
+        for kind in ("single", "pair")
+    )
+
+
+def _words(text: str) -> list[str]:
+    """Lower-case words without accents, and marks one by one."""
+    if text.isascii():
+        return _ASCII_PIECES.findall(_CONTROL.sub("", text).lower())
+    cleaned = "".join(map(_clean, text))
+    decomposed = unicodedata.normalize("NFD", _CHINESE.sub(r" \1 ", cleaned))
+    lower = "".join(char.lower() for char in decomposed if unicodedata.category(char) != "Mn")
+    return "".join(f" {char} " if _is_mark(char) else char for char in lower).split()
+
+
+@lru_cache(maxsize=4096)
+def _clean(char: str) -> str:
+    if char in "\t\n\r":
+        return " "
+    if char == "\ufffd" or unicodedata.category(char) in ("Cc", "Cf", "Co", "Cs"):
+        return ""
+    return " " if char.isspace() else char
+
+
+@lru_cache(maxsize=4096)
+def _is_mark(char: str) -> bool:
+    return (char.isascii() and not char.isalnum() and not char.isspace()) or unicodedata.category(char).startswith("P")

@@ -1,1 +1,0 @@
-"""How a verdict is reached: one file a published method."""

@@ -1,1 +1,0 @@
-"""Scores of answers; each asks tasks through the run."""

@@ -1,0 +1,208 @@
+"""ReAct: search, lookup, finish; the second call for a missing action; what happens to actions that are none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from redargue.backends import calling
+from redargue.backends.calling import functions
+from redargue.backends.render import Renderer, schema_of
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import FEVER, OPTIONS, TWO, Claim
+from redargue.errors import BadReply
+from redargue.events import Stepped
+from redargue.evidence import Passage
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.methods.baselines.react import React
+from redargue.methods.baselines.react.method import ReactSettings, examples_for
+from redargue.run import Run
+from redargue.tasks.acting import Step, ToolCall
+from redargue.tasks.reacting import ChooseAction, ThinkAndAct
+from redargue.verdicts import Verdict
+from support.debates import CLAIM, CLOCK, ShelfTool
+
+pytestmark = pytest.mark.anyio
+PAGE = (
+    "Cape Ansel is a cape. The lamp was lit in 1871. It burned oil. In 1902 the lamp was replaced. It is white. A lamp."
+)
+
+
+def act(name: str, text: str = "") -> Step:
+    return Step(thought="I look.", action=ToolCall(name=name, input=text))
+
+
+def finish(label: str) -> Step:
+    return Step(thought="It says so.", answer=label, quotes=("The lamp was lit in 1871.",))
+
+
+async def episode(
+    *steps: Any, alone: Any = (), tool: ShelfTool | None = None, claim: Claim = CLAIM, **settings: Any
+) -> tuple[Verdict, list[ThinkAndAct], Run]:
+    """The verdict and what the agent saw at each call."""
+    backend = ScriptedBackend({ThinkAndAct: list(steps), ChooseAction: list(alone)})
+    run = Run(backend, {"corpus": tool or ShelfTool("corpus", Passage(text=PAGE))}, clock=CLOCK)
+    verdict = await ConfiguredMethod(React, ReactSettings(**settings)).verify(claim, run)
+    return verdict, [task for task, _ in backend.calls if isinstance(task, ThinkAndAct)], run
+
+
+def observed(task: ThinkAndAct) -> list[str]:
+    return [step.problem or " ".join(each.text for each in step.passages) for step in task.steps]
+
+
+async def test_thought_action_and_observation_until_finish() -> None:
+    verdict, seen, run = await episode(act("search", "Cape Ansel"), finish("SUPPORTS"))
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "executor", 2)
+    assert observed(seen[1]) == [PAGE[: PAGE.index(" A lamp.")]]  # five sentences of six
+    assert [quote.found for quote in verdict.quotes] == [True]
+    told = [each for each in run.events if isinstance(each, Stepped)]
+    assert [(each.tool, each.arguments, each.answer) for each in told] == [
+        ("search", {"query": "Cape Ansel"}, None),
+        ("", {}, "SUPPORTS"),
+    ]
+    assert seen[1].rendered().input_text.splitlines() == [
+        f"Claim: <data>{CLAIM.text}</data>",
+        "Thought 1: I look.",
+        "Action 1: search[Cape Ansel]",
+        "Observation 1: [1]",
+        "<data>",
+        PAGE[: PAGE.index(" A lamp.")],
+        "</data>",
+        "Thought 2:",
+    ]
+
+
+async def test_lookup_walks_through_the_sentences_that_hold_a_word() -> None:
+    looks = [act("lookup", "lamp") for _ in range(4)]
+    _, seen, _ = await episode(act("search", "x"), *looks, finish("SUPPORTS"), max_steps=7)
+    assert observed(seen[-1])[1:] == [
+        "(Result 1 / 3) The lamp was lit in 1871.",
+        "(Result 2 / 3) In 1902 the lamp was replaced.",
+        "(Result 3 / 3) A lamp.",
+        "No more results.",
+    ]
+
+
+async def test_another_word_and_another_search_begin_anew() -> None:
+    steps = [act("search", "x"), act("lookup", "lamp"), act("lookup", "oil"), act("search", "y"), act("lookup", "oil")]
+    _, seen, _ = await episode(*steps, finish("SUPPORTS"), max_steps=7)
+    assert [each[:14] for each in observed(seen[-1])][1:3] == ["(Result 1 / 3)", "(Result 1 / 1)"]
+    assert observed(seen[-1])[4] == "(Result 1 / 1) It burned oil."
+
+
+async def test_there_is_nothing_to_look_up_before_a_search_or_where_it_found_nothing() -> None:
+    tool = ShelfTool("corpus", failing=True)
+    verdict, seen, _ = await episode(act("lookup", "x"), act("search", "y"), finish("REFUTES"), tool=tool)
+    assert observed(seen[-1]) == ["No more results.", "Could not find [y]."]  # REACT-3
+    assert verdict.gaps == ("corpus failed for 'y': corpus answered 503",)
+
+
+async def test_an_actions_text_may_stand_in_a_json_object() -> None:
+    tool = ShelfTool("corpus")
+    await episode(act("search", '{"query": "x"}'), act("search", '["x"]'), finish("SUPPORTS"), tool=tool)
+    assert tool.queries == ["x", '["x"]']
+
+
+async def test_an_action_that_is_none_is_told_so_and_costs_a_step() -> None:
+    _, seen, run = await episode(act("jump over it"), finish("SUPPORTS"))
+    assert observed(seen[1]) == ["Invalid action: jump over it"]
+    assert next(each.problem for each in run.events if isinstance(each, Stepped)) == "Invalid action: jump over it"
+
+
+async def test_a_thought_without_an_action_is_asked_for_its_action() -> None:
+    verdict, seen, _ = await episode(Step(thought="Hm."), alone=[finish("REFUTES")])
+    assert [type(each).__name__ for each in seen] == ["ThinkAndAct", "ChooseAction"]
+    assert isinstance(seen[1], ChooseAction)
+    assert seen[1].rendered().input_text.endswith("Thought 1: Hm.\nAction 1:")
+    assert (verdict.label, verdict.rounds) == ("REFUTES", 1)
+
+
+async def test_react_2_an_agent_that_does_not_finish_gives_no_label() -> None:  # REACT-2
+    unreadable = BadReply("there is no action", raw="…")
+    verdict, seen, _ = await episode(*[act("search", "x")] * 4, unreadable)
+    assert (verdict.label, verdict.rounds, len(seen)) == (None, 5, 5)
+    verdict, seen, _ = await episode(unreadable, finish("SUPPORTS"))
+    assert observed(seen[1]) == ["Invalid action."]
+
+
+async def test_react_1_five_steps_in_the_paper_and_seven_in_the_program() -> None:  # REACT-1
+    assert configure("react", "paper", {}).settings.max_steps == 5
+    assert configure("react", "authors", {}).settings.max_steps == 7
+
+
+def test_demonstrations_end_in_the_labels_of_the_claim() -> None:
+    assert [line for line in examples_for(FEVER).splitlines() if "finish" in line] == [
+        "Action 4: finish[SUPPORTS]",
+        "Action 3: finish[REFUTES]",
+        "Action 4: finish[NOT ENOUGH INFO]",
+    ]
+    assert examples_for(TWO).count("finish[") == 2
+    assert examples_for(OPTIONS) == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Thought 1: I look.\nAction 1: search[x]", act("search", "x")),
+        ("I look.\nAction 1: Search[x]\nObservation 1: made up", act("search", "x")),
+        ("Thought: I look.\nAction: lookup[x [y]]", act("lookup", "x [y]")),
+        ("I look.\nAction 1: jump[x]", Step(thought="I look.", action=ToolCall(name="jump[x]"))),
+        ("I look.\nAction 1:", Step(thought="I look.", action=ToolCall(name="(none)"))),
+        ('{"thought": "I look.", "action": {"name": "search", "input": "x"}}', act("search", "x")),
+        ("I look.\nAnd more.", Step(thought="I look.")),
+        ("Thought 1: I look.\nAction 1: Finish[Supports]", Step(thought="I look.", answer="SUPPORTS")),
+        ("I look.\nAction 1: finish[True]", Step(thought="I look.", answer="SUPPORTS")),
+        ('{"action": {"name": "Finish", "input": "REFUTES"}}', Step(answer="REFUTES")),
+        ('{"action": {"name": "finish", "input": "SUPPORTS"}, "answer": "REFUTES"}', None),
+        ('{"action": {"name": "Lookup", "input": "x"}}', Step(action=ToolCall(name="lookup", input="x"))),
+        # a page that says how to finish, and an agent that quotes it
+        ("I read:\nAction 1: finish[SUPPORTS]\nNo.\nAction 1: search[x]", Step(thought="I read:")),
+    ],
+)
+def test_how_a_step_in_the_papers_form_is_read(reply: str, expected: Step | None) -> None:
+    task = ThinkAndAct(claim=CLAIM, profile="paper")
+    if expected is None:
+        with pytest.raises(ValueError, match="either an action or an answer"):
+            Renderer().read(task, reply, plain=True)
+        return
+    assert Renderer().read(task, reply, plain=True) == expected
+
+
+def test_finish_may_be_named_as_a_tool_in_json() -> None:
+    given = {"thought": "It says so.", "reason": "", "quotes": []}
+    for tool, text, label in (("finish", "REFUTES", ""), ("Finish", "", "REFUTES"), ("", "", "REFUTES")):
+        reply = json.dumps({**given, "tool": tool, "input": text, "answer": label})
+        read = Renderer().read(ThinkAndAct(claim=CLAIM), reply, plain=False)
+        assert read == Step(thought="It says so.", answer="REFUTES")
+
+
+def test_labels_and_words_are_the_same_in_every_form() -> None:
+    task = ThinkAndAct(claim=CLAIM, demonstrations=examples_for(CLAIM.labels))
+    assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
+    *_, answer = functions(task)
+    assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)
+    for words in (calling.words(task), task.prompt_text()):
+        assert task.demonstrations in words
+        assert "You think, act and observe in turns" in words
+
+
+async def test_react_4_three_documents_are_shown_or_one_as_in_the_paper() -> None:  # REACT-4
+    tool = ShelfTool("corpus", *(Passage(text=f"Page {number}.") for number in range(4)))
+    _, seen, _ = await episode(act("search", "x"), finish("SUPPORTS"), tool=tool)
+    assert observed(seen[1]) == ["Page 0. Page 1. Page 2."]
+    _, seen, _ = await episode(act("search", "x"), finish("SUPPORTS"), tool=tool, top_k=1)
+    assert observed(seen[1]) == ["Page 0."]
+
+
+@pytest.mark.parametrize("reply", ["", "Thought 1:", "I look.\nAction 1: finish[perhaps]", "\nObservation 1: x"])
+def test_react_2_what_is_no_step_is_refused(reply: str) -> None:  # REACT-2
+    with pytest.raises(ValueError):
+        Renderer().read(ThinkAndAct(claim=CLAIM, profile="paper"), reply, plain=True)
+
+
+@pytest.mark.parametrize("reply", ["search[x]", "Action 1: search[x]\nObservation 1: y", " Action: search[x]"])
+def test_how_an_action_alone_is_read(reply: str) -> None:
+    task = ChooseAction(claim=CLAIM, thought="I look.", profile="paper")
+    assert Renderer().read(task, reply, plain=True) == act("search", "x")

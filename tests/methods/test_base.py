@@ -1,0 +1,174 @@
+"""The base class of methods: what it derives, enforces and assembles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import redargue
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import TWO, Claim
+from redargue.errors import Undeclared, UsageError
+from redargue.events import Answered
+from redargue.evidence import QuoteStatus, Side
+from redargue.methods import Agent, Method, MethodSettings, methods
+from redargue.methods.base import ConfiguredMethod, configure
+from redargue.run import Run
+from redargue.tasks import Answer, AnswerClaim, WriteQuery
+from redargue.verdicts import Verdict
+from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer
+
+pytestmark = pytest.mark.anyio
+
+
+class TwoReaders(Method, name="two-readers"):
+    """Two readers, of whom the second one's answer counts.
+
+    More about it.
+    """
+
+    roles = {"corpus-reader": "corpus", "web-reader": ("keywords", "corpus")}
+    asks = (AnswerClaim,)
+
+    async def check(self, claim: Claim, web_reader: Agent) -> Answer:
+        first = self.agents["corpus-reader"]
+        await first.perform(AnswerClaim(claim=claim, passages=await first.search(claim.text)))
+        return await web_reader.perform(AnswerClaim(claim=claim, passages=await web_reader.search(claim.text)))
+
+
+def run(*answers: Answer) -> Run:
+    backend = ScriptedBackend({AnswerClaim: list(answers) or answer("SUPPORTS")})
+    return Run(backend, {name: ShelfTool(name) for name in ("corpus", "keywords")}, clock=CLOCK)
+
+
+async def verify(method: type[Method], run: Run, claim: Claim = CLAIM) -> Verdict:
+    return await ConfiguredMethod(method, method.settings_class()).verify(claim, run)
+
+
+def test_tools_agents_and_tasks_are_derived_from_what_a_method_declares() -> None:
+    method = configure("two-readers", "hardened", {})
+    assert method.tools() == ("corpus", "keywords")
+    assert method.agents() == ("corpus-reader", "web-reader")
+    assert method.tasks() == (AnswerClaim,)
+    assert TwoReaders.about == "Two readers, of whom the second one's answer counts"
+
+
+async def test_an_answer_becomes_a_verdict_with_its_quotations_looked_up_and_its_author_named() -> None:
+    invented = Answer(text="It says so.", label="SUPPORTS", quotes=(QUOTE, "It was lit by mermaids."))
+    happened = run(answer("REFUTES"), invented)
+    verdict = await verify(TwoReaders, happened)
+    assert (verdict.label, verdict.decided_by, verdict.reason) == ("SUPPORTS", "web-reader", "It says so.")
+    assert [quote.text for quote in verdict.side(Side.FOR)] == [QUOTE]
+    assert [quote.text for quote in verdict.quotes if quote.status is QuoteStatus.NOT_FOUND] == [
+        "It was lit by mermaids."
+    ]
+    (event,) = [event for event in happened.events if isinstance(event, Answered)]
+    assert event.agent == "web-reader"
+
+
+async def test_several_tools_of_an_agent_are_searched_and_each_text_is_kept_once() -> None:
+    happened = run()
+    await verify(TwoReaders, happened)
+    assert happened.usage.by_tool == {"corpus": 2, "keywords": 1}
+
+
+class Meddler(Method, name="meddler"):
+    """Does what it does not declare."""
+
+    roles = {"reader": "corpus"}
+    asks = (AnswerClaim,)
+    deed = ""
+
+    async def check(self, claim: Claim, reader: Agent) -> Answer:
+        if self.deed == "task":
+            await reader.perform(WriteQuery(claim=claim, tool="corpus", about=""))
+        if self.deed == "tool":
+            await reader.search(claim.text, tool="keywords")
+        if self.deed == "role":
+            self.agent("judge")
+        return Answer(text="", label=None)
+
+
+@pytest.mark.parametrize(
+    ("deed", "message"),
+    [
+        ("task", "'reader' was given WriteQuery, which its method does not declare\n.*add WriteQuery to the method's"),
+        ("tool", "'reader' searched with 'keywords', which its method does not give it\n.*its tools: corpus; add"),
+        ("role", "'meddler' has no role 'judge'\n.*known: reader"),
+    ],
+)
+async def test_a_role_a_task_or_a_tool_that_was_not_declared_is_refused(
+    deed: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Meddler, "deed", deed)
+    with pytest.raises(Undeclared, match=message):
+        await verify(Meddler, run())
+
+
+def test_what_a_method_does_wrong_is_the_verdicts_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Meddler, "deed", "role")
+    backend = ScriptedBackend({AnswerClaim: answer("SUPPORTS")})
+    verdict = redargue.verify_sync(CLAIM, method="meddler", backend=backend, evidence={"corpus": ShelfTool("corpus")})
+    assert verdict.error is not None
+    assert verdict.error.type == "Undeclared"
+
+
+def test_a_method_needs_a_name_in_kebab_case_and_a_coroutine() -> None:
+    with pytest.raises(TypeError, match="'Single_Reader' is not kebab-case"):
+        type("Odd", (Method,), {}, name="Single_Reader")
+    with pytest.raises(TypeError, match="needs a coroutine method `check`"):
+        type("Odd", (Method,), {"check": lambda self, claim: None}, name="odd")
+    assert not {"odd", "Single_Reader"} & set(methods)
+
+
+class LoudSettings(MethodSettings):
+    volume: int = 1
+
+
+class Loud(Method, name="loud", settings=LoudSettings):
+    """Says how loud it is."""
+
+    async def check(self, claim: Claim) -> Verdict:
+        return self.verdict("SUPPORTS", reason="quiet", decided_by="volume")
+
+
+class Louder(Loud, when=lambda settings: settings.volume > 1):
+    async def check(self, claim: Claim) -> Verdict:
+        return self.verdict("SUPPORTS", reason="loud", decided_by="volume")
+
+
+@pytest.mark.parametrize(("volume", "reason"), [(1, "quiet"), (2, "loud")])
+async def test_a_variant_takes_its_parents_place_where_settings_ask_for_it(volume: int, reason: str) -> None:
+    verdict = await configure("loud", "hardened", {"volume": volume}).verify(CLAIM, run())
+    assert (verdict.reason, verdict.decided_by) == (reason, "volume")
+
+
+async def test_a_method_without_a_plan_says_so_and_what_to_do() -> None:
+    with pytest.raises(UsageError, match=r"'loud' does not say what a claim costs\n.*--budget"):
+        configure("loud", "hardened", {}).plan()
+
+
+class Sided(Method, name="sided"):
+    """Needs two sides."""
+
+    async def check(self, claim: Claim) -> Verdict:
+        return self.verdict(self.two_sides()[1], decided_by="nobody")
+
+
+async def test_a_label_set_without_two_sides_is_refused_by_name() -> None:
+    assert (await verify(Sided, run(), CLAIM.model_copy(update={"labels": TWO}))).meaning is None
+    options: Any = Claim(text="Which?", labels=redargue.LabelSet(name="letters", labels=()))
+    with pytest.raises(UsageError, match="sided cannot give the labels 'letters'"):
+        await verify(Sided, run(), options)
+
+
+def test_random_numbers_depend_on_the_seed_and_the_purpose_alone() -> None:
+    first, second = (Run(ScriptedBackend({}), seed=seed, clock=CLOCK) for seed in (1, 2))
+    numbers = {
+        (name, part): Loud(LoudSettings(), CLAIM, made).rng(part).random()
+        for name, made in (("first", first), ("second", second))
+        for part in ("a", "b")
+    }
+    assert len(set(numbers.values())) == 4
+    assert Loud(LoudSettings(), CLAIM, first).rng("a").random() == numbers["first", "a"]

@@ -1,0 +1,130 @@
+"""Markov-chain debate: the order of its states, transitions, when it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import FEVER, OPTIONS, TWO, Claim
+from redargue.errors import UsageError
+from redargue.events import Answered
+from redargue.methods.base import ConfiguredMethod
+from redargue.methods.markov_debate.method import MarkovDebate
+from redargue.methods.markov_debate.settings import MarkovDebateSettings
+from redargue.run import Run
+from redargue.tasks.opining import GiveOpinion, Opinion
+from redargue.verdicts import Verdict
+from support.debates import CLOCK, QUOTE, ShelfTool, script
+
+pytestmark = pytest.mark.anyio
+CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
+
+
+def opinion(factual: bool) -> Opinion:
+    return Opinion(opinion="because", factuality=factual, severity=0 if factual else 3, quotes=(QUOTE,))
+
+
+async def chain(
+    says: Any, claim: Claim = CLAIM, **given: Any
+) -> tuple[Verdict, list[tuple[int, str]], list[GiveOpinion]]:
+    """The verdict, who spoke in which state, and what each was asked."""
+    heard: list[GiveOpinion] = []
+
+    def give(task: GiveOpinion, call: Any) -> Opinion:
+        heard.append(task)
+        said = says(task) if callable(says) else says
+        return said if isinstance(said, Opinion) else opinion(said)
+
+    run = Run(
+        ScriptedBackend(script(GiveOpinion=give)),
+        {name: ShelfTool(name) for name in ("corpus", "keywords")},
+        clock=CLOCK,
+    )
+    verdict = await ConfiguredMethod(MarkovDebate, MarkovDebateSettings(**given)).verify(claim, run)
+    return verdict, [(each.round, each.agent) for each in run.events if isinstance(each, Answered)], heard
+
+
+async def test_a_claim_that_was_found_factual_goes_to_the_skeptic_first() -> None:
+    verdict, spoke, heard = await chain(True, min_rounds=1)
+    assert spoke == [(0, "judge"), (1, "skeptic"), (1, "trust"), (1, "leader")]
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "leader", 1)
+    assert [len(each.others) for each in heard] == [0, 1, 1, 2]
+
+
+async def test_a_claim_that_was_found_false_goes_to_who_trusts_it_first() -> None:
+    verdict, spoke, _ = await chain(False, min_rounds=1)
+    assert [agent for _, agent in spoke] == ["judge", "trust", "skeptic", "leader"]
+    assert verdict.label == "REFUTES"
+
+
+@pytest.mark.parametrize(
+    ("transition", "factual", "first"),
+    [
+        ("true-trust", True, "trust"),
+        ("true-trust", False, "skeptic"),
+        ("always-skeptic", False, "skeptic"),
+        ("always-trust", True, "trust"),
+    ],
+)
+async def test_transitions_of_the_ablation(transition: str, factual: bool, first: str) -> None:
+    _, spoke, _ = await chain(factual, min_rounds=1, transition=transition)
+    assert spoke[1] == (1, first)
+
+
+async def test_no_rounds_are_the_first_opinion() -> None:
+    verdict, spoke, _ = await chain(True, min_rounds=0)
+    assert (verdict.label, verdict.rounds, spoke) == ("SUPPORTS", 0, [(0, "judge")])
+
+
+async def test_it_goes_on_until_three_agree_and_ends_at_the_last_state() -> None:
+    verdict, _, _ = await chain(lambda task: task.part != "skeptic", min_rounds=1, max_rounds=3)
+    assert (verdict.label, verdict.rounds) == ("SUPPORTS", 3)
+    verdict, _, _ = await chain(True, min_rounds=2)
+    assert verdict.rounds == 2
+
+
+@pytest.mark.parametrize("factual", [True, False])
+@pytest.mark.parametrize("quotes", [(), ("It was lit in 1875.",)])
+async def test_an_opinion_that_nothing_can_be_quoted_for_settles_nothing_where_the_labels_can_say_so(
+    factual: bool, quotes: tuple[str, ...]
+) -> None:
+    unproven = Opinion(opinion="because", factuality=factual, severity=0, quotes=quotes)
+    believed = "SUPPORTS" if factual else "REFUTES"
+    for labels, settings, label in (
+        (FEVER, {"unproven": "not-enough"}, "NOT ENOUGH INFO"),
+        (FEVER, {}, believed),
+        (TWO, {"unproven": "not-enough"}, believed),
+    ):
+        claim = CLAIM.model_copy(update={"labels": labels})
+        verdict, _, _ = await chain(lambda task: unproven, claim, min_rounds=1, **settings)
+        assert verdict.label == label
+
+
+async def test_an_opinion_that_can_be_quoted_for_stands() -> None:
+    verdict, _, _ = await chain(False, CLAIM.model_copy(update={"labels": FEVER}), unproven="not-enough")
+    assert verdict.label == "REFUTES"
+
+
+async def test_labels_without_sides_are_refused() -> None:
+    with pytest.raises(UsageError, match="'options'"):
+        await chain(True, Claim(text="Which?", labels=OPTIONS, options=("a", "b")))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"opinion": "x", "factuality": True, "Error severity": 0},
+        {"opinion": "x", "factuality": "true", "error_severity": "0", "quotes": []},
+        {"Opinion": "x", "Factuality": True, "severity": 0},
+    ],
+)
+def test_opinions_are_read_under_the_papers_names(given: dict[str, Any]) -> None:
+    assert Opinion.model_validate(given) == Opinion(opinion="x", factuality=True, severity=0)
+
+
+@pytest.mark.parametrize("given", [{"factuality": "perhaps"}, {"severity": 6}, {"severity": None}])
+def test_what_is_no_opinion_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        Opinion.model_validate({"opinion": "x", "factuality": True, "severity": 0} | given)

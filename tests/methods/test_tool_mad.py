@@ -1,0 +1,326 @@
+"""Algorithm 1 of Tool-MAD, and the resolutions T1 to T35 of what it leaves open."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import Any
+
+import pytest
+
+from redargue.backends.base import Sampling
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import TWO, Claim
+from redargue.errors import BadReply
+from redargue.evidence import QuoteStatus, Side
+from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
+from redargue.run import Run
+from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.judging import JudgeDebate
+from redargue.tasks.literature import SummariseAbstract, Summary
+from redargue.tasks.querying import Query, RewriteQuery
+from redargue.tasks.scoring import CheckStatements, Question, Similarities, Statements, WriteStatements
+from redargue.verdicts import Metric
+from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, debate, script
+
+pytestmark = pytest.mark.anyio
+
+DISAGREE: Script = {(AnswerClaim, "corpus"): answer("SUPPORTS"), (AnswerClaim, "keywords"): answer("REFUTES")}
+
+
+def tasks(run: Run, kind: type, agent: str | None = None) -> list[Any]:
+    """The tasks of one kind that the scripted backend was asked."""
+    calls = run.backend.calls  # type: ignore[attr-defined]
+    return [task for task, call in calls if isinstance(task, kind) and (agent is None or call.agent == agent)]
+
+
+async def test_agreement_above_the_thresholds_ends_the_debate_in_round_one() -> None:
+    verdict, run = await debate(script())
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "consensus", 1)
+    assert not tasks(run, JudgeDebate)
+    assert [quote.text for quote in verdict.side(Side.FOR)] == [QUOTE]
+
+
+async def test_a_round_makes_ten_calls_and_three_rounds_with_the_judge_thirty_one() -> None:
+    _, one = await debate(script())
+    assert one.usage.calls == 10
+    verdict, run = await debate({**script(), **DISAGREE})
+    assert (verdict.decided_by, verdict.label) == ("judge", "REFUTES")
+    assert run.usage.calls == 31
+    assert run.usage.searches == 6
+    _, exact = await debate({**script(), **DISAGREE}, one_request=False)
+    assert exact.usage.calls == 43
+
+
+@pytest.mark.parametrize(
+    ("faithfulness", "relevance", "consensus"),
+    [(0.7, 0.9, False), (0.8, 0.8, False), (0.75, 0.81, True)],
+    ids=["faithfulness at its threshold", "relevance at its threshold", "both above"],
+)
+async def test_a_score_has_to_be_above_its_threshold(faithfulness: float, relevance: float, consensus: bool) -> None:
+    verdicts = checked(*([1] * round(faithfulness * 20) + [0] * (20 - round(faithfulness * 20))))
+    parts = script(CheckStatements=verdicts, CompareTexts=Similarities(values=(relevance,) * 3))
+    verdict, _ = await debate(parts, rounds=1, profile="paper", faithfulness_threshold=0.7, relevance_threshold=0.8)
+    assert verdict.decided_by == ("consensus" if consensus else "judge")
+
+
+async def test_the_gate_reads_this_rounds_scores_and_no_sum() -> None:
+    verdict, _ = await debate(script(CheckStatements=checked(1, 0)), rounds=3)  # 0.5 a round, 1.5 in sum
+    assert (verdict.decided_by, verdict.rounds) == ("judge", 3)
+
+
+async def test_agreement_under_the_thresholds_goes_to_the_judge_after_the_last_round() -> None:
+    verdict, run = await debate(script(CheckStatements=checked(0, 0)), rounds=2)
+    assert (verdict.decided_by, verdict.label, verdict.rounds) == ("judge", "REFUTES", 2)
+    ended = [event for event in run.events if event.kind == "round_ended"]
+    assert [(event.agreed, event.accepted) for event in ended] == [(True, False)] * 2
+    assert "faithfulness 0.000 is not above 0.7" in ended[0].why[0]
+
+
+async def test_an_undefined_score_fails_the_gate_and_is_no_number() -> None:
+    verdict, run = await debate(script(WriteStatements=Statements(statements=())), rounds=1)
+    assert verdict.decided_by == "judge"
+    undefined = [score for score in verdict.scores if score.metric is Metric.FAITHFULNESS]
+    assert all(score.value is None and score.undefined for score in undefined)
+    (task,) = tasks(run, JudgeDebate)
+    assert [score.value for score in task.scores if score.metric is Metric.FAITHFULNESS] == [None, None]
+    assert "faithfulness score: not available" in task.prompt_text()
+
+
+async def test_unparsed_never_equals_unparsed() -> None:
+    verdict, run = await debate(script(AnswerClaim=answer(None)), rounds=2)
+    assert verdict.decided_by == "judge"
+    assert not any(event.agreed for event in run.events if event.kind == "round_ended")
+
+
+async def test_an_unparsed_judge_gives_no_label() -> None:
+    verdict, _ = await debate({**script(JudgeDebate=answer(None)), **DISAGREE}, rounds=1)
+    assert verdict.label is None
+    assert verdict.meaning is None
+    assert verdict.decided_by == "judge"
+
+
+async def test_the_judge_is_given_every_round_and_the_mean_over_rounds() -> None:
+    parts: Script = {
+        **script(),
+        **DISAGREE,
+        CheckStatements: [checked(1, 1), checked(0, 1), checked(0, 0), checked(1, 0)],
+    }
+    _, run = await debate(parts, rounds=2)
+    (task,) = tasks(run, JudgeDebate)
+    assert [(turn.round, turn.agent) for turn in task.history] == [
+        (1, "corpus"),
+        (1, "keywords"),
+        (2, "corpus"),
+        (2, "keywords"),
+    ]
+    means = {(score.agent, score.metric): score.value for score in task.scores}
+    assert means["corpus", Metric.RELEVANCE] == pytest.approx(0.9)
+    faithfulness = [means[agent, Metric.FAITHFULNESS] for agent in ("corpus", "keywords")]
+    assert sorted(filter(None, faithfulness)) == [0.5, 0.5]  # of 1, .5, 0 and .5: halves, never thirds
+
+
+async def test_answers_and_queries_come_from_the_last_round_and_the_own_last_query() -> None:
+    _, run = await debate({**script(), **DISAGREE}, rounds=3)
+    first, second, third = tasks(run, AnswerClaim, "corpus")
+    assert first.others == ()
+    assert [each.agent for each in second.others] == ["keywords"]
+    assert "**REFUTES**" in second.others[0].text
+    assert [task.used for task in tasks(run, RewriteQuery, "corpus")] == ["first query", "first query again"]
+    assert third.passages
+
+
+async def test_a_kept_query_keeps_its_documents_and_asks_no_tool() -> None:
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    parts: Script = {**script(), **DISAGREE, RewriteQuery: Query(kept=True)}
+    _, run = await debate(parts, rounds=3, tools=tools)
+    assert tools["corpus"].queries == ["first query"]
+    assert sum(event.kind == "evidence_kept" for event in run.events) == 4
+    assert all(task.passages for task in tasks(run, AnswerClaim))
+
+
+async def test_without_query_formulation_the_claim_is_the_query() -> None:
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    parts: Script = {
+        part: lines for part, lines in {**script(), **DISAGREE}.items() if "Query" not in getattr(part, "__name__", "")
+    }
+    _, run = await debate(parts, rounds=2, tools=tools, query_formulation=False)
+    assert tools["corpus"].queries == [CLAIM.text]
+    assert run.usage.by_task.get("WriteQuery") is None
+
+
+async def test_without_scoring_agreement_alone_ends_the_debate_or_nothing_does() -> None:
+    low = script(CheckStatements=checked(0, 0))
+    verdict, run = await debate(low, scoring="label_only_stop")
+    assert (verdict.decided_by, verdict.rounds) == ("consensus", 1)
+    assert run.usage.calls == 4  # two queries, two answers: no score is paid for that nobody reads
+    verdict, run = await debate(low, scoring="run_all_rounds")
+    assert (verdict.decided_by, verdict.rounds) == ("judge", 3)
+    assert tasks(run, JudgeDebate)[0].scores
+    verdict, run = await debate(low, scoring="run_all_rounds", judge_scores=False)
+    assert tasks(run, JudgeDebate)[0].scores == ()
+    assert run.usage.calls == 13
+
+
+async def test_a_debater_without_a_tool_has_no_query_and_no_faithfulness() -> None:
+    verdict, run = await debate(script(AnswerClaim=answer("SUPPORTS")), debaters=("corpus", "none"), profile="paper")
+    assert verdict.decided_by == "consensus"
+    (vanilla,) = tasks(run, AnswerClaim, "vanilla")
+    assert not vanilla.has_tool
+    assert "Document" not in vanilla.prompt_text()
+    assert {(score.agent, score.metric) for score in verdict.scores} == {
+        ("corpus", Metric.FAITHFULNESS),
+        ("corpus", Metric.RELEVANCE),
+        ("vanilla", Metric.RELEVANCE),
+    }
+
+
+async def test_three_debaters_must_be_unanimous_and_hear_all_others() -> None:
+    parts: Script = {
+        **script(),
+        (AnswerClaim, "corpus"): answer("SUPPORTS"),
+        (AnswerClaim, "keywords"): answer("SUPPORTS"),
+        (AnswerClaim, "vanilla"): [answer("REFUTES"), answer("SUPPORTS")],
+    }
+    verdict, run = await debate(parts, debaters=("corpus", "keywords", "none"), profile="paper")
+    assert (verdict.decided_by, verdict.rounds) == ("consensus", 2)
+    second = tasks(run, AnswerClaim, "keywords")[1]
+    assert [each.agent for each in second.others] == ["corpus", "vanilla"]
+    assert "[vanilla]" in second.prompt_text()
+
+
+def test_debaters_of_a_kind_are_numbered() -> None:
+    assert debater_names(("corpus", "corpus", "none")) == ("corpus-1", "corpus-2", "vanilla")
+
+
+async def test_in_sequence_a_debater_hears_this_rounds_answers_from_the_second_round_on() -> None:
+    parts: Script = {
+        **script(),
+        (AnswerClaim, "corpus"): [answer("SUPPORTS"), answer("NOT ENOUGH INFO")],
+        (AnswerClaim, "keywords"): answer("REFUTES"),
+    }
+    _, run = await debate(parts, rounds=2, order="sequential")
+    first, second = tasks(run, AnswerClaim, "keywords")
+    assert first.others == ()
+    assert "NOT ENOUGH INFO" in second.others[0].text
+    assert "**REFUTES**" in tasks(run, AnswerClaim, "corpus")[1].others[0].text
+
+
+async def test_debaters_and_metrics_overlap_and_a_disagreement_waits_for_no_score() -> None:
+    """Both debaters are answering at one moment; round 2 begins while the scores of round 1 hang."""
+    answering, both, second_round = 0, asyncio.Event(), asyncio.Event()
+
+    async def slow_answer(task: AnswerClaim, call: Any) -> Any:
+        nonlocal answering
+        answering += 1
+        if answering == 2:
+            both.set()
+        await asyncio.wait_for(both.wait(), 60)
+        if task.others:
+            second_round.set()
+        return answer("SUPPORTS" if call.agent == "corpus" else "REFUTES")
+
+    async def slow_statements(task: Any, call: Any) -> Any:
+        await asyncio.wait_for(second_round.wait(), 60)
+        return Statements(statements=("a",))
+
+    verdict, _ = await debate(script(AnswerClaim=slow_answer, WriteStatements=slow_statements), rounds=2)
+    assert verdict.decided_by == "judge"
+
+
+async def test_the_two_metrics_of_two_answers_overlap() -> None:
+    """Four scoring tasks wait for one another: none of them may come first."""
+    met = asyncio.Barrier(4)
+
+    async def meet(task: Any, call: Any) -> Any:
+        await asyncio.wait_for(met.wait(), 60)
+        statements = isinstance(task, WriteStatements)
+        return Statements(statements=("a",)) if statements else Question(question="q", noncommittal=1)
+
+    class OneQuestion(ScriptedBackend):
+        """Answers a request for three questions with one: the barrier then counts requests, not samples."""
+
+        async def perform(self, task: Any, call: Any) -> Any:
+            single = dataclasses.replace(call, sampling=Sampling(n=1))
+            return await super().perform(task, single)
+
+    run = Run(
+        OneQuestion(script(WriteStatements=meet, WriteQuestion=meet)), {n: ShelfTool(n) for n in ("corpus", "keywords")}
+    )
+    verdict = await ToolMad(ToolMadSettings(rounds=1), CLAIM, run).verify()
+    assert verdict.decided_by == "judge"
+
+
+async def test_a_tool_that_fails_gives_no_documents_and_a_gap() -> None:
+    tools = {"corpus": ShelfTool("corpus"), "keywords": ShelfTool("keywords", failing=True)}
+    verdict, run = await debate(script(), tools=tools, rounds=1)
+    (task,) = tasks(run, AnswerClaim, "keywords")
+    assert task.passages == ()
+    assert "(no document was found)" in task.prompt_text()
+    assert "503" not in task.prompt_text()
+    assert verdict.gaps == ("keywords failed for 'first query': keywords answered 503",)
+
+
+async def test_hardened_consensus_needs_a_found_quotation_and_the_papers_does_not() -> None:
+    made_up = script(AnswerClaim=answer("SUPPORTS", "The lighthouse was lit by three hundred candles."))
+    verdict, run = await debate(made_up, rounds=1)
+    assert verdict.decided_by == "judge"
+    assert {quote.status for quote in verdict.quotes if quote.agent != "judge"} == {QuoteStatus.NOT_FOUND}
+    assert not verdict.side(Side.FOR)
+    verdict, run = await debate(made_up, rounds=1, profile="paper", faithfulness_threshold=0.7, relevance_threshold=0.8)
+    assert verdict.decided_by == "consensus"
+    assert "<data>" not in tasks(run, AnswerClaim)[0].prompt_text()
+
+
+async def test_not_enough_info_answers_are_noncommittal_and_reach_the_judge() -> None:
+    parts = script(
+        AnswerClaim=answer("NOT ENOUGH INFO"),
+        WriteQuestion=Question(question="q", noncommittal=1),
+        JudgeDebate=answer("NOT ENOUGH INFO"),
+    )
+    verdict, run = await debate(parts, rounds=1)
+    assert (verdict.decided_by, verdict.label) == ("judge", "NOT ENOUGH INFO")
+    assert run.usage.embeddings == 0
+
+
+async def test_a_debater_of_papers_searches_keywords_and_reads_summaries_and_its_quotations_are_of_the_papers() -> None:
+    tools = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    settings: dict[str, Any] = {"summarised": ("keywords",), "rounds": 1}
+    verdict, run = await debate(script(), tools=tools, **settings)
+    assert tools["keywords"].queries == ["lighthouse Ansel"]
+    assert tools["corpus"].queries == ["first query"]
+    (asked,) = tasks(run, SummariseAbstract)
+    assert (asked.query, asked.title, asked.abstract) == ("first query", "Cape Ansel", TEXT)
+    (read,) = tasks(run, AnswerClaim, "keywords")
+    assert [passage.text for passage in read.passages] == ["In short: lit in 1871."]
+    assert [(quote.text, quote.status) for quote in verdict.quotes] == [(QUOTE, QuoteStatus.VERIFIED)]
+    assert verdict.decided_by == "consensus"
+    settled = {name: answer("SUPPORTS", "In short: lit in 1871.") for name in ("corpus", "keywords")}
+    parts: Script = {**script(), **{(AnswerClaim, name): said for name, said in settled.items()}}
+    verdict, _ = await debate(parts, tools=tools, **settings)
+    assert verdict.decided_by == "judge"  # a summary is nobody's words: what is quoted of it stands in no paper
+    assert not any(quote.found for quote in verdict.quotes if quote.agent != "judge")
+
+
+async def test_a_document_with_a_blank_summary_is_read_whole() -> None:
+    parts = script(SummariseAbstract=Summary(summary=" \n"))
+    _, run = await debate(parts, summarised=("keywords",), rounds=1)
+    (read,) = tasks(run, AnswerClaim, "keywords")
+    assert [passage.text for passage in read.passages] == [TEXT]
+
+
+async def test_an_error_of_one_debater_is_the_error_of_the_debate() -> None:
+    with pytest.raises(BadReply, match="cannot be read"):
+        await debate(script(AnswerClaim=BadReply("the reply cannot be read", raw="?")))
+
+
+async def test_the_claims_own_labels_are_offered() -> None:
+    _, run = await debate(script(), claim=Claim(text=CLAIM.text, labels=TWO))
+    assert "NOT ENOUGH INFO" not in tasks(run, AnswerClaim)[0].prompt_text()
+
+
+async def test_faithfulness_is_of_the_whole_answer_against_the_documents_joined() -> None:
+    _, run = await debate(script())
+    assert tasks(run, WriteStatements, "corpus")[0].answer.endswith("**SUPPORTS**")
+    assert tasks(run, CheckStatements, "corpus")[0].context.startswith("The lighthouse at Cape Ansel")

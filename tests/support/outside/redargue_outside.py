@@ -1,0 +1,37 @@
+"""A method and a search tool in a package of their own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from redargue import Claim, Passage
+from redargue.methods import Agent, Method
+from redargue.tasks import Answer, AnswerClaim
+from redargue.tools.base import Search, Sources
+
+
+class Almanac:
+    """One page."""
+
+    name: ClassVar[str] = "almanac"
+    about: ClassVar[str] = "an almanac"
+    online: ClassVar[bool] = False
+    revision = "1"
+
+    @classmethod
+    def make(cls, sources: Sources) -> Almanac:
+        return cls()
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        return (Passage(text="Denver is the capital of Colorado.", title="Almanac", document="almanac"),)
+
+
+class SecondOpinion(Method, name="second-opinion"):
+    """Two readers; the second one's answer counts."""
+
+    roles = {"first-reader": "corpus", "second-reader": "almanac"}
+    asks = (AnswerClaim,)
+
+    async def check(self, claim: Claim, first_reader: Agent, second_reader: Agent) -> Answer:
+        await first_reader.perform(AnswerClaim(claim=claim, passages=await first_reader.search(claim.text)))
+        return await second_reader.perform(AnswerClaim(claim=claim, passages=await second_reader.search(claim.text)))

@@ -1,0 +1,272 @@
+"""The configuration of a run: what it refuses, where it comes from, and what a type checker knows of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mypy import api as mypy
+
+from redargue.claims import AVERITEC, FEVER, Claim
+from redargue.cli.app import run
+from redargue.cli.options import run_config
+from redargue.cli.parameters import RunParameters, SearchParameters
+from redargue.config import OBJECTS, Components, RunConfig, RunOptions, read_options
+from redargue.errors import RecordError, UsageError
+from redargue.ledger.manifest import RunManifest, read_manifest
+from redargue.ledger.prices import Prices
+from redargue.settings import Known, current_names, read_config
+from redargue.verifier import Verifier
+
+KNOWN: Known = {
+    "check": {"rounds": None, "concurrency": None, "response_format": None},
+    "bench": {"run": {"seed": None}},
+}
+
+
+def test_the_keywords_are_the_fields_of_the_configuration_and_the_components() -> None:
+    assert set(RunOptions.__annotations__) == {*RunConfig.model_fields, *OBJECTS}
+
+
+def test_a_configuration_survives_json() -> None:
+    config = RunConfig(
+        method="mermaid",
+        settings={"max_steps": 3, "tools": ["corpus"]},
+        tools=("corpus",),
+        models={"judge": "m"},
+        prompts=Path("words"),
+        labels=AVERITEC,
+        as_of=date(2024, 3, 31),
+        budget="40calls",
+    )
+    assert RunConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"metod": "mad"}, "did you mean 'method'"),
+        ({"response_format": "jsno"}, "cannot be requested as 'jsno'"),
+        ({"response_format": "jsno"}, "did you mean 'json'"),
+        ({"max_tokens": 0}, "0 does not fit 'max_tokens'"),
+        ({"seed": "many"}, "'many' does not fit 'seed'"),
+        ({"tools": "corpus"}, "'corpus' does not fit 'tools'"),
+        ({"as_of": "31.3.2024"}, "'31.3.2024' is not a date"),
+        ({"budget": "lots"}, "cannot read the budget 'lots'"),
+        ({"labels": "fevr"}, "did you mean 'fever'"),
+    ],
+)
+def test_what_does_not_fit_is_a_usage_error_that_quotes_it(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        RunConfig(**values)
+    assert said in str(caught.value)
+
+
+def test_keywords_win_over_the_configuration_and_objects_over_names() -> None:
+    base = RunConfig(method="mermaid", seed=3, budget="40calls")
+    prices = Prices.shipped()
+    config, components = read_options({"seed": 4, "prices": prices, "memory": "m.db"}, base, Components())
+    assert (config.method, config.seed, config.budget, config.memory) == ("mermaid", 4, "40calls", "m.db")
+    assert (components.prices, components.memory) == (prices, None)
+    with pytest.raises(UsageError, match="unknown option 'evidenc'"):
+        read_options({"evidenc": {}}, base)  # type: ignore[typeddict-unknown-key]
+
+
+def test_a_claim_that_is_text_gets_labels_and_date_and_one_that_is_data_keeps_its_own() -> None:
+    config = RunConfig(labels=AVERITEC, as_of=date(2024, 3, 31), strict_as_of=True)
+    claim = config.claim("Bees are insects.")
+    assert (claim.labels, claim.as_of, claim.only_in_time) == (AVERITEC, date(2024, 3, 31), True)
+    assert RunConfig().claim(claim) is claim
+    with pytest.raises(UsageError, match="a claim that is given as text"):
+        config.claim(Claim(text="Bees are insects.", labels=FEVER))
+
+
+def test_a_verifier_refuses_an_unknown_keyword() -> None:
+    with pytest.raises(UsageError, match="unknown option 'chat'"):
+        Verifier(chat={"form": "json"})  # type: ignore[call-arg]
+
+
+# the command line
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["--at-once", "3"], ["--concurrency", "3"]),
+        (["--at-once=3"], ["--concurrency=3"]),
+        (["--only-in-time", "--form", "json"], ["--strict-as-of", "--response-format", "json"]),
+        (["--", "--form"], ["--", "--form"]),
+        (["--format", "--atonce"], ["--format", "--atonce"]),
+    ],
+)
+def test_options_are_known_by_their_former_names(given: list[str], read: list[str]) -> None:
+    assert current_names(given) == read
+
+
+@pytest.mark.parametrize("command", [["check"], ["batch"], ["ground"], ["estimate"], ["bench", "run"]])
+def test_help_names_an_option_by_its_present_name_alone(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "--help"]) == 0
+    out = capfd.readouterr().out
+    assert "--concurrency" in out
+    assert not [old for old in ("--at-once", "--only-in-time", "--form ", "AT_ONCE", "REDARGUE_FORM") if old in out]
+
+
+def test_the_options_of_a_command_become_a_configuration() -> None:
+    options = RunParameters(model=["m judge=j"], setting=["top_k=2"], rounds=1, as_of="2024-03-31", labels="averitec")
+    config = run_config(options, SearchParameters(tool=["corpus", "keywords"], offline=True))
+    assert (config.model, config.models, config.tools) == ("m", {"judge": "j"}, ("corpus", "keywords"))
+    assert (config.settings, config.as_of, config.labels) == ({"top_k": 2, "rounds": 1}, date(2024, 3, 31), AVERITEC)
+
+
+# redargue.toml
+
+
+def test_a_settings_file_may_use_former_names_and_the_environment_wins(tmp_path: Path) -> None:
+    (tmp_path / "redargue.toml").write_text('[check]\nat-once = 3\nform = "json"\n[bench.run]\nseed = 7\n')
+    assert read_config(KNOWN, tmp_path, {}) == {
+        "check": {"concurrency": 3, "response_format": "json"},
+        "bench": {"run": {"seed": 7}},
+    }
+    assert read_config(KNOWN, tmp_path, {"REDARGUE_AT_ONCE": "5"})["check"]["concurrency"] == "5"
+    assert read_config(KNOWN, tmp_path / "none", {"REDARGUE_AT_ONCE": "5"}) == {"check": {"concurrency": "5"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[check]\nrouns = 2\n", "did you mean 'rounds'"),
+        ("[chek]\nrounds = 2\n", "did you mean 'check'"),
+        ("[bench.run]\nsed = 2\n", "[bench.run]"),
+        ("[bench]\nrun = 2\n", "write a table: [bench.run]"),
+        ("rounds = 2\n", "is not a table"),
+    ],
+)
+def test_a_misspelt_key_of_a_settings_file_says_where_and_what_is_known(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "redargue.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_config(KNOWN, tmp_path, {})
+    assert said in str(caught.value)
+    assert str(tmp_path / "redargue.toml") in str(caught.value)
+
+
+def test_flags_win_over_variables_and_these_over_the_file(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("redargue.toml").write_text('[check]\nresponse_format = "from-the-file"\n')
+    command = ["check", "Bees are insects.", "--store", "starter"]
+    for variable, flag, told in (
+        ("", [], "from-the-file"),
+        ("REDARGUE_FORM", [], "from-a-former-name"),
+        ("REDARGUE_RESPONSE_FORMAT", [], "from-the-environment"),
+        ("", ["--form", "from-the-flag"], "from-the-flag"),
+    ):
+        if variable:
+            monkeypatch.setenv(variable, told)
+        assert run([*command, *flag]) == 2
+        assert f"replies cannot be requested as {told!r}" in capfd.readouterr().err
+
+
+# run.json
+
+OLD = {
+    "run": "20260101-000000-abcdef",
+    "redargue": "0.1.0",
+    "method": "tool-mad",
+    "profile": "hardened",
+    "settings": {"rounds": 2, "debaters": ["corpus", "keywords"]},
+    "backend": "chat",
+    "identity": "chat:http://x/v1 m form=json max=4096 prompts= embeddings=e",
+    "stability": [0.7, 0.8],
+    "models": {},
+    "priced": False,
+    "form": "json",
+    "prompts": {},
+    "tools": {"corpus": {"name": "corpus", "about": "documents", "revision": "r1"}},
+    "seed": 0,
+    "claims": [Claim(text="Bees are insects.").model_dump(mode="json")],
+}
+
+
+def test_a_manifest_of_the_first_release_is_read_and_equals_that_of_the_same_run_today() -> None:
+    manifest = read_manifest(OLD, "run.json")
+    assert (manifest.format, manifest.response_format, manifest.stability) == (2, "json", (0.7, 0.8))
+    assert manifest.claims == (Claim(text="Bees are insects."),)
+    again = read_manifest(json.loads(manifest.model_dump_json()), "run.json")
+    assert again == manifest
+    assert again.differing(manifest.model_copy(update={"run": "another"})) is None
+
+
+def test_what_differs_between_two_manifests_is_named_and_cut_down() -> None:
+    manifest = read_manifest(OLD, "run.json")
+    other = manifest.model_copy(update={"settings": {**manifest.settings, "rounds": 3}})
+    assert manifest.differing(other) == ("settings", "rounds 2", "3")
+
+
+def test_a_manifest_of_a_later_version_or_none_is_refused() -> None:
+    with pytest.raises(RecordError, match="has format 3"):
+        read_manifest({**OLD, "format": 3}, "run.json")
+    with pytest.raises(RecordError, match="not a run's description: seed"):
+        read_manifest({**OLD, "seed": "x"}, "run.json")
+    assert RunManifest.model_fields["format"].default == 2
+
+
+def test_a_run_folder_of_the_first_release_replays_reports_and_resumes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    command = [
+        "check",
+        "Bees are insects.",
+        "--store",
+        "starter",
+        "--rounds",
+        "1",
+        "--json",
+        "-q",
+        "--run",
+        str(folder),
+    ]
+    assert run(command) == 0
+    first = capfd.readouterr().out
+    manifest = json.loads((folder / "run.json").read_text())
+    added = ("format", "response_format", "prompts", "actions", "memory", "text")
+    old = {name: value for name, value in manifest.items() if name not in added}  # as 0.1.0 wrote the embedded backend
+    (folder / "run.json").write_text(json.dumps(old))
+    assert run(["replay", str(folder), "--json", "-q"]) == 0
+    assert capfd.readouterr().out == first
+    assert run(["why", str(folder), "-q"]) == 0
+    assert run(["diff", str(folder), str(folder)]) == 0
+    assert run(["report", str(folder), "-f", "md"]) == 0
+    capfd.readouterr()
+    assert run(command) == 0
+    assert capfd.readouterr().out == first
+
+
+# a user's script
+
+SCRIPT = """
+import redargue
+from redargue.config import RunConfig
+
+async def main() -> None:
+    verdict = await redargue.verify("Bees are insects.", method="mad", seed=1, {keyword}, settings={{"rounds": 1}})
+    report = await redargue.ground("Bees are insects.", contexts=["Bees are insects."], {keyword}, concurrency=4)
+    async with redargue.watch("Bees are insects.", config=RunConfig(seed=2), {keyword}) as events:
+        async for event in events:
+            print(event.item)
+    print(verdict.label, report.outcome, redargue.verify_sync("Bees are insects.", {keyword}).label)
+"""
+
+
+def test_a_type_checker_knows_the_keywords_of_the_public_functions(tmp_path: Path) -> None:
+    for name, keyword in (("right", 'response_format="json"'), ("wrong", 'respons_format="json"')):
+        (tmp_path / f"{name}.py").write_text(SCRIPT.format(keyword=keyword))
+    scripts = [str(tmp_path / "right.py"), str(tmp_path / "wrong.py")]
+    out, err, code = mypy.run(["--strict", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", *scripts])
+    assert code == 1, out + err
+    errors = [line for line in out.splitlines() if " error: " in line]
+    assert all('Unexpected keyword argument "respons_format"' in line and "wrong.py:" in line for line in errors), out
+    assert len(errors) == 4

@@ -1,0 +1,54 @@
+"""What a plain installation brings along, read from the metadata of the installed packages."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def closure(requirements: list[str]) -> set[str]:
+    """Names of the packages that these need on this machine, with their own needs."""
+    names: set[str] = set()
+    pending = [(Requirement(text), "") for text in requirements]
+    seen = set()
+    while pending:
+        requirement, extra = pending.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonical(requirement.name)
+        names.add(name)
+        for wanted in ("", *requirement.extras):
+            if (name, wanted) in seen:
+                continue
+            seen.add((name, wanted))
+            try:
+                needs = distribution(requirement.name).requires or []
+            except PackageNotFoundError:  # an extra that is not installed here
+                continue
+            pending += [(Requirement(text), wanted) for text in needs]
+    return names
+
+
+@pytest.mark.parametrize(
+    "package", ["babel", "dateparser", "hf-xet", "huggingface-hub", "nltk", "scipy", "torch", "trafilatura"]
+)
+def test_a_plain_installation_does_without(package: str) -> None:
+    assert package not in closure(PROJECT["dependencies"])
+
+
+def test_every_package_of_a_plain_installation_is_pinned() -> None:
+    pins = {canonical(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert closure(PROJECT["dependencies"]) <= pins
+    assert closure(PROJECT["optional-dependencies"]["bench"]) <= pins

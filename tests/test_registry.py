@@ -1,0 +1,117 @@
+"""Names are loaded when they are asked for, and other packages add their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.backends.base import backends
+from redargue.errors import UnknownName, UsageError
+from redargue.evals.datasets.base import datasets
+from redargue.methods import methods
+from redargue.registry import Registry
+from redargue.tools.base import tools
+
+OUTSIDE = Path(__file__).parent / "support" / "outside"
+
+
+@pytest.mark.parametrize("registry", [methods, tools, datasets, backends], ids=lambda registry: registry.kind)
+def test_every_built_in_name_loads_what_it_says(registry: Registry[Any]) -> None:
+    assert len(registry) >= 5
+    for name in registry:
+        assert registry[name] is registry[name]
+
+
+def test_looking_up_a_name_imports_its_module_alone() -> None:
+    code = (
+        "import sys; from redargue.methods import methods; methods['single-reader']\n"
+        "loaded = [name for name in sys.modules if name.startswith('redargue.methods.') and 'mermaid' in name]\n"
+        "sys.exit(str(loaded) if loaded else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_earlier_name_still_finds_its_entry_and_is_not_listed() -> None:
+    assert methods["one-reader"] is methods["single-reader"]
+    assert "one-reader" in methods
+    assert "one-reader" not in list(methods)
+
+
+def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownName, match=r"unknown method 'tool-made'\n.*did you mean 'tool-mad' or .*known: "):
+        methods["tool-made"]
+
+
+def test_a_name_is_taken_once_but_a_class_may_be_defined_again() -> None:
+    registry: Registry[type] = Registry("thing", builtin={"built-in": "somewhere:Thing"})
+
+    def define() -> type:
+        class Thing:
+            pass
+
+        return Thing
+
+    registry.register("mine")(define())
+    newer = registry.register("mine")(define())
+    assert registry["mine"] is newer
+    for name in ("mine", "built-in"):
+        with pytest.raises(ValueError, match="registered twice"):
+            registry.register(name)(int)
+
+
+def test_a_package_that_cannot_be_imported_is_named_with_its_error() -> None:
+    registry: Registry[Any] = Registry("method", group="redargue.methods")
+    registry._installed = {"broken": EntryPoint("broken", "no_such_package:Method", "redargue.methods")}
+    assert list(registry) == ["broken"]
+    with pytest.raises(UsageError, match="method 'broken' of the package 'no_such_package' cannot be loaded: Module"):
+        registry["broken"]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip has installed a package with a method and a tool."""
+    target = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run([*pip, "--target", str(target), str(OUTSIDE)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def redargue(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), *filter(None, sys.path)])}
+    command = [sys.executable, "-c", "from redargue.cli.app import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_method_and_a_tool_of_an_installed_package_are_used_by_name_recorded_and_replayed(
+    installed: Path, tmp_path: Path
+) -> None:
+    run = str(tmp_path / "run")
+    claim = "Denver is the capital of Colorado."
+    done = redargue(
+        installed, "check", claim, "--method", "second-opinion", "--store", "starter", "--run", run, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    (verdict,) = json.loads(done.stdout)["verdicts"]
+    assert verdict["method"] == "second-opinion"
+    assert verdict["decided_by"] == "second-reader"
+    assert [(quote["text"], quote["status"]) for quote in verdict["quotes"]] == [(claim, "verified")]
+    replayed = redargue(installed, "replay", run)
+    assert replayed.returncode == 0, replayed.stderr
+    assert "every event is as recorded" in replayed.stderr
+    listed = redargue(installed, "list", "methods")
+    assert "second-opinion: Two readers; the second one's answer counts" in listed.stdout
+
+
+def test_a_missing_package_is_an_unknown_name(tmp_path: Path) -> None:
+    done = redargue(tmp_path, "check", "Bees are insects.", "--method", "second-opinion", "--store", "starter")
+    assert done.returncode == 2
+    assert "unknown method 'second-opinion'" in done.stderr
