@@ -143,4 +143,4 @@ STORES = {
 }
 
 stores: Registry[Opener] = Registry("corpus store", builtin=STORES)
-"""By scheme; an address without a scheme is a path, and belongs to ``sqlite``."""
+"""Stores by scheme; an address without a scheme is a path to a ``sqlite`` store."""

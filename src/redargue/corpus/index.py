@@ -1,4 +1,4 @@
-"""Opens a corpus by its address. Add a store: one module, and one line in ``corpus.base.STORES``."""
+"""Opens a corpus by its address. To add a store, write a module and list it in ``corpus.base.STORES``."""
 
 from __future__ import annotations
 
