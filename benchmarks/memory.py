@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks import pool
 from benchmarks.load import _resident
 from redargue.evidence import Passage
-from redargue.memory.base import Filter, Finding, MemorySettings
+from redargue.memory.base import Finding, MemorySettings, RecordFilter
 from redargue.memory.memory import Memory, open_memory
 from redargue.models.cache import Floats
 from redargue.models.embedder import DIMENSIONS
@@ -200,7 +200,7 @@ def _killed(where: str) -> dict[str, Any]:
         calls = sum(line.strip().isdigit() for line in told)
         acknowledged += 5 * calls
         with _writers(where) as memory:
-            lost += max(0, 5 * calls - memory.count(Filter(entity=f"k{number}")))
+            lost += max(0, 5 * calls - memory.count(RecordFilter(entity=f"k{number}")))
     return {"kills": KILLS, "acknowledged": acknowledged, "lost": lost}
 
 
@@ -218,7 +218,7 @@ def _crowded(where: str) -> dict[str, Any]:
     failed = sum(bool(writer.communicate() and writer.returncode) for writer in writers)
     seconds = time.perf_counter() - began
     with _writers(where) as memory:
-        stored = sum(memory.count(Filter(entity=name)) for name in names)
+        stored = sum(memory.count(RecordFilter(entity=name)) for name in names)
     expected = 5 * WRITERS * EACH
     return {
         "processes": WRITERS,

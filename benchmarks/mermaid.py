@@ -24,7 +24,7 @@ from redargue.evals.metrics.classification import NonAnswers, three_rules
 from redargue.evals.recorded import RecordedRun, failure_of, import_runs, read_runs
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.ledger.record import read_events
-from redargue.memory.entities import normalised
+from redargue.memory.entities import normalize_entity
 from redargue.verdicts import Verdict
 
 ALIKE = 0.5  # of the words of two keys, the part that stands in both
@@ -135,7 +135,7 @@ def _keys(half: str) -> dict[str, Any]:
 def _compared(claim: str, run: RecordedRun) -> dict[str, int]:
     assert run.recording.decomposition
     theirs, ours = (
-        {key for each in entities if (key := normalised(each))}
+        {key for each in entities if (key := normalize_entity(each))}
         for entities in (run.recording.decomposition.entities, decompose(claim).entities)
     )
     return {

@@ -19,9 +19,9 @@ def test_the_hash_is_of_the_content_and_not_of_where_it_is_kept() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"id": "a", "text": " \n"}, "no text"),
-        ({"id": "a", "text": "x\0"}, "NUL character at character 1"),
-        ({"id": "a", "text": "x", "title": "\ud800"}, "half a surrogate pair at character 0"),
+        ({"id": "a", "text": " \n"}, "must not be blank"),
+        ({"id": "a", "text": "x\0"}, "NUL character at position 1"),
+        ({"id": "a", "text": "x", "title": "\ud800"}, "unpaired surrogate at position 0"),
         ({"id": "", "text": "x"}, "at least 1 character"),
     ],
 )

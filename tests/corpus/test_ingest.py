@@ -155,15 +155,15 @@ def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (pdf(""), "a PDF without text"),
-        (b"%PDF-1.4\nnothing of the kind", "a damaged PDF"),
-        (pdf("x")[:200], "a damaged PDF"),
+        (pdf(""), "the PDF contains no text"),
+        (b"%PDF-1.4\nnothing of the kind", "the PDF is damaged"),
+        (pdf("x")[:200], "the PDF is damaged"),
         (
             pdf(
                 "x",
                 extra=f"/Encrypt << /Filter /Standard /V 1 /R 2 /O ({32 * 'o'}) /U ({32 * 'u'}) /P -4 >> /ID [(a)(a)]",
             ),
-            "an encrypted PDF",
+            "the PDF is encrypted",
         ),
     ],
 )
@@ -175,14 +175,14 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
     ("name", "content", "message"),
     [
         ("a.txt", b"", "the file is empty"),
-        ("a.txt", b" \n ", "no text"),
+        ("a.txt", b" \n ", "text: must not be blank"),
         ("a.txt", b"caf\xe9", "not UTF-8 at byte 3"),
-        ("a.md", b"ab\0c", "a NUL byte at byte 2"),
+        ("a.md", b"ab\0c", "NUL byte at byte 2"),
         ("a.html", b"<html></html>", "a page without text"),
         ("a.jsonl", b"", "the file is empty"),
-        ("a.docx", b"x", "unknown kind of file '.docx'"),
-        ("README", b"x", "unknown kind of file 'README'"),
-        ("a.tar.gz", b"x", "unknown kind of file '.gz'"),
+        ("a.docx", b"x", "unknown file type '.docx'"),
+        ("README", b"x", "unknown file type 'README'"),
+        ("a.tar.gz", b"x", "unknown file type '.gz'"),
         ("a.txt.gz", b"plain", "damaged gzip data"),
         ("a.txt.gz", gzip.compress(b"x" * 1000, mtime=0)[:-9], "damaged gzip data"),
         ("a.txt.gz", gzip.compress(b"", mtime=0), "the file is empty"),
@@ -232,11 +232,11 @@ def test_rows_need_a_text_only_and_a_bad_one_is_skipped(tmp_path: Path) -> None:
     assert (first.title, first.url, first.published, first.publisher) == ("T", "u", "2020", "p")
     assert errors.keys() == {"4", "5", "6", "7", "8", "9", "10", "11", "12", "14"}
     assert "not JSON: Expecting property name" in errors["4"]
-    assert errors["5"] == "a JSON object was expected, not '[1]'"
-    assert "no 'text'" in errors["6"]
-    assert "'text' is not a string but 5" in errors["7"]
-    assert errors["8"] == "the id 'a' is taken by line 1"
-    assert "half a surrogate pair" in errors["9"]
+    assert errors["5"] == "expected a JSON object, got '[1]'"
+    assert "missing field 'text'" in errors["6"]
+    assert "'text': expected a string, got 5" in errors["7"]
+    assert errors["8"] == "duplicate id 'a', first used in line 1"
+    assert "unpaired surrogate" in errors["9"]
     assert "NUL" in errors["10"]
 
 
@@ -258,14 +258,14 @@ def test_rows_before_a_damage_are_kept(tmp_path: Path) -> None:
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "LARGEST_DOCUMENT", 1000)
-    monkeypatch.setattr(ingest, "LARGEST_PACKED", 3000)
+    monkeypatch.setattr(ingest, "LARGEST_DECOMPRESSED", 3000)
     assert "larger than 1,000 bytes" in refused(write(tmp_path / "a.txt.gz", gzip.compress(b"a" * 10**6))).what
     assert "larger than 1,000 bytes" in refused(write(tmp_path / "a.txt", b"a" * 1001)).what
-    assert "a line of more than 1,000" in refused(write(tmp_path / "a.jsonl.gz", gzip.compress(b"a" * 10**6))).what
+    assert "line longer than 1,000" in refused(write(tmp_path / "a.jsonl.gz", gzip.compress(b"a" * 10**6))).what
     rows = gzip.compress(b'{"text": "abc"}\n' * 1000)
     found = list(read_documents(write(tmp_path / "b.jsonl.gz", rows)))
     assert isinstance(found[-1], UnreadableFile)
-    assert "unpacks to more than 3,000 bytes" in found[-1].what
+    assert "decompresses to more than 3,000 bytes" in found[-1].what
     assert len(found) == 3000 // 16 + 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.corpus.ranking import best_excerpt, fuse, match_words, nearest, spread, uncovered
+from redargue.corpus.ranking import best_excerpt, fts5_query, fuse, nearest, spread, uncovered
 
 
 @given(
@@ -34,15 +34,15 @@ def test_fusion_rewards_agreement_and_orders_ties_by_number() -> None:
 def test_no_query_is_a_syntax_error(query: str) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE t USING fts5 (x, content='')")
-        if words := match_words(query.encode(errors="replace").decode()):
+        if words := fts5_query(query.encode(errors="replace").decode()):
             assert db.execute("SELECT rowid FROM t WHERE t MATCH ?", (words,)).fetchall() == []
 
 
 def test_stop_words_are_dropped_unless_nothing_else_is_there() -> None:
-    assert match_words("When was the Tower built, the tower?") == '"tower" OR "built"'
-    assert match_words("The Who") == '"the" OR "who"'
-    assert match_words("?!") == ""
-    assert match_words(" ".join(f"w{n}" for n in range(5000))).count(" OR ") == 99
+    assert fts5_query("When was the Tower built, the tower?") == '"tower" OR "built"'
+    assert fts5_query("The Who") == '"the" OR "who"'
+    assert fts5_query("?!") == ""
+    assert fts5_query(" ".join(f"w{n}" for n in range(5000))).count(" OR ") == 99
 
 
 def test_an_excerpt_grows_towards_the_better_neighbour_while_it_fits() -> None:

@@ -109,7 +109,7 @@ def test_queries_without_words_find_nothing_by_words(essays: Corpus, opened: Ope
     assert essays.search("  ") == essays.search_keywords("?!") == ()
     empty = opened(tmp_path / "empty.db")
     assert empty.search("fox") == empty.search_keywords("fox") == ()
-    with pytest.raises(UsageError, match="0 passages"):
+    with pytest.raises(UsageError, match="search for 0 passages"):
         essays.search("fox", 0)
 
 

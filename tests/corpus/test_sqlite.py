@@ -94,7 +94,7 @@ def test_a_full_disk_loses_the_batch_in_hand_only(opened: SqliteOpener, monkeypa
 
 
 def test_a_second_writer_is_told_so(opened: SqliteOpener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database.Database, "busy", 0.1)
+    monkeypatch.setattr(database.Database, "busy_timeout", 0.1)
     corpus = opened()
     corpus.add([TOWER])
     with closing(sqlite3.connect(tmp_path / "corpus.db", isolation_level=None)) as other:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from redargue.memory.codes import Codes, packed
+from redargue.memory.codes import BinaryIndex, pack_signs
 from redargue.models.cache import Floats
 
 
@@ -19,8 +19,8 @@ def clustered(count: int, dimensions: int, seed: int) -> Floats:
 @pytest.mark.parametrize("dimensions", [384, 100])
 def test_the_true_neighbours_are_among_the_nearest_codes(dimensions: int) -> None:
     vectors, questions = clustered(20_000, dimensions, 2), clustered(20, dimensions, 3)
-    codes = Codes(dimensions)
-    rows = list(enumerate(packed(vectors), start=1))
+    codes = BinaryIndex(dimensions)
+    rows = list(enumerate(pack_signs(vectors), start=1))
     for start in range(0, len(rows), 3_000):
         codes.extend(rows[start : start + 3_000])
     assert (codes.count, codes.last) == (20_000, 20_000)
@@ -32,14 +32,14 @@ def test_the_true_neighbours_are_among_the_nearest_codes(dimensions: int) -> Non
 
 
 def test_few_codes_are_all_near() -> None:
-    codes = Codes(384)
+    codes = BinaryIndex(384)
     assert (codes.last, codes.nearest(clustered(1, 384, 4)[0], 5)) == (0, [])
-    codes.extend(list(zip([3, 7, 9], packed(clustered(3, 384, 5)), strict=True)))
+    codes.extend(list(zip([3, 7, 9], pack_signs(clustered(3, 384, 5)), strict=True)))
     assert sorted(codes.nearest(clustered(1, 384, 4)[0], 5)) == [3, 7, 9]
 
 
 def test_of_equal_codes_the_newest_come_first() -> None:
-    codes = Codes(384)
+    codes = BinaryIndex(384)
     vector = clustered(1, 384, 6)
-    codes.extend([(number, packed(vector)[0]) for number in range(1, 101)])
+    codes.extend([(number, pack_signs(vector)[0]) for number in range(1, 101)])
     assert codes.nearest(vector[0], 3) == [100, 99, 98]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.memory.entities import normalised
+from redargue.memory.entities import normalize_entity
 from redargue.memory.guard import near_duplicates
 
 
@@ -29,12 +29,12 @@ from redargue.memory.guard import near_duplicates
     ],
 )
 def test_spellings_of_a_name_are_one_key(written: str, key: str) -> None:
-    assert normalised(written) == key
+    assert normalize_entity(written) == key
 
 
 @given(st.text())
 def test_a_key_is_its_own_key(written: str) -> None:
-    assert normalised(normalised(written)) == normalised(written)
+    assert normalize_entity(normalize_entity(written)) == normalize_entity(written)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from corpus.words import WordEncoder
 from memory.conftest import CLAIM, NOW, Opened, found, texts
 from redargue.errors import UsageError
 from redargue.keys import Secrets
-from redargue.memory.base import Filter, Finding, Kept
+from redargue.memory.base import Finding, RecordFilter, RememberResult
 from redargue.memory.database import SqliteMemory
 from redargue.memory.memory import Memory, open_memory
 
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.anyio
 CAPE, REED = ["Cape Ansel"], ["Amos Reed"]
 
 
-async def keep(memory: Memory, *findings: Finding, entities: list[str] | None = None, claim: str = CLAIM) -> Kept:
+async def keep(
+    memory: Memory, *findings: Finding, entities: list[str] | None = None, claim: str = CLAIM
+) -> RememberResult:
     return await memory.remember(findings, entities=entities or CAPE, claim=claim, run="r1", now=NOW)
 
 
@@ -51,9 +53,9 @@ async def test_workspaces_never_mix(opened: Opened) -> None:
     assert (await other.recall(CAPE, claim="Lit in 1871.", now=NOW)).items == ()
     assert (await keep(other, found("Lit in 1871."))).added == 1
     assert one.workspaces() == {"one": 1, "two": 1}
-    assert other.purge(Filter()) == 1
+    assert other.purge(RecordFilter()) == 1
     assert texts(await one.recall(CAPE, claim="Lit in 1871.", now=NOW)) == ["Lit in 1871."]
-    with pytest.raises(UsageError, match="no name for a workspace"):
+    with pytest.raises(UsageError, match="invalid workspace name"):
         opened(workspace=" ")
 
 
@@ -88,7 +90,7 @@ async def test_the_authors_way_finds_entities_that_hold_the_one_asked_for(opened
 async def test_the_same_content_of_a_call_is_one_record_for_both_claims(opened: Opened) -> None:
     memory = opened()
     await keep(memory, found("Lit in 1871."))
-    assert await keep(memory, found("Lit in 1871."), entities=REED, claim="another") == Kept(merged=1)
+    assert await keep(memory, found("Lit in 1871."), entities=REED, claim="another") == RememberResult(merged=1)
     (record,) = memory.records()
     assert record.entities == ("amos reed", "cape ansel")
     assert record.claims == ((CLAIM, "r1"), ("another", "r1"))
@@ -103,9 +105,9 @@ async def test_a_text_that_two_calls_found_is_given_once(opened: Opened) -> None
 
 async def test_failures_are_never_kept_and_misses_only_where_they_are_wanted(opened: Opened) -> None:
     failed, miss = found("Error: 429", status="error"), found("")
-    assert await keep(opened(), failed, miss) == Kept(dropped={"empty": 1, "error": 1})
+    assert await keep(opened(), failed, miss) == RememberResult(dropped={"empty": 1, "error": 1})
     memory = opened(keep_misses=True)
-    assert await keep(memory, failed, miss) == Kept(added=1, dropped={"error": 1})
+    assert await keep(memory, failed, miss) == RememberResult(added=1, dropped={"error": 1})
     (item,) = (await memory.recall(CAPE, claim="x", now=NOW)).items
     assert (item.status, item.passage.text, item.passage.query) == ("empty", "", "Cape Ansel")
     assert (await opened().recall(CAPE, claim="x", now=NOW)).items == ()
@@ -121,10 +123,10 @@ async def test_a_result_takes_the_place_of_the_same_calls_miss(opened: Opened) -
 async def test_a_frozen_memory_recalls_and_keeps_nothing(opened: Opened) -> None:
     await keep(opened(), found("Lit in 1871."))
     frozen = opened(mode="frozen")
-    assert await keep(frozen, found("Lit in 1872.")) == Kept(dropped={"frozen": 1})
+    assert await keep(frozen, found("Lit in 1872.")) == RememberResult(dropped={"frozen": 1})
     assert texts(await frozen.recall(CAPE, claim="x", now=NOW)) == ["Lit in 1871."]
     with pytest.raises(UsageError, match="open for reading only"):
-        frozen.purge(Filter())
+        frozen.purge(RecordFilter())
 
 
 async def test_a_memory_that_is_only_read_is_not_made(opened: Opened) -> None:
@@ -178,12 +180,12 @@ async def test_what_is_purged_is_gone_for_whoever_has_the_memory_open(opened: Op
     await keep(memory, found("The lamp was lit."), found("The lamp is red.", tool="tavily"))
     await keep(memory, found("The lamp is old.", retrieved=NOW - timedelta(days=9)), entities=REED)
     assert len((await other.recall([], claim="lamp", now=NOW)).items) == 3
-    assert memory.purge(Filter(tool="tavily")) == 1
-    assert memory.purge(Filter(entity="AMOS REED", before=NOW.date())) == 1
-    assert memory.purge(Filter(status="gone")) == 0
+    assert memory.purge(RecordFilter(tool="tavily")) == 1
+    assert memory.purge(RecordFilter(entity="AMOS REED", before=NOW.date())) == 1
+    assert memory.purge(RecordFilter(status="gone")) == 0
     assert texts(await other.recall([], claim="lamp", now=NOW)) == ["The lamp was lit."]
     (record,) = memory.records()
-    assert memory.purge(Filter(numbers=(record.number,))) == 1
+    assert memory.purge(RecordFilter(numbers=(record.number,))) == 1
     await keep(memory, found("The lamp is new."))
     assert memory.records()[0].number > record.number  # no number is given twice
     assert texts(await other.recall([], claim="lamp", now=NOW)) == ["The lamp is new."]
@@ -230,7 +232,7 @@ def test_purged_text_is_not_left_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with open_memory(path, encoder=WordEncoder()) as memory:
         asyncio.run(keep(memory, found("a remark that somebody regrets")))
-        memory.purge(Filter())
+        memory.purge(RecordFilter())
     assert b"regrets" not in b"".join(each.read_bytes() for each in tmp_path.glob("memory.db*"))
 
 

@@ -12,7 +12,7 @@ from corpus.words import WordEncoder
 from memory.conftest import NOW, found, texts
 from redargue.errors import CorpusError, MissingExtra, StoreForeign, UsageError
 from redargue.memory.memory import open_memory
-from redargue.memory.postgres import NAMED
+from redargue.memory.postgres import SCHEMA_NAME
 from support.postgres import Server
 
 pytestmark = pytest.mark.extra
@@ -64,7 +64,7 @@ def test_a_schema_of_somebody_else_is_left_as_it_is(url: str) -> None:
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as other:
-        other.execute(f"CREATE SCHEMA {NAMED}".encode())
-        other.execute(f"CREATE TABLE {NAMED}.meta (name TEXT, value TEXT)".encode())
+        other.execute(f"CREATE SCHEMA {SCHEMA_NAME}".encode())
+        other.execute(f"CREATE TABLE {SCHEMA_NAME}.meta (name TEXT, value TEXT)".encode())
     with pytest.raises(StoreForeign, match="is not a redargue memory"):
         open_memory(url, encoder=WordEncoder())

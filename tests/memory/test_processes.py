@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from corpus.words import WordEncoder
-from redargue.memory.base import Filter
+from redargue.memory.base import RecordFilter
 from redargue.memory.memory import open_memory
 
 WRITER = """
@@ -47,7 +47,7 @@ def test_processes_that_write_at_once_lose_nothing(where: str) -> None:
     told = [process.communicate()[0].split() for process in writers]
     assert [len(lines) for lines in told] == [15] * 4
     with open_memory(where, encoder=WordEncoder(), write=False) as memory:
-        assert [memory.count(Filter(entity=f"w{number}")) for number in range(4)] == [45] * 4
+        assert [memory.count(RecordFilter(entity=f"w{number}")) for number in range(4)] == [45] * 4
         assert memory.count() == 180
 
 
@@ -58,7 +58,7 @@ def test_a_killed_writer_loses_nothing_that_it_was_told_is_stored(where: str) ->
         process.send_signal(signal.SIGKILL)
         told += [line for line in process.stdout.readlines() if line.endswith("\n")]
     with open_memory(where, encoder=WordEncoder()) as memory:
-        stored = memory.count(Filter(entity="killed"))
+        stored = memory.count(RecordFilter(entity="killed"))
         assert stored >= 3 * len(told)
         assert stored % 3 == 0  # a call is stored whole or not at all
         (record,) = memory.records(limit=1)

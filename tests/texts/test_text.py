@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from redargue.texts.text import LONGEST, Text, sentences_of
+from redargue.texts.text import MAX_LENGTH, Text, sentences_of
 
 PROSE = st.lists(
     st.sampled_from(
@@ -55,11 +55,11 @@ def test_headings_and_entries_of_lists_are_sentences_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"text": " ?! "}, "holds no word"),
+        ({"text": " ?! "}, "contains no words"),
         ({"text": "a\x07b"}, "control character"),
-        ({"text": "a" * (LONGEST + 1)}, "the limit is 200,000"),
+        ({"text": "a" * (MAX_LENGTH + 1)}, "the limit is 200,000"),
         ({"text": "a", "context": "\x00"}, "control character"),
-        ({"text": "The Sund.", "kind": "qa"}, "there is no question"),
+        ({"text": "The Sund.", "kind": "qa"}, "needs a question"),
         ({"text": "The Sund.", "kind": "poem"}, "kind"),
     ],
 )

@@ -14,9 +14,9 @@ import typer
 from redargue.cli.terminal import printable
 
 if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
-    from redargue.memory.base import Filter, Stored
+    from redargue.memory.base import MemoryRecord, RecordFilter
     from redargue.memory.memory import Memory
-    from redargue.memory.recheck import Rechecked
+    from redargue.memory.recheck import RecheckResult
     from redargue.tools.base import Tool
 
 app = typer.Typer(help="Look at the evidence memory, look its evidence up again, and empty it.", no_args_is_help=True)
@@ -102,7 +102,7 @@ def purge(
     from redargue.errors import UsageError
 
     wanted = _filter(numbers or (), entity, tool, status, before)
-    if everything != wanted.everything:
+    if everything != wanted.is_empty:
         raise UsageError("purge takes what to remove, or --all", hint="redargue memory ls lists the numbers")
     with _open(memory, workspace, write=True) as kept:
         if numbers:
@@ -154,7 +154,7 @@ def recheck(
         raise typer.Exit(FINISHED_WITH_ERRORS)
 
 
-async def _rechecked(kept: Memory, records: Iterable[Stored], store: str, offline: bool) -> list[Rechecked]:
+async def _rechecked(kept: Memory, records: Iterable[MemoryRecord], store: str, offline: bool) -> list[RecheckResult]:
     from redargue.corpus.index import Corpus
     from redargue.corpus.shipped import open_store
     from redargue.ledger.prices import Prices
@@ -196,7 +196,7 @@ def _tools(names: Iterable[str], sources: Any) -> Mapping[str, Tool]:
     return made
 
 
-def _shown(record: Stored) -> str:
+def _shown(record: MemoryRecord) -> str:
     passage = record.passage
     facts = {
         "title": passage.title,
@@ -214,19 +214,19 @@ def _shown(record: Stored) -> str:
     return "\n".join(printable(each, lines=False) for each in head) + f"\n   text{cut}:\n   {body}\n"
 
 
-def _filter(numbers: Iterable[int], entity: str, tool: str, status: str, before: datetime | None) -> Filter:
+def _filter(numbers: Iterable[int], entity: str, tool: str, status: str, before: datetime | None) -> RecordFilter:
     from redargue.errors import UsageError
-    from redargue.memory.base import Filter
+    from redargue.memory.base import RecordFilter
 
     known = ("ok", "empty", "changed", "gone")
     if status and status not in known:
         raise UsageError(f"{status!r} is no status", where="--status", hint=f"known: {', '.join(known)}")
     day = before.date() if before else None
     given = {"numbers": tuple(numbers), "entity": entity, "tool": tool, "status": status or None, "before": day}
-    return Filter.model_validate(given)
+    return RecordFilter.model_validate(given)
 
 
-def _require(numbers: Iterable[int], records: Iterable[Stored], workspace: str) -> None:
+def _require(numbers: Iterable[int], records: Iterable[MemoryRecord], workspace: str) -> None:
     from redargue.errors import UnknownName
 
     if missing := sorted(set(numbers) - {each.number for each in records}):
@@ -243,7 +243,7 @@ def _open(memory: str, workspace: str, *, write: bool = False) -> Memory:
     return open_memory(memory, workspace=workspace, write=write)
 
 
-def _dumped(records: Iterable[Stored]) -> list[dict[str, Any]]:
+def _dumped(records: Iterable[MemoryRecord]) -> list[dict[str, Any]]:
     return [each.model_dump(mode="json") for each in records]
 
 

@@ -1,1 +1,1 @@
-"""Documents that a user gives: read from files, cut into chunks, searched without a network."""
+"""User-supplied documents: read from files, split into chunks, searched without a network."""

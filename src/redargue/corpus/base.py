@@ -1,4 +1,4 @@
-"""What every corpus store can do, and the registry of stores by the scheme of their address."""
+"""Interface of corpus stores, and the registry of stores by URI scheme."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from redargue.evidence import Passage
 from redargue.models.cache import Floats
 from redargue.registry import Registry
 
-K = 3  # passages a search: what Tool-MAD retrieves per tool
+K = 3  # passages per search, as Tool-MAD retrieves per tool
 
 
 class Added(Frozen):
-    """What an addition did, in documents.
+    """Counts of an addition to a corpus.
 
     Attributes:
-        added: were not there.
-        unchanged: were there with the same content.
-        replaced: were there, under the same id, with other content.
-        chunks: pieces that were embedded and stored.
+        added: documents with a new id.
+        unchanged: documents that the corpus already contained with the same content.
+        replaced: documents whose id existed with different content.
+        chunks: chunks that were embedded and stored.
     """
 
     added: int = 0
@@ -32,7 +32,7 @@ class Added(Frozen):
 
     @property
     def documents(self) -> int:
-        """All that were handed in so far."""
+        """Number of documents processed."""
         return self.added + self.unchanged + self.replaced
 
     def __add__(self, other: Added) -> Added:
@@ -40,15 +40,15 @@ class Added(Frozen):
 
 
 class Entry(Frozen):
-    """A document as a listing shows it.
+    """A stored document without its text.
 
     Attributes:
-        id: of the document.
-        title: empty where it has none.
-        path: the file that it came from; empty where it came from none.
-        chars: length of its text.
-        chunks: pieces that it was cut into.
-        added: when this content was stored, ISO 8601 in UTC.
+        id: document id.
+        title: empty if the document has none.
+        path: file that the document was read from; empty if there is none.
+        chars: length of the text in characters.
+        chunks: number of chunks.
+        added: time when this content was stored, ISO 8601 in UTC.
     """
 
     id: str
@@ -60,45 +60,45 @@ class Entry(Frozen):
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors of length 1; :class:`redargue.models.embedder.Embedder` is one."""
+    """Encodes texts as unit vectors, as :class:`redargue.models.embedder.Embedder` does."""
 
     name: str
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Vectors of shape (texts, dimensions), float32."""
+        """Returns vectors of shape (texts, dimensions), float32."""
         ...
 
 
 class Corpus(Protocol):
-    """Documents that can be searched without a network; a context manager, usable from several threads at once."""
+    """Documents that can be searched; a context manager that threads can use concurrently."""
 
     @property
     def revision(self) -> str:
-        """Names the content: equal for equal documents, another one for any other set of them."""
+        """Identifies the content: two corpora with equal documents have the same revision."""
         ...
 
     def add(self, documents: Iterable[Document], *, progress: Callable[[Added], None] | None = None) -> Added:
-        """Stores documents in batches, each whole or not at all: after an interruption, the same call goes on.
+        """Stores documents in atomic batches; after an interruption, the same call continues where it stopped.
 
-        A document is known by its id: with the content that is there it is left alone, with another content it takes
-        the place of what is there. The same content under two ids is two documents.
+        A document whose id exists is skipped if its content is the same, and replaces the stored document otherwise.
+        The same content under two ids is two documents.
 
         Args:
-            documents: read as they are needed.
-            progress: called with the sum so far after each batch.
+            documents: consumed lazily.
+            progress: called after each batch with the totals so far.
 
         Raises:
-            UsageError: the corpus was opened for reading.
-            StoreLocked: another process is writing, and went on for longer than the store waits.
-            DiskFull: the batch in hand is lost, what was stored before is intact.
+            UsageError: the corpus was opened for reading only.
+            StoreLocked: another process was writing for longer than the store waits.
+            DiskFull: the current batch was not stored; earlier batches are intact.
         """
         ...
 
     def remove(self, names: Iterable[str]) -> int:
-        """Removes documents by id or by the file or folder that they came from; returns how many.
+        """Removes documents by id, or by the file or folder that they were read from; returns how many.
 
         Raises:
-            UnknownName: one of the names fits no document; nothing was removed.
+            UnknownName: a name matches no document; nothing was removed.
         """
         ...
 
@@ -107,19 +107,19 @@ class Corpus(Protocol):
         ...
 
     def documents(self) -> tuple[Entry, ...]:
-        """All documents, in the order in which they were stored."""
+        """All documents, in insertion order."""
         ...
 
     def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """At most ``k`` chunks, by meaning and by words; no text stands in two of them."""
+        """Hybrid search: at most ``k`` chunks, ranked by meaning and by words, without overlapping text."""
         ...
 
     def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """At most ``k`` documents by their words (BM25), each shown by the stretch of it that fits the query best."""
+        """Keyword search (BM25): at most ``k`` documents, each represented by its best-matching excerpt."""
         ...
 
     def close(self) -> None:
-        """Releases the store."""
+        """Closes the store."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -130,10 +130,10 @@ class Corpus(Protocol):
 
 
 class Opener(Protocol):
-    """Opens a store at an address: what stands behind the scheme's colon."""
+    """Opens a store at an address, which is the part of the URI after ``scheme:``."""
 
     def __call__(self, address: str, *, write: bool, embedder: Encoder | None) -> Corpus:
-        """A corpus; None for the embedder that the package carries."""
+        """Opens the corpus; ``embedder=None`` selects the bundled embedder."""
         ...
 
 
@@ -143,4 +143,4 @@ STORES = {
 }
 
 stores: Registry[Opener] = Registry("corpus store", builtin=STORES)
-"""By scheme; an address without a scheme is a path, and belongs to ``sqlite``."""
+"""Stores by scheme; an address without a scheme is a path to a ``sqlite`` store."""

@@ -1,4 +1,4 @@
-"""Documents on their way into a store: in batches, cut into chunks, embedded, and summed up as its content."""
+"""Prepares documents for a store: batches, chunks, vectors and the checksum of the content."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from redargue.models.cache import Floats
 from redargue.models.embedder import DIMENSIONS
 from redargue.registry import did_you_mean
 
-BATCH = 200  # documents that are stored at once: what an interruption can lose
-BATCH_CHARS = 1_000_000  # or as much text as this
+BATCH = 200  # documents per batch: an interruption loses at most one batch
+BATCH_CHARS = 1_000_000  # a batch also ends when its texts reach this length
 
 
 class Prepared(NamedTuple):
@@ -29,7 +29,7 @@ class Prepared(NamedTuple):
 
 
 def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """The documents in their order, as many at once as a store takes."""
+    """Splits documents into batches of at most ``BATCH`` documents, in order."""
     batch: list[Document] = []
     chars = 0
     for document in documents:
@@ -43,54 +43,56 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def prepare(documents: Sequence[Document], encode: Callable[[Sequence[str]], Floats]) -> list[Prepared]:
-    """Each document's chunks, embedded with its title in front of them."""
-    cut = [chunks(document.text) for document in documents]
+    """Splits documents into chunks, and embeds each chunk with the document's title prepended."""
+    chunks_by_document = [chunks(document.text) for document in documents]
     texts = [
         f"{document.title}. {chunk.text}" if document.title else chunk.text
-        for document, pieces in zip(documents, cut, strict=True)
+        for document, pieces in zip(documents, chunks_by_document, strict=True)
         for chunk in pieces
     ]
     vectors = encode(texts) if texts else np.zeros((0, DIMENSIONS), np.float32)
-    ends = np.cumsum([len(pieces) for pieces in cut], dtype=int)
-    return list(map(Prepared, cut, np.split(vectors, ends[:-1]))) if cut else []
+    if not documents:
+        return []
+    ends = np.cumsum([len(pieces) for pieces in chunks_by_document], dtype=int)
+    return list(map(Prepared, chunks_by_document, np.split(vectors, ends[:-1])))
 
 
 def digest(document: str, sha256: str) -> str:
-    """Names a document with its content, hexadecimal: its id, and the sum of what it holds."""
+    """Hash of a document's id and content, hexadecimal."""
     return hashlib.sha256(f"{document}\0{sha256}".encode()).hexdigest()
 
 
-def counted(content: str, digest: str, sign: int) -> str:
-    """The sum that names a store's content, with a document added (1) or taken out (-1): their order does not matter.
+def updated_checksum(content: str, digest: str, sign: int) -> str:
+    """Updates the checksum of a store's content, which does not depend on the order of its documents.
 
     Args:
-        content: the sum so far, hexadecimal; "0" for nothing.
-        digest: of the document.
-        sign: 1 or -1.
+        content: the current checksum, hexadecimal; "0" for an empty store.
+        digest: :func:`digest` of the document.
+        sign: 1 if the document is added, -1 if it is removed.
     """
     return f"{(int(content, 16) + sign * int(digest, 16)) % 2**256:x}"
 
 
 def is_from(path: str, place: str) -> bool:
-    """Whether a document's path is that file, or lies below that folder."""
+    """Whether a document's path is that file or below that folder."""
     where = os.path.abspath(place)
     return bool(place and path) and (path == where or path.startswith(where.rstrip(os.sep) + os.sep))
 
 
 def no_such_document(name: str, known: Sequence[str]) -> UnknownName:
-    """The error for a name that fits none of the known ids."""
+    """The error for a name that matches no document."""
     if len(known) > 20:  # too many to list
         known = difflib.get_close_matches(name, known, n=3)
-    hint = did_you_mean(name, list(known)) if known else "redargue corpus ls lists them"
+    hint = did_you_mean(name, list(known)) if known else "to list the documents: redargue corpus ls"
     return UnknownName(f"no document {name!r}", hint=hint)
 
 
-def asked(query: str, k: int) -> str:
-    """The query as it can be stored and tokenized: half a surrogate pair becomes a question mark.
+def validated_query(query: str, k: int) -> str:
+    """Validates ``k``, and replaces unpaired surrogates in the query by question marks.
 
     Raises:
         UsageError: ``k`` is less than 1.
     """
     if k < 1:
-        raise UsageError(f"{k} passages cannot be searched for", hint="1 or more")
+        raise UsageError(f"cannot search for {k} passages", hint="request at least 1")
     return query.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""Cuts a document into the pieces that are embedded and searched, without losing where they stood."""
+"""Splits a document into the chunks that are embedded and searched, and keeps their offsets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from redargue.claims import Frozen
 from redargue.errors import UsageError
 
 SIZE = 700  # characters: about 150 tokens of English, so that a chunk with its title fits the embedder's 256
-OVERLAP = 120  # characters: a sentence, so that a pronoun keeps what it stands for
+OVERLAP = 120  # characters: about a sentence, so that a pronoun keeps its antecedent
 
 Span = tuple[int, int]
 
 
 class Chunk(Frozen):
-    """A piece of a document: ``text == document.text[start:end]``."""
+    """A chunk of a document: ``text == document.text[start:end]``."""
 
     start: int
     end: int
@@ -25,48 +25,48 @@ class Chunk(Frozen):
 
 
 def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chunk, ...]:
-    """Pieces of at most ``size`` characters that together hold every character of ``text`` but white space.
+    """Splits a text into chunks of at most ``size`` characters that together cover it except for white space.
 
-    A piece ends where a sentence does; a sentence longer than ``size`` is cut at white space, a word longer than that
-    anywhere. A piece begins with the whole sentences at the end of the one before it, where they fit in ``overlap``.
+    A chunk ends at the end of a sentence. A sentence longer than ``size`` is split at white space, a longer word at any
+    character. A chunk begins with the last sentences of the previous chunk, as many as fit in ``overlap``.
 
     Args:
-        text: of a document.
-        size: characters, at least 1.
-        overlap: characters, from 0 to less than ``size``.
+        text: text of a document.
+        size: maximum characters of a chunk, at least 1.
+        overlap: maximum characters that a chunk shares with the previous one; 0 <= overlap < size.
 
     Raises:
-        UsageError: a length out of range.
+        UsageError: a length is out of range.
     """
     if not 0 <= overlap < size:
-        raise UsageError(f"chunks of {size} characters cannot overlap by {overlap}", hint="0 <= overlap < size")
+        raise UsageError(f"chunks of {size} characters cannot overlap by {overlap}", hint="use 0 <= overlap < size")
     pieces = [part for sentence in sentence_spans(text) for part in _parts(text, sentence, size)]
-    found: list[Chunk] = []
+    result: list[Chunk] = []
     first = 0
     while first < len(pieces):
         after = _reach(pieces, first, size)
         start, end = pieces[first][0], pieces[after - 1][1]
-        found.append(Chunk(start=start, end=end, text=text[start:end]))
+        result.append(Chunk(start=start, end=end, text=text[start:end]))
         if after == len(pieces):
             break
         first = _step_back(pieces, first, after, size, overlap)
-    return tuple(found)
+    return tuple(result)
 
 
 def sentence_spans(text: str) -> Iterator[Span]:
-    """Spans of sentences: only where they begin is asked of syntok, so that nothing between them can be lost."""
+    """Spans of the sentences. Only their starts come from syntok, so that no text between sentences is lost."""
     starts = [0]
     for paragraph in segmenter.analyze(text):
         for sentence in paragraph:
             if sentence[0].offset > starts[-1]:
                 starts.append(sentence[0].offset)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        if bare := _strip(text, start, end):
-            yield bare
+        if span := _strip(text, start, end):
+            yield span
 
 
 def _strip(text: str, start: int, end: int) -> Span | None:
-    """The span without the white space at its ends; None where nothing else is in it."""
+    """Strips white space from both ends of a span; None if nothing remains."""
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():
@@ -78,7 +78,7 @@ _SPACE = re.compile(r"\s")
 
 
 def _parts(text: str, sentence: Span, size: int) -> Iterator[Span]:
-    """The sentence itself, or pieces of it that are no longer than ``size``."""
+    """The sentence, or spans of at most ``size`` characters if it is longer."""
     start, end = sentence
     while end - start > size:
         spaces = [match.start() for match in _SPACE.finditer(text, start, start + size + 1)]
@@ -94,7 +94,7 @@ def _parts(text: str, sentence: Span, size: int) -> Iterator[Span]:
 
 
 def _reach(pieces: list[Span], first: int, size: int) -> int:
-    """One past the last piece that still fits in a chunk that begins with piece ``first``."""
+    """Index after the last piece that fits in a chunk that begins with piece ``first``."""
     after = first + 1
     while after < len(pieces) and pieces[after][1] - pieces[first][0] <= size:
         after += 1
@@ -102,7 +102,7 @@ def _reach(pieces: list[Span], first: int, size: int) -> int:
 
 
 def _step_back(pieces: list[Span], first: int, after: int, size: int, overlap: int) -> int:
-    """Where the next chunk begins: it has to reach past piece ``after``, and never begins where the last one did."""
+    """First piece of the next chunk, which must include piece ``after`` and begin after piece ``first``."""
     begin = after
     while (
         begin - 1 > first

@@ -1,7 +1,7 @@
-"""One SQLite file of ours: whose it is, its tables, its transactions, and what its errors mean.
+"""A SQLite file in redargue's format: identification, schema, transactions and error messages.
 
-A file is looked at before SQLite is: opening a stranger's database could already write to it. SQLite's write-ahead log
-lets readers go on with the state they began with while one process writes.
+The file's header is checked before SQLite opens it, because opening another program's database could already write to
+it. With SQLite's write-ahead log, readers keep the snapshot that they started with while one process writes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ APPLICATION = 0x52444152  # "RDAR", at byte 68 of the file
 SCHEMA = 1
 
 _MAGIC = b"SQLite format 3\0"
-_OPEN: Counter[tuple[int, int]] = Counter()  # files that this process has open, by device and inode
+_OPEN: Counter[tuple[int, int]] = Counter()  # how often this process has each file open, by device and inode
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -40,44 +40,45 @@ CREATE VIRTUAL TABLE document_words
 
 
 class Database:
-    """A connection that threads share, one at a time. A corpus; another kind of file says what differs.
+    """A connection to a corpus that threads share; one thread uses it at a time. Subclasses define other file types.
 
     Args:
-        path: the file; made where there is none, if it is opened for writing.
-        write: whether it may change.
-        embedder: name of what makes its vectors.
+        path: the file; created if it does not exist and ``write`` is set.
+        write: whether the file may be changed.
+        embedder: name of the model that computes the vectors.
 
     Attributes:
-        noun: what the file is.
-        option: the command line's, to name another one.
-        making: how one is made.
-        application: four letters at byte 68 of the file.
-        schema: version of the tables.
-        tables: statements that make them.
-        facts: what the table ``meta`` begins with, besides the embedder.
-        synchronous: NORMAL: whole after a power cut, but for the last batches. FULL: nothing is lost.
-        busy: seconds to wait for other writers.
+        noun: name of the file type in messages.
+        option: command-line option that names the file.
+        create_command: command that creates such a file, without the path.
+        application: application id, four ASCII letters at byte 68 of the file.
+        schema: version of the schema.
+        tables: statements that create the tables.
+        initial_meta: initial rows of the table ``meta``, besides the embedder.
+        synchronous: ``NORMAL``: a power cut can lose the last batches, but leaves the file intact. ``FULL``: it loses
+            nothing.
+        busy_timeout: seconds to wait for other writers.
 
     Raises:
-        UsageError: nothing there to read, or it belongs to another embedder or a newer redargue.
-        StoreForeign: the file is something else; it is left as it is.
-        StoreDamaged: the file is ours, and SQLite cannot read it.
+        UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
+        StoreForeign: the file belongs to another program; nothing was changed.
+        StoreDamaged: the file is in redargue's format, but SQLite cannot read it.
     """
 
     noun: ClassVar[str] = "corpus"
     option: ClassVar[str] = "--store"
-    making: ClassVar[str] = "redargue corpus add FILES --store"
+    create_command: ClassVar[str] = "redargue corpus add FILES --store"
     application: ClassVar[int] = APPLICATION
     schema: ClassVar[int] = SCHEMA
     tables: ClassVar[str] = _TABLES
-    facts: ClassVar[tuple[tuple[str, str], ...]] = (("content", "0"), ("generation", "0"))
+    initial_meta: ClassVar[tuple[tuple[str, str], ...]] = (("content", "0"), ("generation", "0"))
     synchronous: ClassVar[str] = "NORMAL"
-    busy: ClassVar[float] = 5.0
+    busy_timeout: ClassVar[float] = 5.0
 
     def __init__(self, path: Path, *, write: bool, embedder: str) -> None:
         self.path, self.writable = path, write
         self._lock = RLock()
-        self._look_at()
+        self._check_header()
         with self._errors():
             self._connection = self._connect()
         self._file = _identity(path)
@@ -96,18 +97,20 @@ class Database:
             execute("PRAGMA query_only = ON")
         version = execute("PRAGMA user_version").fetchone()[0]
         if version > self.schema:
-            raise UsageError(f"{str(self.path)!r} was made by a newer redargue (format {version})", hint="upgrade")
+            raise UsageError(
+                f"{str(self.path)!r} was made by a newer redargue (format {version})", hint="upgrade redargue"
+            )
         if self.writable:
             if not version:
                 self._create(embedder)
             execute("PRAGMA journal_mode = WAL")
         elif not version:
-            raise self._nothing()
+            raise self._missing()
         made_by = execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
         if made_by != (embedder,):
             raise UsageError(
                 f"{str(self.path)!r} holds vectors of {made_by and made_by[0]!r}, not of {embedder!r}",
-                hint=f"make a {self.noun} of its own: {self.making} PATH",
+                hint=f"create a separate {self.noun} for this embedder: {self.create_command} PATH",
             )
 
     def _create(self, embedder: str) -> None:
@@ -118,29 +121,28 @@ class Database:
             db.execute(f"PRAGMA user_version = {self.schema}")
             for statement in self.tables.split(";\n"):
                 db.execute(statement)
-            db.executemany("INSERT INTO meta VALUES (?, ?)", (("embedder", embedder), *self.facts))
+            db.executemany("INSERT INTO meta VALUES (?, ?)", (("embedder", embedder), *self.initial_meta))
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """One state of the store, whatever is written meanwhile."""
+        """A read-only transaction on a snapshot."""
         with self._lock, self._errors(), self._transaction("BEGIN"):
             yield self._connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """All of the block's changes, or none where it raises.
+        """A write transaction: commits at the end of the block, rolls back if the block raises.
 
         Raises:
-            UsageError: opened for reading.
-            StoreLocked: another process kept writing.
-            DiskFull: no room; nothing has changed.
+            UsageError: the file was opened for reading only.
+            StoreLocked: another process held the write lock for longer than ``busy_timeout``.
+            DiskFull: the disk is full; nothing was changed.
         """
         self.require_writable()
         with self._lock, self._errors(), self._transaction("BEGIN IMMEDIATE"):
             yield self._connection
 
     def require_writable(self) -> None:
-        """Raises UsageError where the store was opened for reading."""
         if not self.writable:
             raise UsageError(f"{str(self.path)!r} is open for reading only", hint="open it with write=True")
 
@@ -156,12 +158,12 @@ class Database:
             raise
 
     def shrink(self) -> None:
-        """Gives the space of removed documents back to the disk."""
+        """Returns the space of removed rows to the file system."""
         with self._lock, self._errors():
             self._connection.execute("VACUUM")
 
     def close(self) -> None:
-        """Closes the file; twice does no harm."""
+        """Closes the file; closing it again has no effect."""
         with self._lock:
             self._connection.close()
             if self._file:
@@ -173,32 +175,33 @@ class Database:
         try:
             yield
         except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-            raise  # ours, not the file's: a closed connection, a wrong call
+            raise  # a bug in the caller, such as a closed connection, not a problem of the file
         except sqlite3.DatabaseError as error:
-            raise self._meaning(error) from error
+            raise self._translate(error) from error
 
-    def _meaning(self, error: sqlite3.DatabaseError) -> RedargueError:
+    def _translate(self, error: sqlite3.DatabaseError) -> RedargueError:
         name = repr(str(self.path))
         match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 return StoreLocked(f"{name} is being written to by another process", hint="try again when it is done")
             case sqlite3.SQLITE_FULL:
-                return DiskFull(f"no room for {name}", hint="what was stored before is intact; make room, and repeat")
-            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-                return UsageError(
-                    f"{name} cannot be opened here: {error}", hint=f"name another place: {self.option} PATH"
+                return DiskFull(
+                    f"no space left on the disk of {name}",
+                    hint="what was stored before is intact; free some space and try again",
                 )
+            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+                return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
-                return CorpusError(f"the disk under {name} fails: {error}")
+                return CorpusError(f"the disk failed on {name}: {error}")
             case _:
-                hint = f"remove the file, or restore it, and fill it again: {self.making} …"
+                hint = f"restore the file from a backup, or delete it and run: {self.create_command} …"
                 return StoreDamaged(f"{name} is damaged: {error}", hint=hint)
 
-    def _look_at(self) -> None:
-        """Refuses what is not ours before SQLite touches it.
+    def _check_header(self) -> None:
+        """Rejects a file of another program before SQLite opens it.
 
-        An empty file is what remains of a store that was interrupted as it was made. A file that this process has open
-        was looked at before, and is left alone: whoever closes a file drops all locks that his process has on it.
+        An empty file is accepted for writing: it remains if the creation of a store is interrupted. A file that this
+        process has open is not read again, because closing a file releases all POSIX locks of the process on it.
         """
         path, write = self.path, self.writable
         try:
@@ -207,7 +210,7 @@ class Database:
             if not path.exists():
                 if write:
                     return
-                raise self._nothing()
+                raise self._missing()
             if _OPEN[_identity(path) or (0, 0)] > 0:
                 return
             with path.open("rb") as file:
@@ -215,25 +218,27 @@ class Database:
         except OSError as error:
             raise UsageError(
                 f"{str(path)!r} cannot be opened: {error.strerror or error}",
-                hint=f"name another place: {self.option} PATH",
+                hint=f"choose another path: {self.option} PATH",
             ) from error
         ours = header.startswith(_MAGIC) and header[68:72] == self.application.to_bytes(4, "big")
         if header and not ours:
             raise StoreForeign(
-                f"{str(path)!r} is not a redargue {self.noun}; it was left as it is",
-                hint=f"name another place: {self.option} PATH",
+                f"{str(path)!r} is not a redargue {self.noun}; it was not changed",
+                hint=f"choose another path: {self.option} PATH",
             )
         if not header and not write:
-            raise self._nothing()
+            raise self._missing()
 
-    def _nothing(self) -> UsageError:
-        return UsageError(f"no {self.noun} at {str(self.path)!r}", hint=f"make one: {self.making} {self.path}")
+    def _missing(self) -> UsageError:
+        return UsageError(
+            f"no {self.noun} at {str(self.path)!r}", hint=f"create one: {self.create_command} {self.path}"
+        )
 
     def _connect(self) -> sqlite3.Connection:
-        """A connection without implicit transactions.
+        """Opens a connection without implicit transactions.
 
-        A reader, too, opens the file for writing where it may: only then can it clear up the log that a killed writer
-        left. Where the folder is read-only and no log is there, nothing can change, and SQLite is told so.
+        Readers also open the file for writing if permissions allow it: only then can SQLite recover the log of a killed
+        writer. A file in a read-only folder without a log cannot change, and is opened as immutable.
         """
         path, write = self.path, self.writable
         mode = "mode=rwc" if write else "mode=rw"
@@ -243,16 +248,16 @@ class Database:
         return sqlite3.connect(
             f"{path.absolute().as_uri()}?{mode}",
             uri=True,
-            timeout=self.busy,
+            timeout=self.busy_timeout,
             isolation_level=None,
             check_same_thread=False,
         )
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """The file behind a path, whatever its names; None where there is none."""
+    """Device and inode of a file; None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

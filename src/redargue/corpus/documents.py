@@ -1,4 +1,4 @@
-"""A document that a user gives: one text with what is known about its source."""
+"""A user-supplied document: a text and the metadata of its source."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from redargue.claims import Frozen
 
 
 class Document(Frozen):
-    """A text to be searched and quoted.
+    """A text that can be searched and quoted.
 
     Attributes:
-        id: names the document in its corpus; a document added under a known id replaces the one that is there.
-        text: what is searched and quoted; at least one character that is not white space.
-        title: empty where there is none.
-        url: where the text was published; empty where unknown.
-        publisher: who published it; empty where unknown.
-        published: date as the source states it; empty where undated.
-        path: the file that it came from; no part of the content.
+        id: unique in its corpus; adding a document replaces an existing one with the same id.
+        text: must not be blank.
+        title: empty if there is none.
+        url: address of publication; empty if unknown.
+        publisher: empty if unknown.
+        published: publication date as stated by the source; empty if unknown.
+        path: file that the document was read from; not part of the content.
     """
 
     id: str = Field(min_length=1)
@@ -35,22 +35,22 @@ class Document(Frozen):
     @classmethod
     def _storable(cls, value: str) -> str:
         if "\0" in value:
-            raise ValueError(f"a NUL character at character {value.index(chr(0))}")
+            raise ValueError(f"contains a NUL character at position {value.index(chr(0))}")
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise ValueError(f"half a surrogate pair at character {error.start}") from None
+            raise ValueError(f"contains an unpaired surrogate at position {error.start}") from None
         return value
 
     @field_validator("text")
     @classmethod
     def _not_blank(cls, value: str) -> str:
         if not value.strip():
-            raise ValueError("no text")
+            raise ValueError("must not be blank")
         return value
 
     @property
     def sha256(self) -> str:
-        """Of title, text, url, publisher and date: two documents with the same one are the same content."""
+        """Hash of title, text, url, publisher and date: equal for documents with equal content."""
         content = json.dumps([self.title, self.text, self.url, self.publisher, self.published])
         return hashlib.sha256(content.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Opens a corpus by its address. Add a store: one module, and one line in ``corpus.base.STORES``."""
+"""Opens a corpus by its address. To add a store, write a module and list it in ``corpus.base.STORES``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from redargue.home import home
 
 __all__ = ["Added", "Corpus", "Encoder", "Entry", "default_store", "open_corpus"]
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(.*)", re.DOTALL)  # two letters at least: C:\ is a drive
+_SCHEME = re.compile(r"([a-z][a-z0-9+-]+):(.*)", re.DOTALL)  # at least two letters: C:\ is a drive
 
 
 def open_corpus(uri: str | Path, *, write: bool = False, embedder: Encoder | None = None) -> Corpus:
-    """The corpus at an address.
+    """Opens a corpus.
 
     Args:
-        uri: a path, or ``scheme:address``; a path object is never taken for a scheme.
-        write: whether documents may be added and removed; makes the store where there is none.
-        embedder: makes the vectors; the package's own by default.
+        uri: a path, or ``scheme:address``; a ``Path`` is always a path.
+        write: whether documents may be added and removed; creates the store if it does not exist.
+        embedder: computes the vectors; default: the bundled embedder.
 
     Raises:
-        UsageError: no such store, or nothing there to read; or it was made with another embedder.
-        CorpusError: what is there cannot be used.
+        UsageError: the scheme is unknown, there is no store to read, or it was made with another embedder.
+        CorpusError: the store cannot be used.
     """
     match = _SCHEME.fullmatch(uri) if isinstance(uri, str) else None
     scheme, address = match.groups() if match else ("sqlite", str(uri))
@@ -31,5 +31,5 @@ def open_corpus(uri: str | Path, *, write: bool = False, embedder: Encoder | Non
 
 
 def default_store() -> Path:
-    """Where the user's corpus is."""
+    """Path of the default corpus in redargue's home directory."""
     return home() / "corpus.db"

@@ -35,10 +35,10 @@ def read_html(page: str) -> dict[str, str]:
 
 
 def read_pdf(file: BytesIO) -> dict[str, str]:
-    """The text layer of a PDF file, its pages apart by an empty line, and its title where it states one.
+    """The text layer of a PDF file, with a blank line between pages, and the title from its metadata.
 
     Raises:
-        UnreadableFile: the file is encrypted, damaged, or holds no text.
+        UnreadableFile: the file is encrypted, damaged, or contains no text.
     """
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
@@ -50,15 +50,15 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
         pages = [page.extract_text() for page in reader.pages]
         title = str((reader.metadata and reader.metadata.title) or "")
     except (FileNotDecryptedError, DependencyError):
-        raise UnreadableFile("an encrypted PDF", hint="save it without a password") from None
-    except Exception as error:  # whatever a parser raises over a damaged file, the next one is read
-        raise UnreadableFile(f"a damaged PDF: {error}") from error
+        raise UnreadableFile("the PDF is encrypted", hint="save it without a password") from None
+    except Exception as error:  # pypdf raises many types of errors on damaged files
+        raise UnreadableFile(f"the PDF is damaged: {error}") from error
     text = _storable("\n\n".join(page.strip() for page in pages if page.strip()))
     if not text:
-        raise UnreadableFile("a PDF without text", hint="is it scanned? run it through OCR first")
+        raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     return {"text": text, **({"title": " ".join(_storable(title).split())} if title else {})}
 
 
 def _storable(text: str) -> str:
-    """Without what a PDF's broken character maps make: NUL characters and halves of surrogate pairs."""
+    """Removes NUL characters and unpaired surrogates, which broken character maps of PDF files produce."""
     return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -31,7 +31,16 @@ from uuid import uuid4
 import numpy as np
 
 from redargue.corpus.base import Added, Encoder, Entry, K, stores
-from redargue.corpus.batches import BATCH, Prepared, asked, batches, counted, is_from, no_such_document, prepare
+from redargue.corpus.batches import (
+    BATCH,
+    Prepared,
+    batches,
+    is_from,
+    no_such_document,
+    prepare,
+    updated_checksum,
+    validated_query,
+)
 from redargue.corpus.documents import Document
 from redargue.corpus.milvus_address import Address, nothing_at
 from redargue.corpus.milvus_client import Connection, Row
@@ -154,7 +163,7 @@ class MilvusCorpus:
         content = state.content
         for change in state.writing:
             for version, sign in ((change.before, -1), (now.get(change.key), 1)):
-                content = counted(content, version.digest, sign) if version else content
+                content = updated_checksum(content, version.digest, sign) if version else content
         return content
 
     def _settle(self, state: State, now: dict[str, Version]) -> State:
@@ -345,7 +354,7 @@ class MilvusCorpus:
         Raises:
             UsageError: ``k`` is less than 1.
         """
-        query = asked(query, k)
+        query = validated_query(query, k)
         if not query.strip():
             return ()
         return self._search.chunks(query, k, self._encoded([query])[0])
@@ -356,7 +365,7 @@ class MilvusCorpus:
         Raises:
             UsageError: ``k`` is less than 1.
         """
-        query = asked(query, k)
+        query = validated_query(query, k)
         return self._search.documents(query, k)
 
     def close(self) -> None:

@@ -1,16 +1,17 @@
-"""What orders search results: a user's words as an FTS5 query, nearest vectors, rank fusion, the best excerpt."""
+"""Ranking of search results: FTS5 queries, nearest vectors, reciprocal rank fusion, excerpts."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from redargue.models.cache import Floats
 
-MOST_WORDS = 100  # of a query; a longer one is a text, and its first words say what it is about
-CLOSE = 60  # ranks: the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
+MAX_QUERY_WORDS = 100  # a longer query is a text, whose first words are enough to find its topic
+RRF_K = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
 
 Span = tuple[int, int]
 
@@ -21,31 +22,31 @@ _STOP = frozenset(
 )
 
 
-def telling_words(query: str) -> list[str]:
-    """A query's distinct words, lower case, at most 100; stop words only where nothing else is left ("The Who")."""
+def content_words(query: str) -> list[str]:
+    """A query's distinct words in lower case, at most 100; without stop words unless all are ("The Who")."""
     words = dict.fromkeys(re.findall(r"\w+", query.lower()))
-    return ([word for word in words if word not in _STOP] or list(words))[:MOST_WORDS]
+    return ([word for word in words if word not in _STOP] or list(words))[:MAX_QUERY_WORDS]
 
 
-def match_words(query: str) -> str:
-    """An FTS5 expression that finds any of the query's telling words; empty where it has none.
+def fts5_query(query: str) -> str:
+    """An FTS5 expression that matches any content word of the query; empty if there is none.
 
-    Every word is quoted, so that no character of the user's is an operator.
+    Words are quoted, so that FTS5 does not interpret characters of the query as operators.
     """
-    return " OR ".join(f'"{word}"' for word in telling_words(query))
+    return " OR ".join(f'"{word}"' for word in content_words(query))
 
 
 def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:
-    """Rows of ``matrix`` by falling dot product with ``vector``, to six decimals; of equals, the first.
+    """Indices of the rows with the largest dot product with ``vector``, rounded to six decimals; ties keep row order.
 
-    Every row is compared: nothing is approximated.
+    The search is exact.
 
     Args:
         matrix: of shape (rows, dimensions).
         vector: of shape (dimensions,).
-        count: how many rows.
+        count: maximum number of rows.
     """
-    # How a product is summed up depends on where its row stands: without rounding, equal texts would not be equal.
+    # The order of summation depends on the row's position: without rounding, equal rows would get different scores.
     scores = np.round(matrix @ vector, 6)
     if count < len(scores):
         least = np.partition(scores, len(scores) - count)[len(scores) - count]
@@ -56,62 +57,62 @@ def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:
 
 
 def fuse(*rankings: tuple[Sequence[int], float]) -> list[tuple[int, float]]:
-    """Numbers with their fused scores, the best first; of equals, the smaller number.
+    """Reciprocal rank fusion: numbers with their scores, best first; ties go to the smaller number.
 
-    A number's score is the sum of ``weight / (60 + rank)`` over the rankings that hold it.
+    A number's score is the sum of ``weight / (60 + rank)`` over the rankings that contain it.
 
     Args:
-        rankings: numbers, the best first, and the weight of their ranking.
+        rankings: each a sequence of numbers, best first, and the weight of the ranking.
     """
     scores: dict[int, float] = {}
     for numbers, weight in rankings:
         for rank, number in enumerate(numbers, 1):
-            scores[number] = scores.get(number, 0.0) + weight / (CLOSE + rank)
+            scores[number] = scores.get(number, 0.0) + weight / (RRF_K + rank)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
 def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], again: float) -> list[tuple[int, float]]:
-    """Chunks in a new order, in which a document that was shown already has to be better to be shown again.
+    """Diversifies a ranking: reduces the score of a chunk for every better chunk of the same document.
 
     Args:
-        ranked: chunks with their scores, the best first.
-        documents: of each chunk, its document.
-        again: what a chunk's score is multiplied with for every better chunk of its document, in (0, 1].
+        ranked: chunks with their scores, best first.
+        documents: document of each chunk.
+        again: factor per better chunk of the same document, in (0, 1].
     """
-    held: dict[int, int] = {}
-    found = []
+    seen: Counter[int] = Counter()
+    rescored = []
     for chunk, score in ranked:
         document = documents[chunk]
-        found.append((chunk, score * again ** held.get(document, 0)))
-        held[document] = held.get(document, 0) + 1
-    return sorted(found, key=lambda item: -item[1])  # stable: of equals, the one that was first
+        rescored.append((chunk, score * again ** seen[document]))
+        seen[document] += 1
+    return sorted(rescored, key=lambda item: -item[1])  # stable: ties keep their order
 
 
 def best_excerpt(spans: Sequence[Span], scores: Mapping[int, float], limit: int) -> Span:
-    """The stretch of a document around its best chunk, grown towards the better neighbour while it fits.
+    """The span around a document's best chunk, extended by the better neighbouring chunk while it fits.
 
     Args:
         spans: start and end of the document's chunks, in order; at least one.
-        scores: of those chunks (by place) that match, the higher the better.
-        limit: characters; a single chunk may be longer.
+        scores: scores of the matching chunks by index; higher is better.
+        limit: maximum characters; a single chunk may be longer.
     """
-    first = last = max(range(len(spans)), key=lambda place: (scores.get(place, 0.0), -place))
+    first = last = max(range(len(spans)), key=lambda index: (scores.get(index, 0.0), -index))
     while True:
-        grown = [(place, min(first, place), max(last, place)) for place in (last + 1, first - 1)]
         fitting = [
-            (place, low, high)
-            for place, low, high in grown
-            if 0 <= place < len(spans) and spans[high][1] - spans[low][0] <= limit
+            index
+            for index in (last + 1, first - 1)
+            if 0 <= index < len(spans) and spans[max(last, index)][1] - spans[min(first, index)][0] <= limit
         ]
         if not fitting:
             return spans[first][0], spans[last][1]
-        _, first, last = max(fitting, key=lambda each: scores.get(each[0], 0.0))
+        neighbour = max(fitting, key=lambda index: scores.get(index, 0.0))
+        first, last = min(first, neighbour), max(last, neighbour)
 
 
 def uncovered(span: Span, shown: Sequence[Span]) -> Span:
-    """What is left of a span beside those that are shown already; it may be empty.
+    """The part of a span that the shown spans do not cover; it may be empty.
 
-    Chunks overlap at their ends only, so that what is left is one stretch.
+    Chunks overlap only at their ends, so the remainder is contiguous.
     """
     start, end = span
     for shown_start, shown_end in shown:

@@ -1,4 +1,4 @@
-"""The starter corpus: sixty short articles that come with the package, so that a first claim needs no documents."""
+"""The bundled starter corpus: sixty short articles, so that a first check needs no other documents."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from redargue.errors import UnreadableFile
 from redargue.home import home
 
 ARTICLES = Path(str(files("redargue.corpus") / "starter"))
-
-
 STARTER = "starter"
 
 
 def open_store(store: str | Path | None) -> Corpus:
-    """The corpus that is named, or the user's own, or the starter corpus where there is none."""
+    """Opens the given store; default: the user's corpus, or the starter corpus if the user has none."""
     if store == STARTER or (store is None and not default_store().exists()):
         return open_starter()
     return open_corpus(store or default_store())
 
 
 def open_starter() -> Corpus:
-    """The starter corpus, indexed when it is first opened and whenever its articles have changed.
+    """Opens the starter corpus; indexes it on first use and after its articles have changed.
 
     Raises:
         CorpusError: the index cannot be written.
@@ -36,16 +34,16 @@ def open_starter() -> Corpus:
     store = home() / f"starter-{digest.hexdigest()[:12]}.db"
     if not store.exists():
         store.parent.mkdir(parents=True, exist_ok=True)
-        beside = store.with_suffix(".new")
-        for old in store.parent.glob(f"{beside.name}*"):
-            old.unlink()
-        with open_corpus(beside, write=True) as corpus:
+        unfinished = store.with_suffix(".new")
+        for leftover in store.parent.glob(f"{unfinished.name}*"):
+            leftover.unlink()
+        with open_corpus(unfinished, write=True) as corpus:
             documents = []
-            for each in read_documents(ARTICLES):
-                if isinstance(each, UnreadableFile):
-                    raise each
-                # Known by its name, not its place: the revision is then the same on every machine.
-                documents.append(each.model_copy(update={"id": Path(each.path).stem, "path": ""}))
+            for document in read_documents(ARTICLES):
+                if isinstance(document, UnreadableFile):
+                    raise document
+                # The file name as id, instead of its path, makes the revision the same on every machine.
+                documents.append(document.model_copy(update={"id": Path(document.path).stem, "path": ""}))
             corpus.add(documents)
-        beside.replace(store)  # a reader meets the whole index or none
+        unfinished.replace(store)  # atomic: readers see a complete index or none
     return open_corpus(store)

@@ -1,6 +1,6 @@
-"""Documents in one SQLite file: vectors searched exactly with numpy, words with FTS5, fused by rank.
+"""A corpus in one SQLite file: exact vector search with numpy, keyword search with FTS5, reciprocal rank fusion.
 
-Exact search over 20,000 chunks takes a few milliseconds and 32 MB; an index would pay from about a million on.
+Exact search over 20,000 chunks takes a few milliseconds and 32 MB; an approximate index pays off from about a million.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from redargue.corpus.base import Added, Encoder, Entry, K, stores
-from redargue.corpus.batches import asked, batches, counted, digest, no_such_document, prepare
+from redargue.corpus.batches import batches, digest, no_such_document, prepare, updated_checksum, validated_query
 from redargue.corpus.chunk import SIZE, Chunk
 from redargue.corpus.database import SCHEMA, Database
 from redargue.corpus.documents import Document
-from redargue.corpus.ranking import Span, best_excerpt, fuse, match_words, nearest, spread, uncovered
-from redargue.corpus.words import by_words
+from redargue.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread, uncovered
+from redargue.corpus.words import bm25_search
 from redargue.errors import StoreDamaged
 from redargue.evidence import Passage
 from redargue.models.cache import Floats
 from redargue.models.embedder import DIMENSIONS, Embedder, shared
 
-DEPTH = 50  # chunks of each ranking that are fused
-EXCERPT = 2 * SIZE  # characters that stand for a whole document
+DEPTH = 50  # chunks of each ranking that enter the fusion
+EXCERPT = 2 * SIZE  # maximum characters of the excerpt that represents a document
 MEANING, WORDS = 1.0, 1.0  # weights of the two rankings
-AGAIN = 0.5  # worth of a chunk whose document is shown already: other documents first
+AGAIN = 0.5  # factor on the score of a further chunk of the same document: prefers other documents
 
-_STORED = np.dtype("<f2")  # half the file of float32, and the same results
+_VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
 
 class _Vectors(NamedTuple):
-    """All vectors of one state of the store; row ``i`` belongs to chunk ``numbers[i]``."""
+    """All vectors of one generation of the store; row ``i`` belongs to chunk ``numbers[i]``."""
 
     generation: str
     numbers: list[int]
@@ -50,12 +50,12 @@ class SqliteCorpus:
 
     Args:
         path: the file.
-        write: whether documents may be added and removed; makes the file where there is none.
-        embedder: makes the vectors; the package's own by default, loaded when it is first needed.
+        write: whether documents may be added and removed; creates the file if it does not exist.
+        embedder: computes the vectors; default: the bundled embedder, loaded on first use.
 
     Raises:
-        UsageError: nothing there to read; or it was made with another embedder, or by a newer redargue.
-        CorpusError: what is there cannot be used.
+        UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
+        CorpusError: the file cannot be used.
     """
 
     def __init__(self, path: Path, *, write: bool = False, embedder: Encoder | None = None) -> None:
@@ -66,7 +66,7 @@ class SqliteCorpus:
 
     @property
     def revision(self) -> str:
-        """Sixteen hexadecimal digits that name the content, the embedder and the format."""
+        """Hash of the content, the embedder and the file format: sixteen hexadecimal digits."""
         with self._db.read() as db:
             content = _meta(db, "content")
         return hashlib.sha256(f"{self._embedder} {SCHEMA} {content}".encode()).hexdigest()[:16]
@@ -85,29 +85,29 @@ class SqliteCorpus:
         known = self._known(batch)
         if all(known.get(document.id) == (document.sha256, document.path) for document in batch):
             return Added(unchanged=len(batch))
-        # Embedding takes long and needs no lock; what is stored is looked at again once the lock is held.
+        # Embedding is slow and needs no lock; the write transaction checks again which documents exist.
         changed = [document for document in batch if known.get(document.id, ("",))[0] != document.sha256]
         prepared = dict(zip(map(id, changed), prepare(changed, self._encode), strict=True))
-        done = Added()
+        total = Added()
         with self._db.write() as db:
             for document in batch:
                 row = db.execute("SELECT number, sha256 FROM documents WHERE id = ?", (document.id,)).fetchone()
                 if row and row[1] == document.sha256:
                     db.execute("UPDATE documents SET path = ? WHERE number = ?", (document.path, row[0]))
-                    done += Added(unchanged=1)
+                    total += Added(unchanged=1)
                     continue
                 if row:
                     _delete(db, row[0])
                 pieces, vectors = prepared.get(id(document)) or prepare([document], self._encode)[0]
                 _insert(db, document, pieces, vectors)
-                done += Added(added=not row, replaced=bool(row), chunks=len(pieces))
-        return done
+                total += Added(added=not row, replaced=bool(row), chunks=len(pieces))
+        return total
 
     def _known(self, batch: list[Document]) -> dict[str, tuple[str, str]]:
         with self._db.read() as db:
             find = "SELECT sha256, path FROM documents WHERE id = ?"
-            found = {document.id: db.execute(find, (document.id,)).fetchone() for document in batch}
-        return {name: row for name, row in found.items() if row}
+            rows = {document.id: db.execute(find, (document.id,)).fetchone() for document in batch}
+        return {name: row for name, row in rows.items() if row}
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         with self._loading:
@@ -124,7 +124,7 @@ class SqliteCorpus:
         return len(numbers)
 
     def clear(self) -> int:
-        """Removes all documents, and gives their room back; returns how many."""
+        """Removes all documents and frees their space; returns how many."""
         with self._db.write() as db:
             count: int = db.execute("SELECT count(*) FROM documents").fetchone()[0]
             db.execute("DELETE FROM chunks")
@@ -137,7 +137,6 @@ class SqliteCorpus:
         return count
 
     def documents(self) -> tuple[Entry, ...]:
-        """All documents, in the order in which they were stored."""
         with self._db.read() as db:
             rows = db.execute(
                 "SELECT id, title, path, length(text), (SELECT count(*) FROM chunks WHERE document = d.number), added"
@@ -146,12 +145,12 @@ class SqliteCorpus:
         return tuple(Entry(**dict(zip(Entry.model_fields, row, strict=True))) for row in rows)
 
     def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """At most ``k`` chunks, by meaning and by words; no text stands in two of them.
+        """Hybrid search; see :meth:`redargue.corpus.base.Corpus.search`.
 
         Raises:
             UsageError: ``k`` is less than 1.
         """
-        query = asked(query, k)
+        query = validated_query(query, k)
         if not query.strip():
             return ()
         vector = self._encode([query])[0]
@@ -159,43 +158,42 @@ class SqliteCorpus:
         with self._db.read() as db:
             numbers, matrix = self._all_vectors(db)
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
-            words = [number for number, _ in by_words(db, "chunk_words", query, depth)]
+            words = [number for number, _ in bm25_search(db, "chunk_words", query, depth)]
             ranked = fuse((meaning, MEANING), (words, WORDS))
             return _passages(db, spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN), query, k)
 
     def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """At most ``k`` documents by their words (BM25), each shown by its best two chunks or so.
+        """Keyword search; see :meth:`redargue.corpus.base.Corpus.search_keywords`.
 
         Raises:
             UsageError: ``k`` is less than 1.
         """
-        query = asked(query, k)
-        found: list[Passage] = []
+        query = validated_query(query, k)
+        passages: list[Passage] = []
         with self._db.read() as db:
-            for number, score in by_words(db, "document_words", query, max(DEPTH, 4 * k)):
-                passage = _passage(db, number, _excerpt(db, number, query), query, len(found) + 1, score)
-                if all(passage.text != each.text for each in found):
-                    found.append(passage)
-                if len(found) == k:
+            for number, score in bm25_search(db, "document_words", query, max(DEPTH, 4 * k)):
+                passage = _passage(db, number, _excerpt(db, number, query), query, len(passages) + 1, score)
+                if all(passage.text != better.text for better in passages):
+                    passages.append(passage)
+                if len(passages) == k:
                     break
-        return tuple(found)
+        return tuple(passages)
 
     def _all_vectors(self, db: sqlite3.Connection) -> tuple[list[int], Floats]:
-        """Chunk numbers and their vectors in float32, read once for each state of the store."""
+        """Chunk numbers and their vectors in float32, cached until the store changes."""
         generation = _meta(db, "generation")
         if self._vectors is None or self._vectors.generation != generation:
             rows = db.execute("SELECT number, vector FROM chunks ORDER BY number").fetchall()
-            size = DIMENSIONS * _STORED.itemsize
+            size = DIMENSIONS * _VECTOR_TYPE.itemsize
             if broken := next((number for number, vector in rows if len(vector) != size), None):
                 raise StoreDamaged(
-                    f"{str(self._db.path)!r} is damaged: the vector of chunk {broken} has a wrong length"
+                    f"{str(self._db.path)!r} is damaged: the vector of chunk {broken} has the wrong length"
                 )
-            matrix = np.frombuffer(b"".join(vector for _, vector in rows), _STORED).astype(np.float32)
+            matrix = np.frombuffer(b"".join(vector for _, vector in rows), _VECTOR_TYPE).astype(np.float32)
             self._vectors = _Vectors(generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS))
         return self._vectors.numbers, self._vectors.matrix
 
     def close(self) -> None:
-        """Closes the file."""
         self._db.close()
 
     def __enter__(self) -> Self:
@@ -219,13 +217,13 @@ def _set_meta(db: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def _next_generation(db: sqlite3.Connection) -> None:
-    """Counts changes: content that goes and comes back has its old revision, but other chunk numbers."""
+    """Counts changes. The revision cannot invalidate caches: restored content has its old revision, but new chunks."""
     _set_meta(db, "generation", str(int(_meta(db, "generation")) + 1))
 
 
 def _count_in(db: sqlite3.Connection, document: str, sha256: str, sign: int) -> None:
-    """Adds a document to the sum that names the content, or takes it out."""
-    _set_meta(db, "content", counted(_meta(db, "content"), digest(document, sha256), sign))
+    """Updates the checksum of the content for a document added (1) or removed (-1)."""
+    _set_meta(db, "content", updated_checksum(_meta(db, "content"), digest(document, sha256), sign))
     _next_generation(db)
 
 
@@ -238,7 +236,7 @@ def _insert(db: sqlite3.Connection, document: Document, pieces: Sequence[Chunk],
     ).lastrowid
     insert_words = "INSERT INTO {} (rowid, title, text) VALUES (?, ?, ?)"
     db.execute(insert_words.format("document_words"), (number, document.title, document.text))
-    for piece, vector in zip(pieces, vectors.astype(_STORED), strict=True):
+    for piece, vector in zip(pieces, vectors.astype(_VECTOR_TYPE), strict=True):
         chunk = db.execute(
             "INSERT INTO chunks (document, start, stop, vector) VALUES (?, ?, ?, ?)",
             (number, piece.start, piece.end, vector.tobytes()),
@@ -251,63 +249,66 @@ def _delete(db: sqlite3.Connection, number: int) -> None:
     name, sha256, title, text = db.execute(
         "SELECT id, sha256, title, text FROM documents WHERE number = ?", (number,)
     ).fetchone()
-    # FTS5 keeps words only, and has to be told which ones to forget.
-    forget = "INSERT INTO {0} ({0}, rowid, title, text) VALUES ('delete', ?, ?, ?)"
+    # A contentless FTS5 table does not store its texts, so a deletion must supply them.
+    delete_words = "INSERT INTO {0} ({0}, rowid, title, text) VALUES ('delete', ?, ?, ?)"
     for chunk, start, stop in db.execute("SELECT number, start, stop FROM chunks WHERE document = ?", (number,)):
-        db.execute(forget.format("chunk_words"), (chunk, title, text[start:stop]))
-    db.execute(forget.format("document_words"), (number, title, text))
+        db.execute(delete_words.format("chunk_words"), (chunk, title, text[start:stop]))
+    db.execute(delete_words.format("document_words"), (number, title, text))
     db.execute("DELETE FROM chunks WHERE document = ?", (number,))
     db.execute("DELETE FROM documents WHERE number = ?", (number,))
     _count_in(db, name, sha256, -1)
 
 
 def _named(db: sqlite3.Connection, name: str) -> list[int]:
-    """Numbers of the document with that id, or of all documents from that file or folder."""
-    found = db.execute("SELECT number FROM documents WHERE id = ?", (name,)).fetchall()
-    if not found and name:
+    """Number of the document with that id, or numbers of all documents from that file or folder."""
+    rows = db.execute("SELECT number FROM documents WHERE id = ?", (name,)).fetchall()
+    if not rows and name:
         path = os.path.abspath(name)
         below = path.rstrip(os.sep) + os.sep
-        found = db.execute(
+        rows = db.execute(
             "SELECT number FROM documents WHERE path = ? OR substr(path, 1, ?) = ?", (path, len(below), below)
         ).fetchall()
-    if not found:
+    if not rows:
         raise no_such_document(name, [row[0] for row in db.execute("SELECT id FROM documents ORDER BY number")])
-    return [row[0] for row in found]
+    return [row[0] for row in rows]
 
 
 def _documents_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, int]:
-    places = ", ".join("?" * len(chunks))
-    return dict(db.execute(f"SELECT number, document FROM chunks WHERE number IN ({places})", chunks))
+    placeholders = ", ".join("?" * len(chunks))
+    return dict(db.execute(f"SELECT number, document FROM chunks WHERE number IN ({placeholders})", chunks))
 
 
 def _passages(db: sqlite3.Connection, ranked: Iterable[tuple[int, float]], query: str, k: int) -> tuple[Passage, ...]:
-    """The best chunks as passages, each without what a better one of its document shows already."""
-    found: list[Passage] = []
+    """The best chunks as passages, without text that a better chunk of the same document contains."""
+    passages: list[Passage] = []
     shown: dict[int, list[Span]] = {}
     for chunk, score in ranked:
         document, start, end = db.execute(
             "SELECT document, start, stop FROM chunks WHERE number = ?", (chunk,)
         ).fetchone()
         start, end = uncovered((start, end), shown.get(document, []))
-        passage = _passage(db, document, (start, end), query, len(found) + 1, score)
-        if not passage.text or any(passage.text == each.text for each in found):
+        passage = _passage(db, document, (start, end), query, len(passages) + 1, score)
+        if not passage.text or any(passage.text == better.text for better in passages):
             continue
         shown.setdefault(document, []).append((start, end))
-        found.append(passage)
-        if len(found) == k:
+        passages.append(passage)
+        if len(passages) == k:
             break
-    return tuple(found)
+    return tuple(passages)
 
 
 def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
     rows = db.execute(
         "SELECT number, start, stop FROM chunks WHERE document = ? ORDER BY number", (document,)
     ).fetchall()
-    first, last = rows[0][0], rows[-1][0]  # a document's chunks are stored in one go: their numbers have no gaps
+    first, last = (
+        rows[0][0],
+        rows[-1][0],
+    )  # inserted together, so the numbers have no gaps
     scores = db.execute(
-        "SELECT rowid, bm25(chunk_words, 0.0, 1.0) FROM chunk_words"  # the title is that of every chunk
+        "SELECT rowid, bm25(chunk_words, 0.0, 1.0) FROM chunk_words"  # all chunks have the same title
         " WHERE chunk_words MATCH ? AND rowid BETWEEN ? AND ?",
-        (match_words(query), first, last),
+        (fts5_query(query), first, last),
     )
     return best_excerpt([row[1:] for row in rows], {number - first: -score for number, score in scores}, EXCERPT)
 

@@ -1,6 +1,6 @@
-"""Words as SQLite's FTS5 sees them: BM25 over a table or a few texts, and a text's terms for another engine.
+"""Keyword search with SQLite's FTS5 over a table or a few texts, and FTS5's terms of a text for other engines.
 
-A term is lower case, without diacritics, and cut to its stem (Porter): "Libraries" is ``librari``.
+A term is a word in lower case, without diacritics, and stemmed (Porter): "Libraries" becomes ``librari``.
 """
 
 from __future__ import annotations
@@ -9,48 +9,48 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 
-from redargue.corpus.ranking import match_words, telling_words
+from redargue.corpus.ranking import content_words, fts5_query
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-TITLE = 3.0  # times that a word in a title counts
+TITLE = 3.0  # weight of a word in a title; a word in the text has 1
 
 
-def by_words(db: sqlite3.Connection, table: str, query: str, count: int) -> list[tuple[int, float]]:
-    """Row numbers of an FTS5 table and their BM25 scores, positive and the best first."""
-    words = match_words(query)
-    if not words:
+def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> list[tuple[int, float]]:
+    """Row ids of an FTS5 table with their BM25 scores, which are positive; best first."""
+    expression = fts5_query(query)
+    if not expression:
         return []
     return [
         (number, -score)
         for number, score in db.execute(
             f"SELECT rowid, bm25({table}, {TITLE}, 1.0) AS score FROM {table} WHERE {table} MATCH ?"
             " ORDER BY score, rowid LIMIT ?",
-            (words, count),
+            (expression, count),
         )
     ]
 
 
 def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
-    """BM25 scores, positive, of the texts that contain words of the query, by their place."""
+    """BM25 scores, which are positive, of the texts that contain a content word of the query, by index."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
         db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", enumerate(texts))
-        return dict(by_words(db, "words", query, len(texts)))
+        return dict(bm25_search(db, "words", query, len(texts)))
 
 
 def terms(texts: Sequence[str]) -> list[list[str]]:
-    """The terms of each text, in order and as often as they stand in it."""
-    found: list[list[str]] = [[] for _ in texts]
+    """The terms of each text, in order and with repetitions."""
+    result: list[list[str]] = [[] for _ in texts]
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize='{TOKENIZER}')")
         db.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (words, 'instance')")
         db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", enumerate(texts))
-        for place, term in db.execute("SELECT doc, term FROM terms ORDER BY doc, offset"):
-            found[place].append(term)
-    return found
+        for index, term in db.execute("SELECT doc, term FROM terms ORDER BY doc, offset"):
+            result[index].append(term)
+    return result
 
 
 def query_terms(query: str) -> str:
-    """The distinct terms of a query's telling words, with spaces between; empty where it has none."""
-    (found,) = terms([" ".join(telling_words(query))])
-    return " ".join(dict.fromkeys(found))
+    """The distinct terms of a query's content words, separated by spaces; empty if there are none."""
+    (stems,) = terms([" ".join(content_words(query))])
+    return " ".join(dict.fromkeys(stems))

@@ -32,7 +32,7 @@ from redargue.evals.datasets.reading import Row, rows
 from redargue.evals.harness import Bench
 from redargue.evidence import Passage, Recalled
 from redargue.ledger.clock import Clock
-from redargue.memory.base import Finding, Kept, Recall
+from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.tasks.acting import Step, ToolCall
 from redargue.tasks.decomposing import Decomposition
 from redargue.tools.base import Search
@@ -255,9 +255,9 @@ class RecordedMemory:
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> Kept:
+    ) -> RememberResult:
         """Keeps nothing."""
-        return Kept(dropped={"frozen": len(findings)})
+        return RememberResult(dropped={"frozen": len(findings)})
 
 
 class Imported(NamedTuple):

@@ -1,1 +1,1 @@
-"""Evidence kept across claims, by entity and by meaning, in a database (MERMAID, "Augmented Evidence Memory")."""
+"""Evidence memory: stores evidence across claims, by entity and by meaning (MERMAID, "Augmented Evidence Memory")."""

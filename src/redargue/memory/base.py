@@ -1,4 +1,4 @@
-"""What goes into the memory and what comes out of it, and how it is set."""
+"""Data models, settings and interface of the evidence memory."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ Status = Literal["ok", "empty", "error", "changed", "gone"]
 
 
 class MemorySettings(Frozen):
-    """How a memory is used.
+    """How a run uses its memory.
 
-    The paper's own: ``by="entity"``. Its released program: ``by="substring", limit=3, characters=2000``.
+    The paper's settings are ``by="entity"``; those of its released program are
+    ``by="substring", limit=3, characters=2000``.
 
     Attributes:
-        mode: ``on``; ``frozen`` recalls and keeps nothing (the paper's proxy memory).
-        by: what is recalled: evidence stored under the same entity, near in meaning to the claim, either, or (as in the
-            released program) under an entity that holds one that is asked for.
-        limit: passages a recall.
-        characters: of each passage.
-        similarity: least cosine of what is recalled by meaning, in [-1, 1].
-        max_age: days after which evidence has expired; None for never.
+        mode: ``on``, or ``frozen`` to recall evidence without storing any (the paper's proxy memory).
+        by: how evidence is selected: ``entity`` (stored under an entity of the claim), ``meaning`` (similar to the
+            claim), ``both``, or ``substring`` (stored under an entity that contains one of the claim's, as in the
+            released program).
+        limit: maximum number of passages per recall.
+        characters: maximum length of a recalled passage.
+        similarity: minimum cosine similarity for selection by meaning, in [-1, 1].
+        max_age: days after which evidence expires; None for never.
         keep_misses: whether searches without a result are stored and recalled.
-        guard: holds evidence back that was found for a near-duplicate of the claim alone. For benchmarks.
+        guard: leak guard for benchmarks: withholds evidence that was found only for near-duplicates of the claim.
     """
 
     mode: Literal["on", "frozen"] = "on"
@@ -42,12 +44,13 @@ class MemorySettings(Frozen):
 
 
 class Finding(Frozen):
-    """One observation of a tool, as a protocol hands it over.
+    """A tool observation that a method passes to the memory.
 
     Attributes:
-        passage: what was observed; ``tool``, ``query`` and ``retrieved`` are its provenance. Empty text for a miss.
-        arguments: of the tool's call; the query alone where it has no others.
-        status: ``ok``, ``empty`` for a search without a result, ``error`` for a failure, which is never stored.
+        passage: the observed text, empty for a search without a result; ``tool``, ``query`` and ``retrieved`` are its
+            provenance.
+        arguments: arguments of the tool call; if empty, the query is the only argument.
+        status: ``ok``, ``empty`` for a search without a result, ``error`` for a failed call, which is never stored.
     """
 
     passage: Passage
@@ -56,12 +59,12 @@ class Finding(Frozen):
 
 
 class Recall(Frozen):
-    """What the memory holds for a claim.
+    """Evidence that the memory returns for a claim.
 
     Attributes:
-        items: the best first.
-        held_back: how many more were found for near-duplicates of the claim alone, and not given.
-        left_out: how many more were not given, by why: expired, later, undated.
+        items: best first.
+        held_back: number of further records that the leak guard withheld.
+        left_out: number of further records that were skipped, by reason: expired, later, undated.
     """
 
     items: tuple[Recalled, ...] = ()
@@ -69,13 +72,13 @@ class Recall(Frozen):
     left_out: dict[str, int] = Field(default_factory=dict)
 
 
-class Kept(Frozen):
-    """What became of findings that were handed over.
+class RememberResult(Frozen):
+    """Counts of stored and dropped findings.
 
     Attributes:
-        added: were not there.
-        merged: were there; the claim was noted with them.
-        dropped: were not kept, by why: ``frozen``, ``error``, ``empty``.
+        added: findings stored as new records.
+        merged: findings whose record already existed; the claim was added to it.
+        dropped: findings that were not stored, by reason: ``frozen``, ``error``, ``empty``.
     """
 
     added: int = 0
@@ -84,11 +87,11 @@ class Kept(Frozen):
 
 
 class EvidenceMemory(Protocol):
-    """What a run asks, and hands what it found: :class:`~redargue.memory.memory.Memory`, or one that was recorded."""
+    """The memory as a run sees it: :class:`~redargue.memory.memory.Memory`, or a recorded one in a replay."""
 
     @property
     def about(self) -> dict[str, Any]:
-        """How it is used, as a run writes it down."""
+        """Settings of the memory, as recorded in ``run.json``."""
         ...
 
     async def recall(
@@ -101,37 +104,37 @@ class EvidenceMemory(Protocol):
         as_of: date | None = None,
         only_in_time: bool = False,
     ) -> Recall:
-        """What it holds for the claim, the best first.
+        """Returns stored evidence for a claim, best first.
 
         Raises:
-            CorpusError: it cannot be read.
+            CorpusError: the memory cannot be read.
         """
         ...
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> Kept:
-        """Keeps what was found for the claim.
+    ) -> RememberResult:
+        """Stores what was found for a claim.
 
         Raises:
-            CorpusError: it cannot be written to; nothing was kept.
+            CorpusError: the memory cannot be written to; nothing was stored.
         """
         ...
 
 
-class Stored(Frozen):
-    """A record of the memory, whole.
+class MemoryRecord(Frozen):
+    """A stored record with everything that belongs to it.
 
     Attributes:
-        number: of the record; never given twice.
-        workspace: which it belongs to.
-        status: ``ok``; ``empty`` for a miss; what a recheck found: ``changed`` or ``gone``.
+        number: unique and never reused.
+        workspace: workspace that the record belongs to.
+        status: ``ok``, ``empty`` for a search without a result, or after a recheck ``changed`` or ``gone``.
         passage: the evidence with its source.
-        arguments: of the call that found it.
-        length: of the text in characters, before it was cut.
-        checked: when it was last looked for again.
-        entities: it stands under.
-        claims: it was found for, each with the run that found it.
+        arguments: arguments of the tool call that returned it.
+        length: characters of the original text, before it was truncated.
+        checked: time of the last recheck.
+        entities: entities that the record is stored under.
+        claims: claims that the evidence was found for, each with the run that found it.
     """
 
     number: int
@@ -145,15 +148,15 @@ class Stored(Frozen):
     claims: tuple[tuple[str, str], ...] = ()
 
 
-class Filter(Frozen):
-    """Which records of a workspace are meant: those to which all that is given applies.
+class RecordFilter(Frozen):
+    """Selects records of a workspace; a record must match every condition that is set.
 
     Attributes:
-        numbers: of the records; empty for any.
-        entity: they stand under.
-        tool: that found them.
-        status: they have.
-        before: the day before whose beginning (UTC) they were retrieved.
+        numbers: record numbers; empty for any.
+        entity: entity that the record is stored under.
+        tool: tool that returned the evidence.
+        status: status of the record.
+        before: the record was retrieved before this day (UTC).
     """
 
     numbers: tuple[int, ...] = ()
@@ -163,6 +166,6 @@ class Filter(Frozen):
     before: date | None = None
 
     @property
-    def everything(self) -> bool:
-        """Whether it leaves nothing out."""
-        return self == Filter()
+    def is_empty(self) -> bool:
+        """Whether no condition is set, so that every record matches."""
+        return self == RecordFilter()

@@ -1,8 +1,8 @@
-"""The memory's tables, as SQLite and PostgreSQL both have them, and what a database has to offer.
+"""Schema of the memory, shared by SQLite and PostgreSQL, and the interface that both databases implement.
 
-Statements are written once, with ``?`` for values; everything that differs between the two is the type of a record's
-number and of bytes. Writers of one database take turns, so that numbers are given in the order of commits: who has read
-up to a number has missed nothing below it.
+Statements are written once, with ``?`` as placeholder; the two schemas differ only in the types of record numbers and
+bytes. Writes are serialized, so record numbers ascend in commit order: a reader that has seen a number has seen every
+record below it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from redargue.corpus.database import Database
 
 SCHEMA = 1
-FACTS = (("purges", "0"),)
+META = (("purges", "0"),)  # initial rows of the table ``meta``
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -38,33 +38,33 @@ CREATE TABLE codes (
 """
 
 
-class Rows(Protocol):
-    """A transaction."""
+class Transaction(Protocol):
+    """An open transaction of either database."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Runs one statement; what comes back has ``fetchone`` and ``fetchall``."""
+        """Executes one statement and returns a cursor with ``fetchone`` and ``fetchall``."""
         ...
 
 
 class MemoryDatabase(Protocol):
-    """Where records are kept; threads share it, one at a time."""
+    """A database connection that threads share; one thread uses it at a time."""
 
     writable: bool
 
-    def read(self) -> AbstractContextManager[Rows]:
-        """A transaction that changes nothing."""
+    def read(self) -> AbstractContextManager[Transaction]:
+        """A read-only transaction."""
         ...
 
-    def write(self) -> AbstractContextManager[Rows]:
-        """All of the block's changes, or none where it raises; when it is left, they are on the disk."""
+    def write(self) -> AbstractContextManager[Transaction]:
+        """A write transaction: commits durably at the end of the block, rolls back if the block raises."""
         ...
 
     def shrink(self) -> None:
-        """Gives the room of removed records back."""
+        """Returns the space of removed records to the operating system."""
         ...
 
     def close(self) -> None:
-        """Closes it; twice does no harm."""
+        """Closes the connection; closing it again has no effect."""
         ...
 
 
@@ -73,12 +73,12 @@ class SqliteMemory(Database):
 
     noun: ClassVar[str] = "memory"
     option: ClassVar[str] = "--memory"
-    making: ClassVar[str] = "redargue check … --memory"
+    create_command: ClassVar[str] = "redargue check … --memory"
     application: ClassVar[int] = 0x52444D45  # "RDME"
     schema: ClassVar[int] = SCHEMA
     tables: ClassVar[str] = TABLES.strip().format(
         number="INTEGER PRIMARY KEY AUTOINCREMENT", key="INTEGER PRIMARY KEY", bytes="BLOB", rowless="WITHOUT ROWID"
     )
-    facts: ClassVar[tuple[tuple[str, str], ...]] = FACTS
+    initial_meta: ClassVar[tuple[tuple[str, str], ...]] = META
     synchronous: ClassVar[str] = "FULL"
-    busy: ClassVar[float] = 30.0
+    busy_timeout: ClassVar[float] = 30.0

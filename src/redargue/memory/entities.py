@@ -1,48 +1,48 @@
-"""Entities as keys of the memory: two spellings of a name are one key.
+"""Normalizes entity names, so that spellings of one name share a key in the memory.
 
-The paper matches "string-based keywords" and says no more (MERMAID, limitations). What is folded here is what changes
-no entity: case, width, spaces, marks around the name, an article before it.
+The paper only says that it matches "string-based keywords" (MERMAID, limitations). Normalization removes differences
+that do not change the entity: case, character width, spaces, punctuation around the name, a leading article.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-LONGEST = 200  # characters of a key: a database indexes no more, and what is longer is no name
+MAX_LENGTH = 200  # characters of a key: databases limit the size of index entries, and names are shorter
 
 _ARTICLES = ("the ", "an ", "a ")
-_OUTER = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
-_BRACKETS = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
+_PUNCTUATION = frozenset(".,;:!?…'\"`´¡¿·*_-–—")
+_BRACKET_CATEGORIES = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
 
 
-def normalised(entity: str) -> str:
-    """The key of an entity; empty where it holds nothing but spaces.
+def normalize_entity(entity: str) -> str:
+    """Returns the key of an entity, empty for a blank name.
 
-    A name that is marks or articles alone ("!!!", "The The") keeps them.
+    A name that consists of punctuation or articles alone ("!!!", "The The") keeps them.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
-    whole = " ".join(folded.split())[:LONGEST].rstrip()
+    whole = " ".join(folded.split())[:MAX_LENGTH].rstrip()
     name = whole
     while True:
-        bare = _bare(name)
-        if not bare:
+        stripped = _strip_once(name)
+        if not stripped:
             return name if any(char.isalnum() for char in name) else whole
-        if bare == name:
+        if stripped == name:
             return name
-        name = bare
+        name = stripped
 
 
-def _bare(name: str) -> str:
-    """The name without outer marks, or, where it has none, without one article."""
+def _strip_once(name: str) -> str:
+    """Strips the punctuation around a name; if there is none, strips one leading article."""
     start, stop = 0, len(name)
-    while start < stop and _outer(name[start]):
+    while start < stop and _is_strippable(name[start]):
         start += 1
-    while stop > start and _outer(name[stop - 1]):
+    while stop > start and _is_strippable(name[stop - 1]):
         stop -= 1
     if stop - start < len(name):
         return name[start:stop]
-    return next((name[len(each) :] for each in _ARTICLES if name.startswith(each)), name)
+    return next((name.removeprefix(article) for article in _ARTICLES if name.startswith(article)), name)
 
 
-def _outer(char: str) -> bool:
-    return char.isspace() or char in _OUTER or unicodedata.category(char) in _BRACKETS
+def _is_strippable(char: str) -> bool:
+    return char.isspace() or char in _PUNCTUATION or unicodedata.category(char) in _BRACKET_CATEGORIES

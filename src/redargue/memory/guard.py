@@ -1,26 +1,26 @@
-"""Which claims are near-duplicates of each other: what a benchmark's memory must not carry from one to the other.
+"""Leak guard: finds near-duplicate claims, whose evidence a benchmark must not carry from one claim to another.
 
-Compared are the stems of a claim's telling words. The claims of FactCheck-Bench, FacTool-QA and BingCheck show where to
-draw the line: from three quarters on, pairs say the same of the same thing ("won in 1993", "won"), and below it they
-share a subject, which is what a memory is for.
+Claims are compared by the stems of their content words. The threshold was chosen on the claims of FactCheck-Bench,
+FacTool-QA and BingCheck: pairs that overlap by three quarters or more make the same statement ("won in 1993", "won");
+pairs below it share a subject only, and sharing evidence between those is the purpose of the memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from redargue.corpus.ranking import telling_words
+from redargue.corpus.ranking import content_words
 from redargue.corpus.words import terms
 
-SAME = 0.75  # of all the words of two claims, the part that stands in both
+MIN_OVERLAP = 0.75  # Jaccard similarity of the two claims' word stems
 
 
 def near_duplicates(claim: str, others: Iterable[str]) -> frozenset[str]:
-    """Those of the other claims that say nearly the same as ``claim``."""
-    every = list(dict.fromkeys(others))
-    words, *rest = (frozenset(each) for each in terms([" ".join(telling_words(each)) for each in (claim, *every)]))
+    """Returns the claims among ``others`` that make nearly the same statement as ``claim``."""
+    others = list(dict.fromkeys(others))
+    stems, *others_stems = map(frozenset, terms([" ".join(content_words(text)) for text in (claim, *others)]))
     return frozenset(
-        each
-        for each, found in zip(every, rest, strict=True)
-        if each == claim or len(words & found) >= SAME * max(1, len(words | found))
+        other
+        for other, other_stems in zip(others, others_stems, strict=True)
+        if other == claim or len(stems & other_stems) >= MIN_OVERLAP * max(1, len(stems | other_stems))
     )

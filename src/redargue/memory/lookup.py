@@ -1,4 +1,4 @@
-"""The memory as a tool that an agent may ask for an entity (MERMAID's proxy memory, ``M21``)."""
+"""The memory as a tool that an agent calls with an entity (MERMAID's proxy memory, ``M21``)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LOOKUP = "memory_lookup"
 
 
 class MemoryLookup:
-    """Gives what is kept under an entity.
+    """Returns stored evidence for an entity.
 
     Args:
-        memory: of the run; None in a replay, which asks nothing.
-        claim: in hand.
-        clock: tells when.
+        memory: memory of the run; None in a replay, which makes no tool calls.
+        claim: claim under verification; its as-of date applies.
+        clock: the run's clock, for the age of records.
     """
 
     name = LOOKUP
@@ -38,19 +38,19 @@ class MemoryLookup:
         self._memory, self._claim, self._clock = memory, claim, clock
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """What is kept, the best first.
+        """Returns the evidence stored under ``arguments["entity"]``, best first.
 
         Raises:
-            ToolFailed: no entity.
+            ToolFailed: the arguments contain no entity.
             UsageError: the run has no memory.
         """
         entity = arguments.get("entity")
         if not isinstance(entity, str) or not entity.strip():
             raise ToolFailed(f"{LOOKUP} cannot be called with {dict(arguments)!r:.200}", hint='give {"entity": "…"}')
         if self._memory is None:
-            raise UsageError("this run has no memory")
+            raise UsageError("this run has no memory", hint="pass memory=open_memory(…)")
         claim = self._claim
-        found = await self._memory.recall(
+        recall = await self._memory.recall(
             (entity,),
             claim=claim.text,
             now=self._clock.now(),
@@ -58,4 +58,4 @@ class MemoryLookup:
             as_of=claim.as_of,
             only_in_time=claim.only_in_time,
         )
-        return tuple(each.passage for each in found.items if each.status == "ok")
+        return tuple(item.passage for item in recall.items if item.status == "ok")

@@ -1,8 +1,8 @@
-"""Evidence memory: recalled before an agent begins to act, brought up to date when it has ended (MERMAID, Alg. 1).
+"""Evidence memory: a run recalls evidence before an agent acts and stores new evidence afterwards (MERMAID, Alg. 1).
 
-What differs from the paper: entities are keys in a normal form instead of strings; evidence is also found by meaning,
-which the paper names as missing (limitations); what is stored is deduplicated by call and content, dated, and belongs
-to one workspace; and a benchmark can hold back what was found for a near-duplicate of the claim in hand.
+Differences from the paper: entities are normalized instead of compared as strings; evidence is also found by meaning,
+which the paper lists as missing (limitations); records are deduplicated by call and content, dated, and belong to a
+workspace; a benchmark can withhold evidence that was found for a near-duplicate of the claim.
 """
 
 from __future__ import annotations
@@ -24,35 +24,43 @@ from redargue.evidence import Recalled, timing
 from redargue.home import home
 from redargue.keys import Secrets
 from redargue.memory import records
-from redargue.memory.base import Filter, Finding, Kept, MemorySettings, Recall, Status, Stored
-from redargue.memory.codes import Codes, packed
-from redargue.memory.database import MemoryDatabase, Rows, SqliteMemory
-from redargue.memory.entities import normalised
+from redargue.memory.base import (
+    Finding,
+    MemoryRecord,
+    MemorySettings,
+    Recall,
+    RecordFilter,
+    RememberResult,
+    Status,
+)
+from redargue.memory.codes import BinaryIndex, pack_signs
+from redargue.memory.database import MemoryDatabase, SqliteMemory, Transaction
+from redargue.memory.entities import normalize_entity
 from redargue.memory.guard import near_duplicates
 from redargue.memory.postgres import PostgresMemory
 from redargue.models.cache import Floats
 from redargue.models.embedder import DIMENSIONS, Embedder, shared
 
-DEPTH = 200  # nearest codes that are compared exactly
-PAGE = 20  # records that are read at once until enough of them may be given
-CLAIM = 500  # characters by which a claim is known: a database indexes no more
-CLAIMS = 3  # of those a record was found for, how many are told with it
+DEPTH = 200  # nearest codes whose vectors are compared exactly
+PAGE = 20  # records read per query until enough of them can be returned
+MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of index entries
+CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
 
 _POSTGRES = ("postgresql://", "postgres://")
 
 
 class Memory:
-    """One workspace of a memory; usable from several threads and several claims at once.
+    """One workspace of a memory. Threads and concurrent claims can share it.
 
     Args:
-        database: where records are kept.
-        workspace: nothing of another one is seen or changed.
-        settings: how it is used.
-        encoder: makes the vectors; the package's own by default, loaded when it is first needed.
-        secrets: keys that no record may hold.
+        database: database that holds the records.
+        workspace: name of the workspace; records of other workspaces are neither read nor changed.
+        settings: how evidence is recalled and stored.
+        encoder: computes the vectors; default: the bundled embedder, loaded on first use.
+        secrets: API keys that are masked in everything stored.
 
     Raises:
-        UsageError: the workspace has no name.
+        UsageError: the workspace name is empty or too long.
     """
 
     def __init__(
@@ -66,16 +74,16 @@ class Memory:
     ) -> None:
         if not 0 < len(workspace.strip()) <= 100:
             raise UsageError(
-                f"{workspace[:120]!r} is no name for a workspace", hint="--workspace NAME, of at most 100 characters"
+                f"invalid workspace name {workspace[:120]!r}", hint="use 1 to 100 characters: --workspace NAME"
             )
         self.workspace, self.settings = workspace, settings or MemorySettings()
         self._database, self._encoder, self._loading = database, encoder, Lock()
         self._secrets = secrets or Secrets.of()
-        self._codes, self._purges = Codes(DIMENSIONS), ""
+        self._index, self._purges = BinaryIndex(DIMENSIONS), ""
 
     @property
     def about(self) -> dict[str, Any]:
-        """How it is used, as a run writes it down; where it is kept is the user's affair, and may hold a password."""
+        """Workspace and settings, as recorded in ``run.json``; not the address, which may contain a password."""
         return {"workspace": self.workspace, **self.settings.model_dump(mode="json")}
 
     async def recall(
@@ -88,164 +96,173 @@ class Memory:
         as_of: date | None = None,
         only_in_time: bool = False,
     ) -> Recall:
-        """What is stored under the entities, and near in meaning; the best first, no text twice.
+        """Returns evidence stored under the entities or similar in meaning, best first and without duplicate texts.
 
-        Evidence under most of the entities comes first, of equals the newest; what is near in meaning, the nearest
-        first; both orders are fused by rank.
+        Records under entities are ranked by the number of matching entities, then newest first; records similar in
+        meaning are ranked by similarity. The two rankings are merged by reciprocal rank fusion.
 
         Args:
             entities: subjects and objects of the claim's triplets, in any spelling.
-            claim: in hand.
-            now: when.
-            text: what evidence is to be near to; the claim by default.
-            as_of: leaves out what says that it was published later.
-            only_in_time: leaves out, too, what does not say when it was published.
+            claim: claim under verification.
+            now: current time.
+            text: query for the search by meaning; default: the claim.
+            as_of: excludes evidence published after this date.
+            only_in_time: also excludes evidence without a publication date.
 
         Raises:
             CorpusError: the database cannot be read.
         """
-        wanted = _Wanted(tuple(dict.fromkeys(filter(None, map(normalised, entities)))), claim, now, as_of, only_in_time)
-        return await asyncio.to_thread(self._recall, wanted, text or claim)
+        keys = tuple(dict.fromkeys(filter(None, map(normalize_entity, entities))))
+        request = _RecallRequest(keys, claim, now, as_of, only_in_time)
+        return await asyncio.to_thread(self._recall, request, text or claim)
 
-    def _recall(self, wanted: _Wanted, text: str) -> Recall:
+    def _recall(self, request: _RecallRequest, text: str) -> Recall:
         by = self.settings.by
         vector = self._encode([text])[0] if by in ("meaning", "both") and text.strip() else None
         with self._database.read() as db:
-            keys: Iterable[str] = () if by == "meaning" else wanted.entities
-            under = records.under(
-                db, self.workspace, records.holding(db, self.workspace, keys) if by == "substring" else keys
-            )
-            near = {} if vector is None else self._near(db, vector)
-            ranked = [number for number, _ in fuse((list(under), 1.0), (list(near), 1.0))]
-            found, held, left_out = self._given(db, ranked, wanted)
-        items = (self._recalled(each, wanted, under.get(each.number, ()), near.get(each.number)) for each in found)
-        return Recall(items=tuple(items), held_back=held, left_out=dict(sorted(left_out.items())))
+            keys: Iterable[str] = () if by == "meaning" else request.entities
+            if by == "substring":
+                keys = records.entities_containing(db, self.workspace, keys)
+            entities = records.entities_by_record(db, self.workspace, keys)
+            similarities = {} if vector is None else self._similarities(db, vector)
+            ranking = [number for number, _ in fuse((list(entities), 1.0), (list(similarities), 1.0))]
+            selected, held_back, left_out = self._select(db, ranking, request)
+        items = (
+            self._recalled(record, request, entities.get(record.number, ()), similarities.get(record.number))
+            for record in selected
+        )
+        return Recall(items=tuple(items), held_back=held_back, left_out=dict(sorted(left_out.items())))
 
-    def _near(self, db: Rows, vector: Floats) -> dict[int, float]:
-        """Records and their cosines, the nearest first, of equals the newest."""
-        if self._purges != (purges := records.purges(db)):
-            self._codes, self._purges = Codes(DIMENSIONS), purges
-        while rows := records.codes(db, self.workspace, self._codes.last):
-            self._codes.extend(rows)
-        exact = records.similarities(db, self._codes.nearest(vector, DEPTH), vector)
-        near = ((number, score) for number, score in exact.items() if score >= self.settings.similarity)
-        return dict(sorted(near, key=lambda item: (-item[1], -item[0])))
+    def _similarities(self, db: Transaction, vector: Floats) -> dict[int, float]:
+        """Cosine similarities by record number, highest first, then newest first."""
+        if self._purges != (purges := records.purge_count(db)):
+            self._index, self._purges = BinaryIndex(DIMENSIONS), purges
+        while rows := records.codes_after(db, self.workspace, self._index.last):
+            self._index.extend(rows)
+        exact = records.cosine_similarities(db, self._index.nearest(vector, DEPTH), vector)
+        similar = ((number, score) for number, score in exact.items() if score >= self.settings.similarity)
+        return dict(sorted(similar, key=lambda item: (-item[1], -item[0])))
 
-    def _given(self, db: Rows, ranked: Sequence[int], wanted: _Wanted) -> tuple[list[Stored], int, Counter[str]]:
-        """The first records that may be given; how many before the last of them are held back, or left out."""
-        found: list[Stored] = []
+    def _select(
+        self, db: Transaction, ranking: Sequence[int], request: _RecallRequest
+    ) -> tuple[list[MemoryRecord], int, Counter[str]]:
+        """The best records that may be returned, and the counts of those held back or left out before the last."""
+        selected: list[MemoryRecord] = []
         texts: set[str] = set()
-        held, left_out = 0, Counter[str]()
-        for start in range(0, len(ranked), PAGE):
-            page = records.fetched(db, ranked[start : start + PAGE])
-            others = {claim for record in page.values() for claim, _ in record.claims} if self.settings.guard else ()
-            same = near_duplicates(wanted.claim[:CLAIM], others) if others else frozenset()
-            for record in (page[number] for number in ranked[start : start + PAGE] if number in page):
-                if len(found) == self.settings.limit:
-                    return found, held, left_out
+        held_back, left_out = 0, Counter[str]()
+        for start in range(0, len(ranking), PAGE):
+            page = records.fetch(db, ranking[start : start + PAGE])
+            claims = {claim for record in page.values() for claim, _ in record.claims} if self.settings.guard else ()
+            duplicates = near_duplicates(request.claim[:MAX_CLAIM], claims) if claims else frozenset()
+            for record in (page[number] for number in ranking[start : start + PAGE] if number in page):
+                if len(selected) == self.settings.limit:
+                    return selected, held_back, left_out
                 text = record.passage.text or record.passage.query
                 if record.status not in self._statuses or text in texts:
                     continue
-                if same and all(claim in same for claim, _ in record.claims):
-                    held += 1
-                elif why := self._unfit(record, wanted):
-                    left_out[why] += 1
+                if duplicates and all(claim in duplicates for claim, _ in record.claims):
+                    held_back += 1
+                elif reason := self._reason_to_skip(record, request):
+                    left_out[reason] += 1
                 else:
                     texts.add(text)
-                    found.append(record)
-        return found, held, left_out
+                    selected.append(record)
+        return selected, held_back, left_out
 
     @property
     def _statuses(self) -> tuple[Status, ...]:
         return ("ok", "empty") if self.settings.keep_misses else ("ok",)
 
-    def _unfit(self, record: Stored, wanted: _Wanted) -> str:
-        """Why a record is not given; empty where it is."""
-        age, passage = self.settings.max_age, record.passage
-        if age is not None and passage.retrieved and wanted.now - passage.retrieved > timedelta(days=age):
+    def _reason_to_skip(self, record: MemoryRecord, request: _RecallRequest) -> str:
+        """Why the record must not be returned; empty if it may be."""
+        max_age, passage = self.settings.max_age, record.passage
+        if max_age is not None and passage.retrieved and request.now - passage.retrieved > timedelta(days=max_age):
             return "expired"
-        found = timing(passage.published, wanted.as_of) if wanted.as_of else "in time"
-        return found if found == "later" or (wanted.only_in_time and found == "undated") else ""
+        published = timing(passage.published, request.as_of) if request.as_of else "in time"
+        return published if published == "later" or (request.only_in_time and published == "undated") else ""
 
     def _recalled(
-        self, record: Stored, wanted: _Wanted, entities: tuple[str, ...], similarity: float | None
+        self, record: MemoryRecord, request: _RecallRequest, entities: tuple[str, ...], similarity: float | None
     ) -> Recalled:
         passage = record.passage
-        cut = {"text": passage.text[: self.settings.characters]}
-        dated = {"timing": timing(passage.published, wanted.as_of)} if wanted.as_of else {}
+        truncated = {"text": passage.text[: self.settings.characters]}
+        dated = {"timing": timing(passage.published, request.as_of)} if request.as_of else {}
         return Recalled(
-            passage=passage.model_copy(update=cut | dated),
+            passage=passage.model_copy(update=truncated | dated),
             length=record.length,
             number=record.number,
             status="empty" if record.status == "empty" else "ok",
             arguments=record.arguments,
-            claims=tuple(claim for claim, _ in record.claims[:CLAIMS]),
+            claims=tuple(claim for claim, _ in record.claims[:CLAIMS_SHOWN]),
             entities=entities,
             similarity=similarity,
         )
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> Kept:
-        """Stores what was found for a claim under all of its entities: all of it, or nothing where this raises.
+    ) -> RememberResult:
+        """Stores findings for a claim under all of its entities; if this raises, nothing was stored.
 
-        The same content of the same call is one record, whatever claims it was found for.
+        Equal content of equal calls is one record, whatever claims it was found for.
 
         Args:
-            findings: observations of tools, in order.
+            findings: tool observations, in order.
             entities: subjects and objects of the claim's triplets, in any spelling.
-            claim: it was found for.
-            run: that found it.
-            now: when.
+            claim: claim that the findings were found for.
+            run: identifier of the run.
+            now: current time.
 
         Raises:
-            StoreLocked: other processes kept writing.
-            DiskFull: nothing was stored; what was stored before is intact.
+            StoreLocked: other processes held the write lock for too long.
+            DiskFull: the disk is full; existing records are intact.
             CorpusError: the database cannot be written to.
         """
-        keys = tuple(dict.fromkeys(self._clean(each) for each in map(normalised, entities) if each))
-        kept, dropped = self.sifted(findings)
-        if not kept:
-            return Kept(dropped=dropped)
-        new = [records.New.of(self._cleaned(each)) for each in kept]
-        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:CLAIM], run, now)
-        return Kept(added=added, merged=len(new) - added, dropped=dropped)
+        keys = tuple(dict.fromkeys(self._clean(key) for key in map(normalize_entity, entities) if key))
+        accepted, dropped = self._split(findings)
+        if not accepted:
+            return RememberResult(dropped=dropped)
+        new = [records.NewRecord.of(self._cleaned(finding)) for finding in accepted]
+        added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:MAX_CLAIM], run, now)
+        return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
 
-    def sifted(self, findings: Iterable[Finding]) -> tuple[list[Finding], dict[str, int]]:
-        """Findings that are kept, and how many are not, by why."""
-        kept: list[Finding] = []
+    def _split(self, findings: Iterable[Finding]) -> tuple[list[Finding], dict[str, int]]:
+        """The findings to store, and the number of the others by reason."""
+        accepted: list[Finding] = []
         dropped: Counter[str] = Counter()
-        for each in findings:
+        for finding in findings:
             if self.settings.mode == "frozen":
                 dropped["frozen"] += 1
-            elif each.status == "error" or (each.status == "empty" and not self.settings.keep_misses):
-                dropped[each.status] += 1
+            elif finding.status == "error" or (finding.status == "empty" and not self.settings.keep_misses):
+                dropped[finding.status] += 1
             else:
-                kept.append(each)
-        return kept, dict(sorted(dropped.items()))
+                accepted.append(finding)
+        return accepted, dict(sorted(dropped.items()))
 
-    def _remember(self, new: Sequence[records.New], keys: Sequence[str], claim: str, run: str, now: datetime) -> int:
-        # Embedding takes long and needs no lock; what is stored is looked at again once the lock is held.
+    def _remember(
+        self, new: Sequence[records.NewRecord], keys: Sequence[str], claim: str, run: str, now: datetime
+    ) -> int:
+        # Embedding is slow and needs no lock; the write transaction checks again which records exist.
         with self._database.read() as db:
-            known = records.known(db, self.workspace, [each.digest for each in new])
-        vectors = self._vectors([each for each in new if each.digest not in known])
+            stored = records.stored_digests(db, self.workspace, [record.digest for record in new])
+        vectors = self._vectors([record for record in new if record.digest not in stored])
         added = 0
         with self._database.write() as db:
-            for each in new:
+            for record in new:
                 try:
-                    number, fresh = records.put(db, self.workspace, each, vectors.get(each.digest), now)
-                except KeyError:  # it was purged meanwhile
-                    number, fresh = records.put(db, self.workspace, each, self._vectors([each])[each.digest], now)
-                records.note(db, self.workspace, number, keys, claim, run)
-                added += fresh
+                    number, inserted = records.upsert(db, self.workspace, record, vectors.get(record.digest), now)
+                except KeyError:  # purged since the first check
+                    vector = self._vectors([record])[record.digest]
+                    number, inserted = records.upsert(db, self.workspace, record, vector, now)
+                records.link(db, self.workspace, number, keys, claim, run)
+                added += inserted
         return added
 
-    def _vectors(self, new: Sequence[records.New]) -> dict[str, records.Vector]:
+    def _vectors(self, new: Sequence[records.NewRecord]) -> dict[str, records.Vector]:
         if not new:
             return {}
-        vectors = self._encode([each.meant for each in new])
-        pairs = map(records.Vector, vectors, packed(vectors))
-        return dict(zip((each.digest for each in new), pairs, strict=True))
+        vectors = self._encode([record.embedded_text for record in new])
+        pairs = map(records.Vector, vectors, pack_signs(vectors))
+        return dict(zip((record.digest for record in new), pairs, strict=True))
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         with self._loading:
@@ -254,9 +271,9 @@ class Memory:
         return self._encoder.encode(texts)
 
     def _cleaned(self, finding: Finding) -> Finding:
-        """Without keys, and without what a database does not take."""
+        """The finding with API keys masked and without characters that a database rejects."""
         fields = finding.passage.model_dump()
-        passage = {name: self._clean(each) for name, each in fields.items() if isinstance(each, str)}
+        passage = {name: self._clean(value) for name, value in fields.items() if isinstance(value, str)}
         arguments = json.loads(self._clean(json.dumps(finding.arguments)))
         return finding.model_copy(
             update={"passage": finding.passage.model_copy(update=passage), "arguments": arguments}
@@ -265,38 +282,37 @@ class Memory:
     def _clean(self, text: str) -> str:
         return self._secrets.hide(text.replace("\0", "").encode("utf-8", "replace").decode())
 
-    def records(self, wanted: Filter | None = None, *, limit: int = 50) -> tuple[Stored, ...]:
-        """Records, whole, the newest first."""
+    def records(self, condition: RecordFilter | None = None, *, limit: int = 50) -> tuple[MemoryRecord, ...]:
+        """Matching records with claims and entities, newest first."""
         with self._database.read() as db:
-            return records.listed(db, self.workspace, wanted or Filter(), limit)
+            return records.newest(db, self.workspace, condition or RecordFilter(), limit)
 
-    def count(self, wanted: Filter | None = None) -> int:
-        """How many records there are."""
+    def count(self, condition: RecordFilter | None = None) -> int:
+        """Number of matching records."""
         with self._database.read() as db:
-            return records.counted(db, self.workspace, wanted or Filter())
+            return records.count(db, self.workspace, condition or RecordFilter())
 
     def workspaces(self) -> dict[str, int]:
-        """Every workspace of the database, and how many records it has."""
+        """Number of records by workspace, for all workspaces of the database."""
         with self._database.read() as db:
-            return records.workspaces(db)
+            return records.count_by_workspace(db)
 
-    def purge(self, wanted: Filter) -> int:
-        """Removes records for good, and gives their room back; returns how many."""
+    def purge(self, condition: RecordFilter) -> int:
+        """Deletes matching records permanently and frees their space; returns how many."""
         with self._database.write() as db:
-            count = records.remove(db, self.workspace, wanted)
-            records.purged(db)
+            count = records.remove(db, self.workspace, condition)
+            records.increment_purge_count(db)
         if count:
             self._database.shrink()
         return count
 
     def mark(self, statuses: dict[int, Status], now: datetime) -> None:
-        """Notes what a recheck found, by number of the record."""
+        """Stores the outcome of a recheck: statuses by record number."""
         with self._database.write() as db:
             for number, status in statuses.items():
-                records.checked(db, number, status, now)
+                records.mark_checked(db, number, status, now)
 
     def close(self) -> None:
-        """Closes the database."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -306,9 +322,7 @@ class Memory:
         self.close()
 
 
-class _Wanted(NamedTuple):
-    """What a recall is for."""
-
+class _RecallRequest(NamedTuple):
     entities: tuple[str, ...]
     claim: str
     now: datetime
@@ -324,19 +338,19 @@ def open_memory(
     encoder: Encoder | None = None,
     write: bool | None = None,
 ) -> Memory:
-    """The memory at an address.
+    """Opens the memory at an address.
 
     Args:
-        where: a path, or ``postgresql://…``; the user's own by default.
-        workspace: of the memory.
-        settings: how it is used.
-        encoder: makes the vectors; the package's own by default.
-        write: whether it may change, and is made where there is none; by default where it is not frozen.
+        where: a path, or ``postgresql://…``; default: :func:`default_memory`.
+        workspace: name of the workspace.
+        settings: how evidence is recalled and stored.
+        encoder: computes the vectors; default: the bundled embedder.
+        write: whether the memory may be changed; creates it if it does not exist. Default: True unless frozen.
 
     Raises:
-        UsageError: nothing there to read, or it was made with another embedder.
+        UsageError: there is no memory to read, or it was made with another embedder.
         MissingExtra: PostgreSQL needs psycopg.
-        CorpusError: what is there cannot be used.
+        CorpusError: the memory cannot be used.
     """
     settings = settings or MemorySettings()
     write = settings.mode == "on" if write is None else write
@@ -354,5 +368,5 @@ def open_memory(
 
 
 def default_memory() -> Path:
-    """Where the user's memory is."""
+    """Path of the memory in redargue's home directory."""
     return home() / "memory.db"

@@ -1,7 +1,6 @@
-"""Whether what is stored is still what its tool gives: each search is made again, and records are marked.
+"""Repeats the searches of stored records and marks the records whose evidence changed or disappeared.
 
-A record that is not found again, or whose source has another text now, is recalled no more; the next search that a
-claim needs brings the new text in.
+Marked records are no longer recalled; the next search for a claim stores the new text.
 """
 
 from __future__ import annotations
@@ -12,74 +11,77 @@ from typing import Literal, NamedTuple
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.memory.base import Status, Stored
+from redargue.memory.base import MemoryRecord, Status
 from redargue.memory.memory import Memory
 from redargue.tools.base import Search, Tool
 
-FOUND = 10  # passages a search is asked for: more than any method asks for, so that rank alone loses nothing
+MIN_PASSAGES = 10  # passages per search: more than any method requests, so a lower rank alone does not mark a record
 
 Outcome = Literal["same", "changed", "gone", "failed", "no tool"]
 
 
-class Rechecked(NamedTuple):
-    """What became of one record.
+class RecheckResult(NamedTuple):
+    """Outcome of rechecking one record.
 
     Attributes:
-        record: as it was.
-        outcome: ``failed`` where the tool did not answer, ``no tool`` where none of that name is at hand: the record
-            stays as it is.
-        why: of these two.
+        record: the record before the recheck.
+        outcome: ``failed`` if the search failed and ``no tool`` if the tool is not available; both leave the record
+            unchanged.
+        why: reason for ``failed`` and ``no tool``.
     """
 
-    record: Stored
+    record: MemoryRecord
     outcome: Outcome
     why: str = ""
 
 
 async def recheck(
-    memory: Memory, kept: Sequence[Stored], tools: Mapping[str, Tool], *, now: datetime
-) -> AsyncIterator[Rechecked]:
-    """Looks for records again and marks them: ``ok``, ``changed`` or ``gone``; a miss that finds something is changed.
+    memory: Memory, records: Sequence[MemoryRecord], tools: Mapping[str, Tool], *, now: datetime
+) -> AsyncIterator[RecheckResult]:
+    """Repeats each record's search once and marks its records ``ok``, ``changed`` or ``gone``.
+
+    A stored search without a result counts as changed if it now has one.
 
     Args:
-        memory: that holds them, open for writing.
-        kept: the records; those of one search are looked for by one search.
-        tools: by the names that records know them by.
-        now: when.
+        memory: memory that holds the records, open for writing.
+        records: records to recheck.
+        tools: available tools, by the name in the records.
+        now: time of the recheck.
     """
-    searches: dict[tuple[str, str], list[Stored]] = {}
-    for record in kept:
-        searches.setdefault((record.passage.tool, record.passage.query), []).append(record)
-    for (name, query), some in searches.items():
+    records_by_search: dict[tuple[str, str], list[MemoryRecord]] = {}
+    for record in records:
+        records_by_search.setdefault((record.passage.tool, record.passage.query), []).append(record)
+    for (name, query), group in records_by_search.items():
         if name not in tools:
-            for each in some:
-                yield Rechecked(each, "no tool", f"{name!r} is no search tool at hand")
+            for record in group:
+                yield RecheckResult(record, "no tool", f"the search tool {name!r} is not available")
             continue
         try:
-            found = await tools[name].search(query, max(FOUND, 2 * len(some)), search=Search())
+            passages = await tools[name].search(query, max(MIN_PASSAGES, 2 * len(group)), search=Search())
         except ToolFailed as error:
-            for each in some:
-                yield Rechecked(each, "failed", str(error))
+            for record in group:
+                yield RecheckResult(record, "failed", str(error))
             continue
-        outcomes = [(each, _outcome(each, found)) for each in some]
-        memory.mark({each.number: _status(each, outcome) for each, outcome in outcomes}, now)
-        for each, outcome in outcomes:
-            yield Rechecked(each, outcome)
+        outcomes = [(record, _outcome(record, passages)) for record in group]
+        memory.mark({record.number: _status(record, outcome) for record, outcome in outcomes}, now)
+        for record, outcome in outcomes:
+            yield RecheckResult(record, outcome)
 
 
-def _outcome(record: Stored, found: Sequence[Passage]) -> Literal["same", "changed", "gone"]:
-    held = record.passage
-    if not held.text:
-        return "changed" if found else "same"
-    if any(each.text.startswith(held.text) for each in found):  # what is stored may be cut
+def _outcome(record: MemoryRecord, passages: Sequence[Passage]) -> Literal["same", "changed", "gone"]:
+    stored = record.passage
+    if not stored.text:
+        return "changed" if passages else "same"
+    if any(passage.text.startswith(stored.text) for passage in passages):  # the stored text may be truncated
         return "same"
     same_source = any(
-        (held.url and each.url == held.url) or (held.document and each.document == held.document) for each in found
+        (stored.url and passage.url == stored.url) or (stored.document and passage.document == stored.document)
+        for passage in passages
     )
     return "changed" if same_source else "gone"
 
 
-def _status(record: Stored, outcome: Literal["same", "changed", "gone"]) -> Status:
+def _status(record: MemoryRecord, outcome: Literal["same", "changed", "gone"]) -> Status:
     if outcome != "same":
         return outcome
     return "ok" if record.passage.text else "empty"

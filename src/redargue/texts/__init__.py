@@ -1,1 +1,1 @@
-"""From a text to claims with offsets, and back to a report."""
+"""Extracts claims with offsets from a text, and assembles the report on their verdicts."""

@@ -1,4 +1,4 @@
-"""From a text to its claims: sentences by code, claims by a mind, the places of claims by code again."""
+"""Extracts claims from a text: code splits it into sentences and locates the claims, a backend writes the claims."""
 
 from __future__ import annotations
 
@@ -11,79 +11,80 @@ from redargue.methods.agent import Agent
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extracting import BLOCK, ExtractClaims, MarkOpinions
-from redargue.texts.text import Located, Sentence, Text, Unchecked, sentences_of
+from redargue.texts.text import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"
-BEFORE = 8  # sentences that are shown before those from which claims are wanted
+CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
 
 
 class Extraction(Frozen):
-    """The claims of a text in the order of their sentences, and the sentences that have none."""
+    """Claims in the order of their sentences, and the sentences without claims."""
 
-    claims: tuple[Located, ...]
-    unchecked: tuple[Unchecked, ...] = ()
+    claims: tuple[LocatedClaim, ...]
+    unchecked: tuple[UncheckedSentence, ...] = ()
 
 
-def recorded(held: Mapping[str, Any]) -> tuple[Text, Extraction]:
-    """A text and its claims as the run of its claims holds them.
+def recorded(record: Mapping[str, Any]) -> tuple[Text, Extraction]:
+    """Reads a text and its claims from the record in ``run.json``.
 
     Raises:
-        ValueError: it holds something else.
+        ValueError: the record does not describe a text.
     """
-    fields = {kind: {name: held.get(name) for name in kind.model_fields} for kind in (Text, Extraction)}
+    fields = {model: {name: record.get(name) for name in model.model_fields} for model in (Text, Extraction)}
     return Text.model_validate(fields[Text]), Extraction.model_validate(fields[Extraction])
 
 
 def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:
-    """What is asked of a mind."""
+    """Tasks that the extraction performs for this kind of text."""
     if text.kind == "qa":
         return ()
     return (MarkOpinions, ExtractClaims) if text.kind == "dialogue" else (ExtractClaims,)
 
 
 async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Extraction:
-    """The claims of a text.
+    """Extracts the claims of a text.
 
-    Of a dialogue mere opinions go first (Sun et al. 2024); question and answer are one claim as they stand.
+    In a dialogue, sentences that only express opinions are excluded first (Sun et al. 2024). A question and its answer
+    are one claim, verbatim.
 
     Args:
-        text: what is checked.
-        run: asks the mind.
-        profile: whose words are used.
+        text: the text to check.
+        run: run whose backend performs the tasks.
+        profile: prompt profile.
 
     Raises:
-        BadReply, BudgetReached, ProviderError: no claims could be had.
+        BadReply, BudgetReached, ProviderError: the extraction failed.
     """
     if text.kind == "qa":
         start = len(text.text) - len(text.text.lstrip())
-        return Extraction(claims=(Located(claim=text.whole, start=start, end=len(text.text.rstrip())),))
-    extractor, every = Agent(EXTRACTOR, run), sentences_of(text.text)
+        return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
+    extractor, sentences = Agent(EXTRACTOR, run), sentences_of(text.text)
     subjective: set[Sentence] = set()
     if text.kind == "dialogue":
-        subjective = await _subjective(every, text, extractor, profile)
-    left = [each for each in every if each not in subjective]
-    blocks = [range(at, min(at + BLOCK, len(left))) for at in range(0, len(left), BLOCK)]
-    found = await together(_claims(left, block, text, extractor, profile) for block in blocks)
-    claims = tuple(each for claims in found for each in claims)
-    taken = {(each.start, each.end) for each in claims}
+        subjective = await _subjective(sentences, text, extractor, profile)
+    objective = [sentence for sentence in sentences if sentence not in subjective]
+    blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
+    claims_by_block = await together(_claims(objective, block, text, extractor, profile) for block in blocks)
+    claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
+    spans = {(claim.start, claim.end) for claim in claims}
     return Extraction(
         claims=claims,
         unchecked=tuple(
-            Unchecked(
-                start=each.start,
-                end=each.end,
-                why="subjective" if each in subjective else "states nothing that can be checked",
+            UncheckedSentence(
+                start=sentence.start,
+                end=sentence.end,
+                why="subjective" if sentence in subjective else "states nothing that can be checked",
             )
-            for each in every
-            if (each.start, each.end) not in taken
+            for sentence in sentences
+            if (sentence.start, sentence.end) not in spans
         ),
     )
 
 
-async def _subjective(every: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:
-    """The sentences that hold nothing but opinion."""
-    blocks = [every[at : at + BLOCK] for at in range(0, len(every), BLOCK)]
-    tasks = (MarkOpinions(sentences=_shown(block), context=text.context, profile=profile) for block in blocks)
+async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:
+    """The sentences that only express opinions."""
+    blocks = [sentences[start : start + BLOCK] for start in range(0, len(sentences), BLOCK)]
+    tasks = (MarkOpinions(sentences=_texts(block), context=text.context, profile=profile) for block in blocks)
     answers = await together(extractor.perform(task) for task in tasks)
     return {
         block[mark.sentence - 1]
@@ -95,20 +96,19 @@ async def _subjective(every: Sequence[Sentence], text: Text, extractor: Agent, p
 
 async def _claims(
     sentences: Sequence[Sentence], block: range, text: Text, extractor: Agent, profile: Profile
-) -> list[Located]:
-    """The claims of a block of sentences, in their order, each once."""
-    shown = sentences[block.start : block.stop]
-    before = sentences[max(0, block.start - BEFORE) : block.start]
+) -> list[LocatedClaim]:
+    """The claims of a block of sentences, in order and without duplicates."""
+    block_sentences = sentences[block.start : block.stop]
+    before = sentences[max(0, block.start - CONTEXT_SENTENCES) : block.start]
     answer = await extractor.perform(
-        ExtractClaims(sentences=_shown(shown), before=_shown(before), context=text.context, profile=profile)
+        ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
     )
-    ordered = sorted(answer.claims, key=lambda each: each.sentence)
-    found = (
-        Located(claim=each.claim.strip(), start=shown[each.sentence - 1].start, end=shown[each.sentence - 1].end)
-        for each in ordered
-    )
-    return list(dict.fromkeys(found))
+    claims: dict[LocatedClaim, None] = {}
+    for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
+        sentence = block_sentences[extracted.sentence - 1]
+        claims[LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end)] = None
+    return list(claims)
 
 
-def _shown(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    return tuple(each.text for each in sentences)
+def _texts(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    return tuple(sentence.text for sentence in sentences)

@@ -1,4 +1,4 @@
-"""The sentences of documents nearest to a claim: what the claims of a summary are read against (DPD; Sun et al.)."""
+"""Selects the document sentences most similar to each claim of a summary, as evidence (DPD; Sun et al. 2024)."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from redargue.corpus.base import Encoder
 from redargue.evidence import Passage
 from redargue.texts.text import Sentence, sentences_of
 
-NEAREST = 10  # sentences a claim
+NEAREST = 10  # sentences per claim
 
 
 def nearest_sentences(
     claims: Sequence[str], documents: Sequence[Passage], encoder: Encoder, *, most: int = NEAREST
 ) -> list[tuple[Passage, ...]]:
-    """For each claim the sentences nearest to it, in the documents' order; those side by side are one passage.
+    """Returns for each claim the most similar sentences in document order; adjacent sentences form one passage.
 
     Args:
-        claims: what is checked.
+        claims: claims of the summary.
         documents: whole documents.
-        encoder: of sentences; the papers name none (``D14``).
-        most: sentences a claim.
+        encoder: sentence encoder; the papers do not name theirs (``D14``).
+        most: maximum number of sentences per claim.
     """
-    every = [(document, each) for document in documents for each in sentences_of(document.text)]
-    if not every or not claims:
+    sentences = [(document, sentence) for document in documents for sentence in sentences_of(document.text)]
+    if not sentences or not claims:
         return [() for _ in claims]
-    vectors = encoder.encode([sentence.text for _, sentence in every])
-    nearness = np.round(encoder.encode(claims) @ vectors.T, 6)
-    kept = np.sort(np.argsort(-nearness, axis=1, kind="stable")[:, :most], axis=1)  # of equals, the first
-    return [_passages(every, row.tolist()) for row in kept]
+    vectors = encoder.encode([sentence.text for _, sentence in sentences])
+    similarities = np.round(encoder.encode(claims) @ vectors.T, 6)
+    nearest = np.sort(np.argsort(-similarities, axis=1, kind="stable")[:, :most], axis=1)  # ties: the first sentence
+    return [_passages(sentences, row.tolist()) for row in nearest]
 
 
-def _passages(every: Sequence[tuple[Passage, Sentence]], kept: Sequence[int]) -> tuple[Passage, ...]:
-    """Verbatim spans of the documents that hold the sentences at these places, and no others."""
+def _passages(sentences: Sequence[tuple[Passage, Sentence]], indices: Sequence[int]) -> tuple[Passage, ...]:
+    """Verbatim document spans that consist of the sentences at these indices."""
     spans: list[tuple[Passage, int, int]] = []
-    for last, place in zip((-2, *kept), kept, strict=False):
-        document, sentence = every[place]
-        if spans and place == last + 1 and document is spans[-1][0]:
+    for previous, index in zip((-2, *indices), indices, strict=False):
+        document, sentence = sentences[index]
+        if spans and index == previous + 1 and document is spans[-1][0]:
             spans[-1] = (document, spans[-1][1], sentence.end)
         else:
             spans.append((document, sentence.start, sentence.end))

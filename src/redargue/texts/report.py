@@ -1,4 +1,4 @@
-"""A text's report: its claims where they stand, their verdicts, and what they make of the text."""
+"""The report on a text: its claims with their offsets and verdicts, and the outcome for the whole text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Literal
 
 from redargue.claims import Frozen, Meaning
 from redargue.texts.extract import Extraction
-from redargue.texts.text import Kind, Text, Unchecked
+from redargue.texts.text import Kind, Text, UncheckedSentence
 from redargue.verdicts import Usage, Verdict, total_usage
 
 
 class Outcome(StrEnum):
-    """What the claims make of their text: it is not factual if one of them is not (FacTool; Sun et al. 2024)."""
+    """Outcome for a text, which is not factual if one of its claims is not (FacTool; Sun et al. 2024)."""
 
     FACTUAL = "factual"
     NON_FACTUAL = "non_factual"
@@ -25,10 +25,10 @@ class CheckedClaim(Frozen):
     """One claim of a text.
 
     Attributes:
-        start: of the words that make it, in characters of the text from 0.
-        end: one past the last.
-        stated: these words, ``text[start:end]``; ``verdict.claim`` is the claim as it can be understood without them.
-        verdict: what became of it; an error on the way is its ``error``.
+        start: offset of the sentence that makes the claim, in characters from 0.
+        end: one past its last character.
+        stated: the sentence, ``text[start:end]``; ``verdict.claim`` is the self-contained claim.
+        verdict: verdict on the claim; ``error`` is set if the verification failed.
     """
 
     start: int
@@ -41,14 +41,14 @@ class Report(Frozen):
     """A text, its claims with their verdicts, and the text's own verdict.
 
     Attributes:
-        text: as it was given; all offsets count its characters (Unicode code points).
-        kind: what sort of text it is.
-        context: what it answers or follows.
-        outcome: ``non_factual`` if one claim is refuted; ``factual`` if every claim is supported; ``not_checkable`` if
-            it makes no claim; else ``undecided``.
-        claims: in the order in which they stand.
-        unchecked: the sentences from which no claim was taken.
-        usage: of the extraction and all verdicts.
+        text: the input text; all offsets count its characters (Unicode code points).
+        kind: kind of the text.
+        context: question or conversation that the text responds to.
+        outcome: ``non_factual`` if a claim is refuted; ``factual`` if every claim is supported; ``not_checkable`` if
+            there are no claims; otherwise ``undecided``.
+        claims: in text order.
+        unchecked: sentences without claims.
+        usage: total of the extraction and all verdicts.
         run: identifier of the run.
     """
 
@@ -58,14 +58,14 @@ class Report(Frozen):
     context: str = ""
     outcome: Outcome
     claims: tuple[CheckedClaim, ...]
-    unchecked: tuple[Unchecked, ...] = ()
+    unchecked: tuple[UncheckedSentence, ...] = ()
     usage: Usage = Usage()
     run: str = ""
 
 
 def outcome(verdicts: Sequence[Verdict]) -> Outcome:
-    """What verdicts on its claims make of a text; a claim that ended in an error supports nothing."""
-    meanings = [None if each.error else each.meaning for each in verdicts]
+    """Outcome for a text from the verdicts on its claims; a claim whose verification failed is undecided."""
+    meanings = [None if verdict.error else verdict.meaning for verdict in verdicts]
     if not meanings:
         return Outcome.NOT_CHECKABLE
     if Meaning.REFUTED in meanings:
@@ -74,13 +74,13 @@ def outcome(verdicts: Sequence[Verdict]) -> Outcome:
 
 
 def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spent: Usage) -> Report:
-    """Puts a text and the verdicts on its claims together.
+    """Assembles the report.
 
     Args:
-        text: what was checked.
+        text: the text.
         extraction: its claims.
-        verdicts: one a claim, in their order.
-        spent: on the extraction.
+        verdicts: one per claim, in the same order.
+        spent: usage of the extraction.
     """
     return Report(
         text=text.text,
@@ -88,10 +88,10 @@ def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spen
         context=text.context,
         outcome=outcome(verdicts),
         claims=tuple(
-            CheckedClaim(start=at.start, end=at.end, stated=text.text[at.start : at.end], verdict=verdict)
-            for at, verdict in zip(extraction.claims, verdicts, strict=True)
+            CheckedClaim(start=claim.start, end=claim.end, stated=text.text[claim.start : claim.end], verdict=verdict)
+            for claim, verdict in zip(extraction.claims, verdicts, strict=True)
         ),
         unchecked=extraction.unchecked,
-        usage=total_usage([spent, *(each.usage for each in verdicts)]),
+        usage=total_usage([spent, *(verdict.usage for verdict in verdicts)]),
         run=verdicts[0].run if verdicts else "",
     )

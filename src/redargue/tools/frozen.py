@@ -15,7 +15,7 @@ import numpy as np
 
 from redargue.corpus.base import Encoder
 from redargue.corpus.chunk import chunks
-from redargue.corpus.ranking import fuse, match_words, nearest
+from redargue.corpus.ranking import fts5_query, fuse, nearest
 from redargue.evidence import Passage
 from redargue.tools.base import Search
 
@@ -97,7 +97,7 @@ class FrozenTool:
 
     def _by_words(self, query: str) -> list[int]:
         """Places of the pieces that hold words of the query, by BM25."""
-        words = match_words(query)
+        words = fts5_query(query)
         if not words or not self._pieces:
             return []
         memory = sqlite3.connect(":memory:")

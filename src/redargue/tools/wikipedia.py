@@ -15,7 +15,7 @@ import lxml.html  # type: ignore[import-untyped]
 
 from redargue.concurrency import together
 from redargue.corpus.chunk import SIZE, chunks
-from redargue.corpus.ranking import Span, best_excerpt, match_words
+from redargue.corpus.ranking import Span, best_excerpt, fts5_query
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.tools.base import Search, tools
@@ -184,7 +184,7 @@ def _blocks(text: str) -> Iterator[Span]:
 
 def _scores(texts: Sequence[str], query: str) -> dict[int, float]:
     """BM25 by place, of the texts that hold any of the query's words."""
-    words = match_words(query)
+    words = fts5_query(query)
     if not words:
         return {}
     with closing(sqlite3.connect(":memory:")) as db:
