@@ -40,9 +40,9 @@ def test_looking_up_a_name_imports_its_module_alone() -> None:
 
 
 def test_an_earlier_name_still_finds_its_entry_and_is_not_listed() -> None:
-    assert methods["single-reader"] is methods["single-reader"]
-    assert "single-reader" in methods
-    assert "single-reader" not in list(methods)
+    assert methods["one-reader"] is methods["single-reader"]
+    assert "one-reader" in methods
+    assert "one-reader" not in list(methods)
 
 
 def test_an_unknown_name_lists_the_known_ones_and_suggests_the_nearest() -> None:
