@@ -24,6 +24,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("protocols",),
     ("settings", "services", "verifier", "estimate", "responses", "api"),
     ("evals",),
+    ("reports",),
     ("cluster",),
     ("service", "cli"),
 ]

@@ -11,13 +11,6 @@ WORDS = {
     "conflicting": "The evidence is in conflict.",
 }
 
-OUTCOMES = {
-    "factual": "Every claim of the text is supported.",
-    "non_factual": "The text is not factual: a claim of it is refuted.",
-    "undecided": "No claim of the text is refuted, and not all are supported.",
-    "not_checkable": "The text states nothing that can be checked.",
-}
-
 
 def printable(text: str, *, lines: bool = True) -> str:
     """The text without what a terminal or a page would obey: control characters and changes of writing direction.

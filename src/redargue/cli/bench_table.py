@@ -65,9 +65,11 @@ def table(
     from redargue.cli.progress import Progress
     from redargue.evals.batch import Tally
     from redargue.evals.papers.running import Runner
-    from redargue.evals.papers.shown import compared, render
+    from redargue.evals.papers.shown import compared
     from redargue.evals.papers.tables import find, papers
     from redargue.ledger.clock import SystemClock
+    from redargue.reports.published import published_table
+    from redargue.reports.terminal import print_tables
 
     @contextmanager
     def watch(name: str, total: int) -> Iterator[Callable[[int, Any], None]]:
@@ -100,7 +102,10 @@ def table(
                 continue  # --set names data sets of another paper
             runner.run(each)
             result = compared(each, runner)
-            print(result.model_dump_json() if json else render(result) + "\n", flush=True)  # noqa: T201
+            if json:
+                print(result.model_dump_json(), flush=True)  # noqa: T201
+            else:
+                print_tables([published_table(result)])
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on in {out}", err=True)
         raise typer.Exit(INTERRUPTED) from None
