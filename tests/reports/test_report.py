@@ -150,7 +150,9 @@ def test_a_run_shows_both_sides_then_the_verdict_then_what_is_missing(tmp_path: 
     order = [str(each) for each in tree.xpath("//h1/text() | //h2/text() | //h3/text() | //p[@class='label']/text()")]
     wanted = ["one statement", "Best case for", "Best case against", S, "What could not be found", "Evidence"]
     assert [each for each in order if each in wanted] == wanted
-    assert len(tree.xpath("//div[@class='sides']/section")) == 2
+    sides = [side.xpath(".//blockquote//u/text()") for side in tree.xpath("//div[@class='sides']/section")]
+    assert sides == [["“one statement”"], []]
+    assert "Nothing was quoted against the claim." in tree.text_content()
     assert f"redargue replay {tmp_path / 'r'}" in tree.text_content()
 
 

@@ -17,7 +17,7 @@ from redargue.reports import phrases
 from redargue.reports.addresses import web_address
 from redargue.reports.html.debate import answer, at_most
 from redargue.reports.table import Cell, Column
-from redargue.reports.tables import letter
+from redargue.reports.tables import anchor, letter, said_label
 
 COLOURS = 6  # of systems, in report.css
 SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
@@ -41,7 +41,9 @@ def environment() -> Environment:
         extensions=[Indentation],
     )
     made.globals |= {
+        "Side": Side,
         "answer": answer,
+        "anchor": anchor,
         "at_most": at_most,
         "cell_class": cell_class,
         "colour": colour,
@@ -50,6 +52,7 @@ def environment() -> Environment:
         "letter": letter,
         "meanings": WORDS,
         "quote_status": phrases.QUOTE_STATUS,
+        "said_label": said_label,
         "sides": SIDES,
         "summary": phrases.summary,
         "web_address": web_address,

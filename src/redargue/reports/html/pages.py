@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from redargue.claims import Meaning
 from redargue.events import Answered
-from redargue.evidence import Quote, Side
+from redargue.evidence import Side
 from redargue.reports import tables
 from redargue.reports.annotated_text import segments, sentences, text_outcome
-from redargue.reports.html.charts import Chart, Curve, Point, curves, reliability, scatter
+from redargue.reports.html.charts import charts
 from redargue.reports.html.debate import Debate, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
@@ -26,12 +26,11 @@ from redargue.reports.reproducibility import (
     settings,
     versions,
 )
-from redargue.reports.rounds import BY_ROUND, by_round, rounds_table
+from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
 from redargue.verdicts import Verdict
 
 DEBATES_BYTES = 4_000_000  # of all debates in one file
-QUOTES_PER_SIDE = 5
 
 CONTENTS = {
     "results": "Results",
@@ -60,9 +59,10 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         contents={name: words for name, words in CONTENTS.items() if name != "adjudicated" or adjudication},
         sample=tables.sample_text(comparison.sample),
         rows=rows,
+        claims=len(comparison.claims),
         results=tables.results(comparison),
         pairs=tables.pairs(comparison),
-        charts=_charts(bench),
+        charts=charts(comparison),
         uncalibrated=[tables.letter(at) for at, row in enumerate(rows) if not row.scores.reliability],
         unpriced=all(row.scores.cost.usage.usd is None for row in rows),
         by_round=rounds_table(comparison),
@@ -70,38 +70,15 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         classes=tables.classes(comparison),
         adjudication=adjudication,
         flips=[tables.flips(comparison, pair, debates) for pair in comparison.pairs],
-        debates_note=_debates_note(bench, debates),
-        debates=[debates[item] for item in sorted(debates)],
+        flipping=bench.flipping,
+        limits_of_debates=(OTHERS_SHOWN, DEBATES_BYTES // 1_000_000),
+        debates=dict(sorted(debates.items())),
         command_lines=commands(bench),
         versions=versions(bench),
         facts=sample_facts(bench),
         settings_of=[(row, settings(about)) for row, about in zip(rows, bench.abouts, strict=True)],
         limits=not_comparable(bench),
     )
-
-
-def _charts(bench: BenchRun) -> list[Chart]:
-    rows = bench.comparison.rows
-    scored = [(at, row, row.scores.figure("accuracy")) for at, row in enumerate(rows)]
-    charts = []
-    for unit, dollars in (("calls per claim", False), ("dollars per claim", True)):
-        points = [
-            Point(at, spent / row.scores.n, accuracy.value, accuracy.low, accuracy.high)
-            for at, row, accuracy in scored
-            if (spent := row.scores.cost.usage.usd if dollars else row.scores.cost.usage.calls) is not None
-            and accuracy.value is not None
-        ]
-        if points:
-            charts.append(scatter(points, unit, dollars=dollars))
-    systems = [
-        Curve(at, [each.right for each in by_round(bench.comparison, row)], accuracy.value)
-        for at, row, accuracy in scored
-        if accuracy.value is not None
-    ]
-    if systems := [system for system in systems if system.shares]:
-        charts.append(curves(systems, BY_ROUND))
-    bins = [(row.scores.reliability, row.spec, at) for at, row in enumerate(rows) if row.scores.reliability]
-    return [*charts, *(reliability(*each) for each in bins)]
 
 
 def _within_bound(items: Iterable[int], make: Callable[[int], Markup]) -> dict[int, Markup]:
@@ -117,70 +94,27 @@ def _within_bound(items: Iterable[int], make: Callable[[int], Markup]) -> dict[i
     return reports
 
 
-def _debates_note(bench: BenchRun, shown: Mapping[int, Markup]) -> str:
-    flipping = bench.flipping
-    flips = sum(item in flipping for item in shown)
-    return (
-        f"This page has the debates on {len(shown)} of {len(bench.comparison.claims)} claims: {flips} of the "
-        f"{len(flipping)} on which systems differ, and the first {len(shown) - flips} others (at most {OTHERS_SHOWN}, "
-        f"and {DEBATES_BYTES // 1_000_000} MB in all). The rest is in the run folders."
-    )
-
-
-class SystemView(NamedTuple):
-    """A system's debate on one claim of a bench."""
-
-    key: str
-    spec: str
-    label: str
-    right: bool
-    anchor: str
-    debate: Debate
-
-
 def _bench_claim(bench: BenchRun, item: int, every: Sequence[Trace]) -> Markup:
-    ask = bench.comparison.claims[item]
     passages = Passages(item, every)
-    systems = [
-        SystemView(
-            *tables.key(at, row),
-            tables.said_label(row.said[item]),
-            row.said[item].label == ask.gold,
-            tables.anchor(item, at),
-            debate(trace, passages, macro("debate.html", "line")),
-        )
-        for at, (row, trace) in enumerate(zip(bench.comparison.rows, every, strict=True))
-    ]
-    return macro("bench_claim.html", "claim")(ask, systems, passages)
-
-
-class SideView(NamedTuple):
-    """The case of one side: its quotations, of which some are shown above the table, and its last argument."""
-
-    name: str
-    quotes: tuple[Quote, ...]
-    argument: Answered | None
-    shown: int = QUOTES_PER_SIDE
+    line = macro("debate.html", "line")
+    systems = [(row, debate(trace, passages, line)) for row, trace in zip(bench.comparison.rows, every, strict=True)]
+    return macro("bench_claim.html", "claim")(bench.comparison.claims[item], systems, passages)
 
 
 class VerdictView(NamedTuple):
-    """One claim."""
+    """A verdict, and how it was reached; the arguments are the last of each side."""
 
     verdict: Verdict
     passages: Passages
-    sides: tuple[SideView, ...]
-    neither: tuple[Quote, ...]
+    arguments: Mapping[Side, Answered | None]
     debate: Debate
 
 
 def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
     passages = Passages(item, [trace])
-    sides = tuple(
-        SideView(side.value, tuple(verdict.side(side)), _last_argument(verdict, trace, meaning))
-        for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED))
-    )
-    arranged = debate(trace, passages, macro("debate.html", "line"))
-    return VerdictView(verdict, passages, sides, tuple(verdict.side(Side.CONTEXT)), arranged)
+    sides = {Side.FOR: Meaning.SUPPORTED, Side.AGAINST: Meaning.REFUTED}
+    arguments = {side: _last_argument(verdict, trace, meaning) for side, meaning in sides.items()}
+    return VerdictView(verdict, passages, arguments, debate(trace, passages, macro("debate.html", "line")))
 
 
 def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered | None:
