@@ -17,6 +17,6 @@ def published_table(compared: Compared) -> Table:
         figures = row.ours if whole else (None,) * len(compared.columns)
         reason = ("" if whole else row.ours[0],) if missing else ()
         rows.append(("" if row.paper else row.name, "ours", *figures, *reason))
-    columns = (Column("Method", "name"), Column("From"), *map(Column, compared.columns))
+    columns = (Column("Method", "name"), Column("Source"), *map(Column, compared.columns))
     title = f"{compared.label}. {compared.title} ({compared.name})"
     return Table(title, (*columns, *((Column("Not run"),) if missing else ())), tuple(rows), compared.notes)

@@ -90,7 +90,7 @@ def _named(figures: Iterable[Figure], names: Iterable[str]) -> tuple[Figure | No
 
 
 def _title(name: str) -> str:
-    return name.replace("-", " ").capitalize().replace(" f1", " F1")
+    return name.replace("-", " ").capitalize().replace(" f1", " F1").replace("Aurc", "AURC")
 
 
 def outcomes(comparison: Comparison) -> Table:

@@ -23,11 +23,14 @@ LONG = 60  # characters per line of a column of prose
 def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None:
     """Prints tables to standard output: folded to the width of a terminal, in full width in a pipe or a file."""
     console = Console(file=file or sys.stdout, highlight=False)
+    unlimited = console.options.update(max_width=UNLIMITED)
     for table in tables:
-        if console.is_terminal:
-            console.print(_renderable(table), "")
-        else:
+        if not console.is_terminal:
             print(table_text(table), file=console.file)
+            continue
+        width = console.measure(_grid(table), options=unlimited).maximum
+        folded = width > console.width and table.columns[-1].kind == "long"
+        console.print(_renderable(_prose_below(table) if folded else table), "")
 
 
 def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
@@ -45,7 +48,22 @@ def table_text(table: Table) -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
 
 
+def _prose_below(table: Table) -> Table:
+    """The table with its last column as notes, each after the first two cells of its row."""
+    last = table.columns[-1].title
+    notes = (f"{' '.join(row[:2])}, {last.lower()} {row[-1]}" for row in table.text_rows)
+    rows = tuple(row[:-1] for row in table.rows)
+    return Table(table.title, table.columns[:-1], rows, (*notes, *table.notes))
+
+
 def _renderable(table: Table) -> Group:
+    title = [Text(printable(table.title, lines=False), style="bold")] if table.title else []
+    mark = "- " if len(table.notes) > 1 else ""
+    notes = (Text(mark + printable(note, lines=False), style="dim") for note in table.notes)
+    return Group(*title, _grid(table), *notes)
+
+
+def _grid(table: Table) -> Grid:
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in table.columns:
         grid.add_column(
@@ -56,6 +74,4 @@ def _renderable(table: Table) -> Group:
         )
     for row in table.text_rows:
         grid.add_row(*(Text(printable(cell, lines=False)) for cell in row))
-    title = [Text(printable(table.title, lines=False), style="bold")] if table.title else []
-    notes = (Text(printable(note, lines=False), style="dim") for note in table.notes)
-    return Group(*title, grid, *notes)
+    return grid
