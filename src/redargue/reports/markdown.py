@@ -72,13 +72,12 @@ def table_markdown(table: Table) -> str:
 def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     """A bench as Markdown; the debates themselves are in the HTML report and in the run folders."""
     comparison = bench.comparison
-    pairs = tables.pairs(comparison)
     labels = [*(tables.confusion(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
     flips = [tables.flips(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
     reproduce = [*map(block, commands(bench)), table_markdown(versions(bench)), _list(sample_facts(bench))]
     sections = {
         "Results": _tables(tables.results(comparison)),
-        "Paired tests": _tables([pairs]) or ["One system: nothing to compare."],
+        "Paired tests": _tables([tables.pairs(comparison)]) or ["One system: nothing to compare."],
         "Accuracy by round": _tables([rounds_table(comparison)]),
         "Labels": _tables(labels),
         "Adjudicated": _tables(adjudication),
@@ -140,7 +139,7 @@ def _quote(quote: Quote) -> str:
 
 
 def _tables(shown: Iterable[Table | None]) -> list[str]:
-    return [table_markdown(table) for table in shown if table]
+    return [table_markdown(table) for table in shown if table and table.rows]
 
 
 def _list(lines: Iterable[str]) -> str:

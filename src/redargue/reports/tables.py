@@ -66,10 +66,9 @@ def gold_text(sample: Mapping[str, Any]) -> str:
 
 
 def results(comparison: Comparison) -> tuple[Table, ...]:
-    """The tables of systems that apply, the outcomes first."""
-    optional = (official, retrieval, dates, rules, groups, repeats)
-    tables = (make(comparison) for make in optional)
-    return (outcomes(comparison), costs(comparison), *(table for table in tables if table))
+    """The tables of systems that have rows, the outcomes first."""
+    every = (_outcomes, _costs, _official, _retrieval, _dates, _rules, _groups, _repeats)
+    return tuple(table for make in every if (table := make(comparison)).rows)
 
 
 def _per_system(
@@ -93,11 +92,10 @@ def _title(name: str) -> str:
     return name.replace("-", " ").capitalize().replace(" f1", " F1").replace("Aurc", "AURC")
 
 
-def outcomes(comparison: Comparison) -> Table:
-    """How often each system is right."""
+def _outcomes(comparison: Comparison) -> Table:
     titles = {"accuracy": "Accuracy", "macro-f1": "Macro-F1", "coverage": "Answered"}
-    titles |= {figure.name: _title(figure.name) for row in comparison.rows for figure in row.scores.figures
-               if figure.name not in titles}  # fmt: skip
+    names = (figure.name for row in comparison.rows for figure in row.scores.figures)
+    titles |= {name: _title(name) for name in names if name not in titles}
     return _per_system(
         comparison,
         "Accuracy of each system",
@@ -118,8 +116,7 @@ def _error_types(comparison: Comparison) -> str:
     return f"Errors: {'; '.join(parts)}." if parts else ""
 
 
-def official(comparison: Comparison) -> Table | None:
-    """The data set's own metric."""
+def _official(comparison: Comparison) -> Table:
     figures = [figure for row in comparison.rows for figure in row.scores.official]
     shown_above = ("accuracy", "label-accuracy", "macro-f1")
     names = list(dict.fromkeys(f.name for f in figures if f.value is not None and f.name not in shown_above))
@@ -128,36 +125,28 @@ def official(comparison: Comparison) -> Table | None:
         if figure.value is None:
             reasons.setdefault(figure.undefined, {})[figure.name] = None
     notes = [f"Not computed: {', '.join(missing)} ({reason})." for reason, missing in reasons.items()]
-    if not names and not notes:
-        return None
     return _per_system(
         comparison,
         f"The data set’s own metric ({comparison.rows[0].scores.metric})",
         [number(_title(name), SHARE) for name in names],
-        lambda row: [_named(row.scores.official, names)],
+        lambda row: [_named(row.scores.official, names)] if names or notes else [],
         *notes,
     )
 
 
-def retrieval(comparison: Comparison) -> Table | None:
-    """How well each system finds the documents that gold evidence names."""
+def _retrieval(comparison: Comparison) -> Table:
     names = list(dict.fromkeys(figure.name for row in comparison.rows for figure in row.retrieval))
-    if not names:
-        return None
     return _per_system(
         comparison,
         "Retrieval of gold documents",
         [number(name, SHARE) for name in names],
-        lambda row: [_named(row.retrieval, names)],
+        lambda row: [_named(row.retrieval, names)] if names else [],
         "Documents in the order in which they were found, over all rounds and tools; claims without gold documents are "
         "left out.",
     )
 
 
-def dates(comparison: Comparison) -> Table | None:
-    """When the evidence was published that each system read, and what was left out as later or undated."""
-    if not any(row.timing for row in comparison.rows):
-        return None
+def _dates(comparison: Comparison) -> Table:
     return _per_system(
         comparison,
         "Publication dates of the evidence",
@@ -167,9 +156,7 @@ def dates(comparison: Comparison) -> Table | None:
     )
 
 
-def costs(comparison: Comparison) -> Table:
-    """What each system costs per claim."""
-
+def _costs(comparison: Comparison) -> Table:
     def cells(row: Row) -> tuple[Cell, ...]:
         cost = row.scores.cost
         per_claim = {figure.name.removesuffix("-per-item"): figure.value for figure in cost.per_item()}
@@ -197,10 +184,8 @@ def costs(comparison: Comparison) -> Table:
     )
 
 
-def pairs(comparison: Comparison) -> Table | None:
-    """Every two systems on the same claims."""
-    if not comparison.pairs:
-        return None
+def pairs(comparison: Comparison) -> Table:
+    """Every two systems on the same claims; no rows for one system."""
     place = {row.spec: at for at, row in enumerate(comparison.rows)}
     columns = (
         Column("1st", "key"),
@@ -250,9 +235,9 @@ def confusion(at: int, row: Row) -> Table | None:
     return Table(" ".join(key(at, row)), (Column("Gold"), *(number(label, ",") for label in predicted)), rows)
 
 
-def classes(comparison: Comparison) -> Table | None:
-    """Precision, recall and F1 of each class."""
-    table = _per_system(
+def classes(comparison: Comparison) -> Table:
+    """Precision, recall and F1 of each class; no rows for free text."""
+    return _per_system(
         comparison,
         "Each class",
         (
@@ -266,35 +251,29 @@ def classes(comparison: Comparison) -> Table | None:
         ),
         "A dash: never predicted, or not the gold label of any claim.",
     )
-    return table if table.rows else None
 
 
-def rules(comparison: Comparison) -> Table | None:
-    """The three rules for claims without an answer; None where every claim has one."""
-    if all(said.label is not None for row in comparison.rows for said in row.said):
-        return None
-    table = _per_system(
+def _rules(comparison: Comparison) -> Table:
+    """The three rules for claims without an answer; no rows where every claim has one."""
+    unanswered = any(said.label is None for row in comparison.rows for said in row.said)
+    return _per_system(
         comparison,
         "Effect of the claims without an answer",
         (Column("No answer counts as"), number("Accuracy", SHARE), number("Macro-F1", SHARE)),
-        lambda row: ((str(each.rule.value), each.accuracy, each.macro_f1) for each in row.scores.rules),
+        lambda row: ((str(each.rule.value), each.accuracy, each.macro_f1) for each in row.scores.rules if unanswered),
     )
-    return table if table.rows else None
 
 
-def groups(comparison: Comparison) -> Table | None:
-    """Each stratum of the data set."""
-    table = _per_system(
+def _groups(comparison: Comparison) -> Table:
+    return _per_system(
         comparison,
         "Each group",
         (Column("Group"), number("Accuracy", SHARE), number("Answered", SHARE), number("Claims", ",")),
         lambda row: ((each.group or None, each.accuracy, each.coverage, each.accuracy.n) for each in row.scores.groups),
     )
-    return table if table.rows else None
 
 
-def repeats(comparison: Comparison) -> Table | None:
-    """Systems that ran with several seeds."""
+def _repeats(comparison: Comparison) -> Table:
     rows = tuple(
         (
             each.spec,
@@ -320,7 +299,7 @@ def repeats(comparison: Comparison) -> Table | None:
         "Accuracy: mean over the runs. Claims that flip: the share of claims that not all runs label alike. Agreement: "
         "the share of pairs of runs that do. Paired tests compare the first run of each system."
     )
-    return Table("The same system with several seeds", columns, rows, (note,)) if rows else None
+    return Table("The same system with several seeds", columns, rows, (note,))
 
 
 def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:

@@ -37,8 +37,7 @@ def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> N
     """Prints a bench to standard output: its sample, results and paired tests."""
     for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
         print(printable(line, lines=False), file=file or sys.stdout)
-    paired = pairs(comparison)
-    print_tables((*results(comparison), *((paired,) if paired else ())), file=file)
+    print_tables((table for table in (*results(comparison), pairs(comparison)) if table.rows), file=file)
 
 
 def table_text(table: Table) -> str:
