@@ -20,7 +20,7 @@ DECIDED_BY = {
     "vote": "by a vote",
     "summariser": "by the summariser",
     "executor": "by the executor",
-    "forced": "by the executor, forced after its last step",
+    "forced": "by the executor, forced to answer,",
 }
 QUOTE_STATUS = {
     QuoteStatus.VERIFIED: "found word for word",
