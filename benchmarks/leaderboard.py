@@ -7,8 +7,8 @@ a table. Odd rows; ``--write`` makes ``docs/benchmarks.md`` of what has been run
 
 The embedded backend plays, or with ``--model`` a language model, whose page lies beside its runs. Methods that know
 without reading (zero-shot, Self-Check, …) need one, and so does equal cost: sampling changes nothing with models that
-always say the same (``self-consistency`` and ``best-of-n`` are ``single-reader`` then, and left out); with a model each of
-them has, once a system, as many calls as that system has had a claim.
+always say the same (``self-consistency`` and ``best-of-n`` are ``single-reader`` then, and left out); with a model each
+of them has, once a system, as many calls as that system has had a claim.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ from redargue.evals.papers.running import folder_of
 from redargue.evals.statistics.multiple import holm
 from redargue.evals.statistics.paired import McNemar, mcnemar
 from redargue.methods.base import configure, methods
+from redargue.reports.markdown import table_markdown
+from redargue.reports.table import Cell as TableCell
+from redargue.reports.table import Column, Table, number
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BOARD = {**SETS, **QUESTIONS}
@@ -291,44 +294,45 @@ def _leaderboard(own: dict[str, Any]) -> str:
     names = sorted({method for each in own.values() for method in each["cells"]})
     common = [each["cells"] for each in own.values() if all(name in each["cells"] for name in names)]
     means = {
-        (key, name): sum(float(cells[name][key].partition(" ")[0]) for cells in common) / max(1, len(common))
+        (key, name): sum(float(cells[name][key].partition(" ")[0]) for cells in common) / len(common)
         for key in ("accuracy", "macro_f1")
         for name in names
+        if common
     }
-    titles = " | ".join(f"{name} ({each['n']})" for name, each in own.items())
-    rows = []
+    sets = [number(f"{name} ({each['n']})") for name, each in own.items()]
+    tables = []
     for key, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
-        rows += ["", f"| {title} | {titles} | mean of {len(common)} |", "|---" * (len(own) + 2) + "|"]
-        for name in sorted(names, key=lambda each: -means["accuracy", each]):
-            shown = [_cell(each["cells"].get(name), key) for each in own.values()]
-            rows.append(f"| {name} | {' | '.join(shown)} | {f'{means[key, name]:.1f}' if common else '–'} |")
-    return "\n".join(rows[1:])
+        rows: list[tuple[TableCell, ...]] = []
+        for name in sorted(names, key=lambda name: -means.get(("accuracy", name), 0)):
+            cells = (_cell(each["cells"].get(name), key) for each in own.values())
+            rows.append((name, *cells, means.get((key, name))))
+        columns = (Column(title), *sets, number(f"mean of {len(common)}", ".1f"))
+        tables.append(table_markdown(Table("", columns, tuple(rows))))
+    return "\n\n".join(tables)
 
 
-def _cell(cell: dict[str, Any] | None, key: str) -> str:
+def _cell(cell: dict[str, Any] | None, key: str) -> str | None:
     if cell is None:
-        return "–"
+        return None
     cost = f" / {cell['calls']:.1f}, {cell['searches']:.1f}" if key == "accuracy" else ""
     failed = f" [{cell['errors']} errors]" if cell["errors"] else ""
     return f"{cell[key]}{cost}{failed}"
 
 
 def _tests(own: dict[str, Any], systems: Sequence[str]) -> str:
-    rows = []
+    rows: list[tuple[TableCell, ...]] = []
     counted = 0
     for name, each in own.items():
         for test in tested(each["cells"], systems):
             counted += 1
             if test.p < 0.05:
-                better, worse = test.result.first_only, test.result.second_only
-                rows.append(f"| {name} | {test.system} | {test.other} | {better} : {worse} | {test.p:.2g} |")
+                alone = f"{test.result.first_only} : {test.result.second_only}"
+                rows.append((name, test.system, test.other, alone, test.p))
     if not rows:
         return f"Paired tests: {counted}, none below .05 after Holm's correction over this table's tests of a data set."
-    head = [
+    head = (
         f"Paired tests: {counted}; those below .05 after Holm's correction over this table's tests of a data set"
-        " (claims that only the first has right : only the second):",
-        "",
-        "| data set | first | second | right alone | p |",
-        "|---|---|---|---|---|",
-    ]
-    return "\n".join([*head, *rows])
+        " (claims that only the first has right : only the second):"
+    )
+    columns = (*map(Column, ("data set", "first", "second")), number("right alone"), number("p", ".2g"))
+    return f"{head}\n\n{table_markdown(Table('', columns, tuple(rows)))}"

@@ -24,7 +24,7 @@ from redargue.evals.contender import Contender
 from redargue.evals.datasets import fever, scifact
 from redargue.evals.harness import Bench
 from redargue.evals.metrics.retrieval import hit, ndcg, reciprocal_rank
-from redargue.evals.table import render
+from redargue.reports.terminal import print_comparison
 
 DEBATERS = "debaters=frozen+frozen-words"
 SEARCHED = ("tool-mad", "tool-mad:rounds=1", "single-reader:tools=debated", "single-reader")
@@ -64,7 +64,7 @@ def _one(name: str, limit: int, half: str) -> None:
     result = comparison.compare(bench)
     comparison.keep(result, folder)
     print(f"-- {name} ({time.perf_counter() - began:.0f} s)")
-    print(render(result), flush=True)
+    print_comparison(result)
     if store:
         print(json.dumps(_retrieval(chosen, store, examples)), flush=True)
 

@@ -120,8 +120,13 @@ async def forty() -> dict[str, Any]:
             server.reset()
             began = time.perf_counter()
             report = await verify_text(
-                text, model="for-m", base_url=f"{server.url}/v1", evidence=tools, method="single-reader", concurrency=40,
-            )  # fmt: skip
+                text,
+                model="for-m",
+                base_url=f"{server.url}/v1",
+                evidence=tools,
+                method="single-reader",
+                concurrency=40,
+            )
             best, calls = min(best, time.perf_counter() - began), server.counts().requests["chat"]
             assert [text[each.start : each.end] for each in report.claims] == [each.stated for each in report.claims]
             assert (len(report.claims), report.outcome) == (40, Outcome.FACTUAL)

@@ -30,6 +30,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("texts",),
     ("config", "assembly", "settings", "services", "verifier", "estimate", "responses", "api"),
     ("evals",),
+    ("reports",),
     ("cluster",),
     ("service", "cli"),
 ]

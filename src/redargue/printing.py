@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 WORDS = {
     "supported": "The evidence supports the claim.",
     "refuted": "The evidence refutes the claim.",
     "not_enough": "The evidence does not settle the claim. This does not mean that it is partly true.",
     "conflicting": "The evidence is in conflict.",
-}
-
-OUTCOMES = {
-    "factual": "Every claim of the text is supported.",
-    "non_factual": "The text is not factual: a claim of it is refuted.",
-    "undecided": "No claim of the text is refuted, and not all are supported.",
-    "not_checkable": "The text states nothing that can be checked.",
 }
 
 
@@ -26,12 +17,10 @@ def printable(text: str, *, lines: bool = True) -> str:
         text: from a document, a file name or a user.
         lines: whether line breaks stay; where they do not, they become spaces.
     """
-    kept = "\n" if lines else ""
-    return "".join(char if char in kept or not _commands(char) else " " if char.isspace() else "" for char in text)
+    return text.translate(_REMOVED_EXCEPT_LINE_BREAKS if lines else _REMOVED)
 
 
-_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def _commands(char: str) -> bool:
-    return char in _DIRECTIONS or unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000), 0x2028, 0x2029)
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_REMOVED = {code: " " if chr(code).isspace() else None for code in (*_CONTROLS, *_DIRECTIONS)}
+_REMOVED_EXCEPT_LINE_BREAKS = {code: char for code, char in _REMOVED.items() if code != ord("\n")}

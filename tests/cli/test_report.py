@@ -34,7 +34,7 @@ def test_a_report_is_written_where_a_file_is_named(bench: Path, capsys: pytest.C
     out, err = capsys.readouterr()
     assert out == ""
     assert "report.md" in err
-    assert path.read_text(encoding="utf-8").startswith("# 2 contenders on fever")
+    assert path.read_text(encoding="utf-8").startswith("# 2 systems on fever")
 
 
 @pytest.mark.parametrize("name", ["queue.jsonl", "queue.csv"])
@@ -57,7 +57,7 @@ def test_a_run_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
         (["nowhere"], "neither a bench nor a run"),
         (["b", "-f", "pdf"], "no format 'pdf'"),
         (["b", "-o", "missing/x.html"], "cannot be written"),
-        (["b", "-f", "claimreview", "--method", "nobody"], "no contender 'nobody'"),
+        (["b", "-f", "claimreview", "--method", "nobody"], "no system 'nobody'"),
     ],
 )
 def test_what_cannot_be_reported_is_exit_2_with_a_reason(

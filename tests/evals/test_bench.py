@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -10,16 +12,17 @@ import pytest
 from redargue.cli.app import run
 from redargue.config import RunConfig
 from redargue.errors import BadReply, RecordError, UsageError
-from redargue.evals.comparison import compare, read
+from redargue.evals.comparison import Comparison, compare, read
 from redargue.evals.contender import Contender
 from redargue.evals.datasets.base import GoldEvidence
 from redargue.evals.datasets.catalogue import load
 from redargue.evals.harness import Bench, reopened
-from redargue.evals.table import render
 from redargue.events import canonical
 from redargue.evidence import Passage
 from redargue.ledger.record import read_events
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.reports.tables import results
+from redargue.reports.terminal import print_comparison
 from redargue.verdicts import ErrorInfo
 
 pytest.importorskip("scipy", reason="needs the extra bench")
@@ -52,6 +55,19 @@ def bench(folder: Path, file: Path, *specs: str) -> Bench:
     loaded = load("table", file, options={"mapping": MAPPING})
     contenders = [Contender.parse(spec) for spec in specs]
     return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+
+
+def printed(comparison: Comparison) -> str:
+    text = StringIO()
+    print_comparison(comparison, file=text)
+    return text.getvalue()
+
+
+def rows_of(comparison: Comparison, title: str) -> list[dict[str, str]]:
+    """The rows of a table by column."""
+    (table,) = (table for table in results(comparison) if table.title == title)
+    titles = [column.title for column in table.columns]
+    return [dict(zip(titles, row, strict=True)) for row in table.text_rows]
 
 
 def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
@@ -162,9 +178,10 @@ async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file:
     debate = result.rows[0].said[0]
     assert debate.labels == (("SUPPORTS", "SUPPORTS"),)
     assert debate.quotes[0] > 0
-    text = render(result)
-    assert FROZEN in text
-    assert "against" in text
+    text = printed(result)
+    assert re.search(rf"^A +{re.escape(FROZEN)} ", text, re.MULTILINE)
+    assert re.search(r"^A +B +[+-]\d\.\d{3} \(", text, re.MULTILINE)
+    assert pair.sight.warning.split()[0] in text
 
 
 async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_it_cannot(
@@ -194,7 +211,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     command += ["--method", FROZEN, "--method", "single-reader:tools=debated", "--seeds", "3", "--seed", "5", "-q"]
     assert run([*command, "--budget", "900calls"]) == 0
     told = capfd.readouterr().out
-    assert f"{FROZEN} with 3 seeds: accuracy" in told
+    assert re.search(rf"^{re.escape(FROZEN)} +5, 6, 7 +\d\.\d{{3}} ", told, re.MULTILINE)
     result = read(folder)
     assert [row.spec for row in result.rows[:3]] == [f"{FROZEN}#{seed}" for seed in (5, 6, 7)]
     assert [each.seeds for each in result.repeats] == [(5, 6, 7)] * 2
@@ -203,7 +220,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert json.loads((folder / result.rows[1].slug / "run.json").read_text())["seed"] == 6
     assert run(["report", str(folder), "-f", "md"]) == 0
     report = capfd.readouterr().out
-    assert "The same contender with several seeds" in report
+    assert "The same system with several seeds" in report
     assert f"--map {MAPPING} --method" in report
     assert "--budget 900calls" in report
 
@@ -295,9 +312,11 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
     named.relevant = {examples[3].id: frozenset(("d2",))}
     figures = {figure.name: figure for figure in compare(named, draws=50).rows[0].retrieval}
     assert (figures["hit@1"].value, figures["hit@3"].value, figures["mrr"].value) == (0.0, 1.0, 0.5)
-    assert "gold documents: hit@1 0.000" in render(compare(named, draws=50))
+    (cells,) = rows_of(compare(named, draws=50), "Retrieval of gold documents")
+    assert cells["hit@1"] == "0.000"
     named.relevant = {examples[3].id: frozenset(("Velt_(town)",))}  # names that the corpus does not use
-    assert "gold documents: hit undefined (nothing that was found is called as" in render(compare(named, draws=50))
+    (cells,) = rows_of(compare(named, draws=50), "Retrieval of gold documents")
+    assert cells["hit"].startswith("undefined: nothing that was found is called as")
 
 
 def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:
@@ -317,7 +336,7 @@ def test_the_command_runs_compares_lists_and_scores_again(
     command += ["--method", FROZEN, "--method", "single-reader:tools=frozen", "-q"]
     assert run(command) == 0
     table = capfd.readouterr().out
-    assert "accuracy" in table
+    assert "Accuracy of each system" in table
     assert run(command) == 0  # goes on: nothing is left to do
     assert capfd.readouterr().out == table
     assert run(["bench", "compare", str(folder)]) == 0

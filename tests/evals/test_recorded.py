@@ -16,7 +16,6 @@ from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.evals.datasets.reading import rows
 from redargue.evals.recorded import Imported, failure_of, import_runs, texts
-from redargue.evals.report.render import render
 from redargue.events import (
     CallFailed,
     ClaimEnded,
@@ -31,6 +30,7 @@ from redargue.events import (
 from redargue.ledger.record import read_events
 from redargue.memory.base import MemorySettings
 from redargue.memory.memory import default_memory, open_memory
+from redargue.reports.render import render
 from support.debates import CLOCK
 
 pytest.importorskip("scipy", reason="needs the extra bench")
@@ -211,7 +211,7 @@ def test_an_answer_that_is_no_label_is_an_error_of_its_claim_and_no_label(tmp_pa
 def test_a_report_reads_like_the_case_study_of_the_paper(tmp_path: Path) -> None:
     _, record, _ = made(tmp_path, RECALLED, SETTLED)
     page = render(record, "html")
-    for words in ("takes the claim apart", "memory holds", "It says so.", "calls search_wikipedia", "executor"):
+    for words in ("splits the claim", "memory holds", "It says so.", "calls search_wikipedia", "executor"):
         assert words in page
 
 
@@ -267,7 +267,7 @@ def test_the_command_makes_a_bench_folder_once(tmp_path: Path, capsys: pytest.Ca
     command = ["bench", "import", str(file), "-o", str(tmp_path / "out")]
     assert run(command) == 0
     told = capsys.readouterr()
-    assert "macro-F1" in told.out
+    assert "Macro-F1" in told.out
     assert "2 runs in" in told.err
     assert run(["bench", "compare", str(tmp_path / "out"), "--path", str(file)]) == 0
     assert run(command) == 2

@@ -215,7 +215,7 @@ def test_tables_are_listed_and_printed_and_mistakes_are_refused(
     assert run(["bench", "table"]) == 0
     assert "tool-mad-acl-figure-4: ACL Figure 4, The consistency score and the judge (%)" in capfd.readouterr().out
     assert run([*[each for each in command if each != "--json"], "tool-mad-table-3", "--set", "averitec"]) == 0
-    assert re.search(r"^\+ Tool-MAD +paper  62\.0$", capfd.readouterr().out, re.MULTILINE)
+    assert re.search(r"^\+ Tool-MAD +paper   62\.0$", capfd.readouterr().out, re.MULTILINE)
     for more, why in (
         (["tool-mad-table-3", "--set", "fevr"], "no data set 'fevr'"),
         (["tool-mad-table-3", "--path", "fevr=x"], "no data set 'fevr'"),

@@ -186,12 +186,11 @@ def import_(
 ) -> None:
     """Makes a record of runs that MERMAID's authors released: it replays and reports like a run of our own."""
     from redargue.evals.recorded import import_runs
-    from redargue.evals.table import render
 
     done = import_runs(file, out)
     without = f"; {done.left_out} rows hold no run and are left out" if done.left_out else ""
     typer.echo(f"{done.table.rows[0].scores.n} runs in {out / done.contender.slug}{without}", err=True)
-    print(done.table.model_dump_json(indent=1) if json else render(done.table))  # noqa: T201
+    _print(done.table, json=json)
 
 
 @app.command("compare")
@@ -245,13 +244,15 @@ def rescore(
     from redargue.evals import comparison
     from redargue.evals.contender import Contender
     from redargue.evals.harness import Outcome, reopened
+    from redargue.reports.tables import rescored
+    from redargue.reports.terminal import print_tables
 
     opened = reopened(bench, path)
     contender = Contender.parse(method)
     verdicts, lost = asyncio.run(opened.rescore(contender, read_settings(setting or [])))
     kept = [(example, verdict) for example, verdict in zip(opened.examples, verdicts, strict=True) if verdict]
     if not kept:
-        print("none of the debates could be told: all would have gone on to calls that were never made")  # noqa: T201
+        print("no debate could be rescored: all of them would need calls that were never made")  # noqa: T201
         raise typer.Exit(3)
     outcomes = [Outcome(verdict, 0.0) for _, verdict in kept]
     examples = [example for example, _ in kept]
@@ -262,13 +263,8 @@ def rescore(
         told = {"would_need_calls": lost, "scores": scores, "as_recorded": before}
         print(encoder.dumps(told, indent=1, default=lambda each: each.model_dump(mode="json")))  # noqa: T201
         return
-    print(f"{len(kept)} claims told from the record; {lost} would need calls that were never made")  # noqa: T201
-    print("on the claims that could be told, with these settings (and as recorded):")  # noqa: T201
-    figures = {each.name: each for each in (*scores.figures, *scores.official)}
-    for name, figure in figures.items():
-        value = f"undefined ({figure.undefined})" if figure.value is None else f"{figure.value:.3f}"
-        recorded = before.figure(name).value
-        print(f"  {name}: {value}" + ("" if recorded is None else f" ({recorded:.3f})"))  # noqa: T201
+    title = f"{len(kept)} claims rescored from the record; {lost} would need calls that were never made"
+    print_tables([rescored(title, scores, before)])
 
 
 def _run(bench: Bench, contender: Contender, tally: Tally, *, concurrency: int, quiet: bool) -> Row:
@@ -291,9 +287,12 @@ def _run(bench: Bench, contender: Contender, tally: Tally, *, concurrency: int, 
 
 
 def _print(result: Comparison, *, json: bool) -> None:
-    from redargue.evals.table import render
+    from redargue.reports.terminal import print_comparison
 
-    print(result.model_dump_json(indent=1) if json else render(result))  # noqa: T201
+    if json:
+        print(result.model_dump_json(indent=1))  # noqa: T201
+    else:
+        print_comparison(result)
 
 
 def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:

@@ -130,7 +130,9 @@ def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: boo
     """Runs and prints the tables, and exits with the code that their verdicts amount to."""
     from redargue.cli.exit import NO_GATE, exit_code
     from redargue.evals.papers.running import Runner
-    from redargue.evals.papers.shown import compared, render
+    from redargue.evals.papers.shown import compared
+    from redargue.reports.published import published_table
+    from redargue.reports.terminal import print_tables
 
     def tell(what: str) -> None:
         if not quiet:
@@ -144,7 +146,10 @@ def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: boo
                 continue  # --set names data sets of another paper
             runner.run(published)
             result = compared(published, runner)
-            print(result.model_dump_json() if json else render(result) + "\n", flush=True)  # noqa: T201
+            if json:
+                print(result.model_dump_json(), flush=True)  # noqa: T201
+            else:
+                print_tables([published_table(result)])
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on in {choice.out}", err=True)
         raise typer.Exit(INTERRUPTED) from None

@@ -28,7 +28,7 @@ def report(
     import sys
 
     from redargue.errors import UsageError
-    from redargue.evals.report.render import render
+    from redargue.reports.render import render
 
     csv = out is not None and out.suffix.lower() == ".csv"
     made = render(run, format, method=method, adjudicated=adjudicated, csv=csv)

@@ -14,7 +14,8 @@ from rich.text import Text
 from redargue.claims import Frozen
 from redargue.cli.terminal import printable
 from redargue.evidence import Quote, QuoteStatus, Side
-from redargue.printing import OUTCOMES, WORDS
+from redargue.printing import WORDS
+from redargue.reports.phrases import cost, counted, how_decided, label_counts, outcome_text
 from redargue.texts.report import CheckedClaim, Report
 from redargue.verdicts import Verdict
 
@@ -44,11 +45,7 @@ def verdicts(found: list[Verdict], folder: Path | None) -> None:
     for verdict in found:
         _verdict(console, verdict)
     if len(found) > 1:
-        counts: dict[str, int] = {}
-        for verdict in found:
-            name = verdict.error.type if verdict.error else verdict.label or "no answer"
-            counts[name] = counts.get(name, 0) + 1
-        console.print(Text(f"{len(found)} claims: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))))
+        console.print(Text(f"{len(found)} claims: {label_counts(found)}"))
     _recorded(console, folder)
 
 
@@ -63,22 +60,14 @@ def report(found: Report, folder: Path) -> None:
     for left in found.unchecked:
         words = " ".join(printable(found.text[left.start : left.end]).split())
         console.print(Text(f"not checked, {left.start}–{left.end} ({left.why}): {words}", style="dim"))
-    numbers = {
-        name: ", ".join(
-            str(at) for at, each in enumerate(found.claims, 1) if name in (each.verdict.meaning, _error(each))
-        )
-        for name in ("refuted", "error")
-    }
-    told = [f"refuted: {numbers['refuted']}"] if numbers["refuted"] else []
-    told += [f"not verified, because of an error: {numbers['error']}"] if numbers["error"] else []
-    console.print(Text.assemble((OUTCOMES[found.outcome], "bold"), f" {'; '.join(told)}" if told else ""))
-    claims, calls = len(found.claims), found.usage.calls
-    console.print(Text(f"{claims} claim{'s' * (claims != 1)}, {calls} call{'s' * (calls != 1)}", style="dim"))
+    verdicts = [claim.verdict for claim in found.claims]
+    refuted = ", ".join(str(at) for at, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted")
+    failed = ", ".join(str(at) for at, verdict in enumerate(verdicts, 1) if verdict.error)
+    details = [f"Refuted: {refuted}."] if refuted else []
+    details += [f"Not verified because of an error: {failed}."] if failed else []
+    console.print(Text.assemble((outcome_text(found.outcome, verdicts), "bold"), *(f" {each}" for each in details)))
+    console.print(Text(f"{counted(len(verdicts), 'claim')}, {counted(found.usage.calls, 'call')}", style="dim"))
     _recorded(console, folder)
-
-
-def _error(claim: CheckedClaim) -> str:
-    return "error" if claim.verdict.error else ""
 
 
 def _recorded(console: Console, folder: Path | None) -> None:
@@ -92,15 +81,13 @@ def _verdict(console: Console, verdict: Verdict, where: str = "") -> None:
         console.print(Text(where, style="dim"))
     console.print(Text(printable(verdict.claim.text), style="bold"))
     _outcome(console, verdict)
-    for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "Beside it")):
+    for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "For neither side")):
         _section(console, title, [_quote(quote) for quote in verdict.side(side)])
     lost = [Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found]
     _section(console, "Quoted, but in no document (does not count)", lost)
-    _section(console, "Not found", [Text(printable(gap)) for gap in verdict.gaps])
-    usage = verdict.usage
-    cost = f"{usage.calls} calls, {usage.searches} searches, {usage.prompt_tokens + usage.completion_tokens:,} tokens"
-    cost += f", ${usage.usd:.4f}" if usage.usd is not None else ""
-    console.print(Text(f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost}", style="dim"))
+    _section(console, "Failed searches", [Text(printable(gap)) for gap in verdict.gaps])
+    how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
+    console.print(Text(how, style="dim"))
 
 
 def _outcome(console: Console, verdict: Verdict) -> None:
@@ -109,13 +96,7 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         console.print(Text(printable(f"→ {verdict.error.hint}")) if verdict.error.hint else Text(""))
         return
     label = Text(printable(verdict.label or "no answer was given"), style=STYLES.get(str(verdict.meaning), "bold"))
-    how = {"consensus": "by consensus of the debaters", "judge": "by the judge", "executor": "by the executor"}
-    how |= {"forced": "by the executor, forced", "referees": "by the referees", "leader": "by the leader"}
-    how |= {"moderator": "by the moderator", "vote": "by a vote", "summariser": "by the summariser"}
-    by = how.get(str(verdict.decided_by), "")
-    unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
-    rounds = f" after {verdict.rounds} {unit}{'s' * (verdict.rounds != 1)}" if by else ""
-    console.print(Text.assemble(label, " ", (by + rounds, "dim")))
+    console.print(Text.assemble(label, " ", (how_decided(verdict), "dim")))
     if verdict.meaning in WORDS:
         console.print(Text(WORDS[verdict.meaning]))
 

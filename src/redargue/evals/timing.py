@@ -29,14 +29,6 @@ class Timing(Frozen):
     read: tuple[int, int, int]
     left_out: tuple[int, int, int] = (0, 0, 0)
 
-    def __str__(self) -> str:
-        """As a table tells it."""
-        kept, out = (
-            ", ".join(f"{count} {when}" for when, count in zip(WHEN, counts, strict=True) if count)
-            for counts in (self.read, self.left_out)
-        )
-        return (kept or "none") + (f"; left out {out}" if out else "")
-
 
 def judged(
     examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, strict_as_of: bool = False

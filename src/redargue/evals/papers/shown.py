@@ -1,4 +1,4 @@
-"""A published table with ours beside it: as data, and as text."""
+"""A published table with our figures beside the paper's."""
 
 from __future__ import annotations
 
@@ -239,18 +239,3 @@ def _player(table: Published, runner: Runner) -> str:
     debated = "hardened" in told and any(each.startswith("tool-mad") for each in templates)
     own = ", thresholds of its own, a consensus needs a found quotation" * debated
     return f"the embedded backend (small models, no language model), profile {told}{own}"
-
-
-def render(table: Compared) -> str:
-    """The table as text: the paper's line above ours."""
-    lines: list[list[str]] = [["", "", *table.columns]]
-    for row in table.rows:
-        if row.paper:
-            lines.append([row.name, "paper", *row.paper])
-        lines.append(["" if row.paper else row.name, "ours", *row.ours])
-    whole = [line for line in lines if len(line) == len(lines[0])]  # the reason why there are no figures is no column
-    widths = [max(len(line[at]) for line in whole) for at in range(len(lines[0]))]
-    widths[0] = max(len(line[0]) for line in lines)
-    told = ["  ".join(each.ljust(wide) for each, wide in zip(line, widths, strict=False)).rstrip() for line in lines]
-    head = f"{table.label}. {table.title} ({table.name})"
-    return "\n".join([head, "", *told, "", *(f"- {note}" for note in table.notes)])

@@ -8,8 +8,8 @@ from typing import Any
 from lxml import html  # type: ignore[import-untyped]
 
 from redargue.claims import Claim
-from redargue.evals.report.render import render
 from redargue.events import Answered, ClaimEnded, ClaimStarted, Event, Refereed, Spoke
+from redargue.reports.render import render
 from redargue.verdicts import Verdict
 from support.reported import S, written
 

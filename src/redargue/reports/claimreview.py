@@ -1,4 +1,4 @@
-"""Verdicts as schema.org ClaimReview (JSON-LD): one object a claim, nothing in it that is not known."""
+"""Verdicts as schema.org ClaimReview (JSON-LD): one object per claim, with nothing in it that is not known."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from redargue.evals.report.markup import web_address
 from redargue.evidence import Source
 from redargue.printing import WORDS, printable
+from redargue.reports.addresses import web_address
 from redargue.verdicts import Verdict
 
 
 def claim_review(verdict: Verdict) -> dict[str, Any]:
     """One verdict; without a rating where there is no label.
 
-    ``url`` is empty: the review's address is known to who publishes it, not here. No number is put on the label: the
-    label sets have no scale.
+    ``url`` is empty: only the publisher knows the review's address. The label has no numeric rating: label sets have no
+    scale.
     """
     claim = printable(verdict.claim.text)
     review: dict[str, Any] = {
@@ -34,7 +34,8 @@ def claim_review(verdict: Verdict) -> dict[str, Any]:
         words = "No verdict was reached."
     if words:
         review["reviewBody"] = words
-    cited = {(q.source.url or q.source.document): q.source for q in verdict.quotes if q.found and q.source}
+    found = (quote.source for quote in verdict.quotes if quote.found and quote.source)
+    cited = {source.url or source.document: source for source in found}
     if cited:
         review["citation"] = [_work(source) for source in cited.values()]
     return review
@@ -51,7 +52,7 @@ def _work(source: Source) -> dict[str, str]:
 
 def claim_reviews(verdicts: Iterable[Verdict]) -> str:
     """All verdicts as a JSON list; in ASCII, and safe inside a ``script`` element."""
-    text = json.dumps([claim_review(each) for each in verdicts], indent=1)
+    text = json.dumps([claim_review(verdict) for verdict in verdicts], indent=1)
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text + "\n"

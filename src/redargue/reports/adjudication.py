@@ -1,6 +1,6 @@
-"""Disagreements of gold and prediction for a person to adjudicate, and what came of it (MERMAID, Figure 4, Table 6).
+"""Disagreements between gold and prediction, for a person to adjudicate (MERMAID, Figure 4, Table 6).
 
-The person says whether the claim is true, false, or cannot be told, and why gold and prediction differ.
+The person decides whether the claim is true, false or uncertain, and why gold and prediction differ.
 """
 
 from __future__ import annotations
@@ -15,32 +15,34 @@ from typing import Any, NamedTuple
 
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import UsageError
-from redargue.evals.report.facts import KEY, Cell, Table, letter, number
-from redargue.evals.report.gathered import BenchRun
 from redargue.evidence import Quote
 from redargue.printing import printable
+from redargue.reports.load import BenchRun
+from redargue.reports.table import Cell, Column, Table, number
+from redargue.reports.tables import SYSTEM, key
 from redargue.verdicts import Verdict
 
 VERDICTS = ("true", "false", "uncertain")
+NO_REASON = "no reason given"
 WHYS = ("wrong label", "temporal", "claim quality", "vagueness")
 FIELDS = ("item", "id", "method", "claim", "gold", "predicted", "evidence", "verdict", "why")
 MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "uncertain": Meaning.NOT_ENOUGH}
 
 
 def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
-    """One row a claim whose prediction is not its gold label; ``verdict`` and ``why`` are left to a person.
+    """One row per claim whose prediction is not its gold label; ``verdict`` and ``why`` are left to a person.
 
     Args:
         bench: a finished bench.
-        method: a contender's spec; the first by default.
+        method: a system's specification; the first by default.
         as_csv: CSV with formulas neutralised, instead of JSON Lines.
 
     Raises:
-        UsageError: the bench has no gold label, or no contender of that name.
+        UsageError: the bench has no gold label, or no system of that name.
     """
     if not any(ask.gold is not None for ask in bench.comparison.claims):
         raise UsageError(
-            f"no claim of {str(bench.folder)!r} has a gold label: no prediction can differ from one",
+            f"no claim of {str(bench.folder)!r} has a gold label",
             where="--format adjudication",
             hint="run the bench on data with gold labels, mapped to label=… where it is a table",
         )
@@ -100,11 +102,11 @@ def neutral(cell: str) -> str:
 
 
 class Adjudicated(NamedTuple):
-    """What a person said of one claim; ``verdict`` is empty where nothing yet.
+    """A person's decision on one claim; ``verdict`` is empty before it.
 
     Attributes:
-        item: the claim's place.
-        method: whose prediction was looked at.
+        item: index of the claim.
+        method: the system whose prediction was adjudicated.
         verdict: true, false, uncertain, or empty.
         why: one of ``WHYS``, or empty.
     """
@@ -119,24 +121,24 @@ def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
     """The filled queue.
 
     Raises:
-        UsageError: no such file; a row of another bench, twice the same claim, or a value that is none; says which row.
+        UsageError: the file cannot be read; a row belongs to another bench, repeats a claim or holds an unknown value.
     """
-    found: dict[int, Adjudicated] = {}
-    for number_, row in _rows(path):
-        where = f"{path}, row {number_}"
+    decisions: dict[int, Adjudicated] = {}
+    for line, row in _rows(path):
+        where = f"{path}, row {line}"
         one = _checked(row, bench, where)
-        if one.item in found:
-            raise UsageError(f"claim {one.item} stands there twice", where=where, hint="keep one row a claim")
-        found[one.item] = one
-    methods = {each.method for each in found.values()}
+        if one.item in decisions:
+            raise UsageError(f"claim {one.item} appears twice", where=where, hint="keep one row per claim")
+        decisions[one.item] = one
+    methods = {each.method for each in decisions.values()}
     if len(methods) > 1:
-        told = ", ".join(sorted(map(repr, methods)))
-        raise UsageError(f"rows of several contenders: {told}", where=str(path), hint="adjudicate one at a time")
-    return tuple(found.values())
+        specs = ", ".join(sorted(map(repr, methods)))
+        raise UsageError(f"rows of several systems: {specs}", where=str(path), hint="adjudicate one at a time")
+    return tuple(decisions.values())
 
 
 def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
-    """The rows with their numbers, from 1; the head of a CSV file does not count."""
+    """The rows with their numbers, from 1; the header of a CSV file does not count."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -154,9 +156,9 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"no JSON: {line[:60]!r}", where=f"{path}, row {at}") from error
+            raise UsageError(f"not JSON: {line[:60]!r}", where=f"{path}, row {at}") from error
         if not isinstance(row, dict):
-            raise UsageError(f"no JSON object: {line[:60]!r}", where=f"{path}, row {at}")
+            raise UsageError(f"not a JSON object: {line[:60]!r}", where=f"{path}, row {at}")
         rows.append((at, row))
     return rows
 
@@ -165,16 +167,18 @@ def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated
     claims = bench.comparison.claims
     given = str(row.get("item", "")).strip()
     if not given.isascii() or not given.isdigit() or len(given) > 9 or int(given) >= len(claims):
-        hint = f"items of this bench go from 0 to {len(claims) - 1}"
-        raise UsageError(f"{given!r} is not a claim's place", where=where, hint=hint)
+        hint = f"items of this bench are 0 to {len(claims) - 1}"
+        raise UsageError(f"{given!r} is not an item", where=where, hint=hint)
     item = int(given)
     if _same(str(row.get("claim", ""))) != _same(claims[item].claim):
-        raise UsageError(f"claim {item} of this bench reads otherwise", where=where, hint="it is another bench's queue")
+        raise UsageError(
+            f"claim {item} of this bench has another text", where=where, hint="the queue belongs to another bench"
+        )
     specs = [each.spec for each in bench.comparison.rows]
     method = str(row.get("method") or specs[0])
     method = next((spec for spec in specs if neutral(spec) == method or spec == method), "")
     if not method:
-        raise UsageError(f"no contender {row.get('method')!r}", where=where, hint=f"contenders: {', '.join(specs)}")
+        raise UsageError(f"no system {row.get('method')!r}", where=where, hint=f"systems: {', '.join(specs)}")
     verdict = _one_of(row.get("verdict"), VERDICTS, "verdict", where)
     why = _one_of(row.get("why"), WHYS, "why", where)
     if why and not verdict:
@@ -194,47 +198,45 @@ def _one_of(value: object, known: Sequence[str], field: str, where: str) -> str:
 
 
 def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[Table, ...]:
-    """Counts by verdict and why; and accuracy with the adjudicated label in gold's place."""
+    """Counts by verdict and reason; and accuracy with the adjudicated label in place of gold."""
     done = [row for row in rows if row.verdict]
-    whose = rows[0].method if rows else bench.comparison.rows[0].spec
-    counts = Counter((row.why or "no reason given", row.verdict) for row in done)
-    whys = [why for why in (*WHYS, "no reason given") if any(counts[why, each] for each in VERDICTS)]
+    spec = rows[0].method if rows else bench.comparison.rows[0].spec
+    counts = Counter((row.why or NO_REASON, row.verdict) for row in done)
+    reasons = [why for why in (*WHYS, NO_REASON) if any(counts[why, verdict] for verdict in VERDICTS)]
     lines: list[tuple[Cell, ...]] = []
-    for why in whys:
-        per = [counts[why, each] for each in VERDICTS]
-        lines.append((why, *map(str, per), str(sum(per))))
-    sums = [sum(row.verdict == each for row in done) for each in VERDICTS]
-    lines.append(("All", *map(str, sums), str(len(done))))
-    told = (
-        f"{len(done)} of {len(rows)} rows are filled in. The person says whether the claim is true, not who is right."
-    )
-    by_why = Table(f"Disagreements of {whose} with gold, adjudicated", ("Why", *VERDICTS, "All"), tuple(lines), told)
-    return (by_why, _accuracies(bench, done, whose))
+    for why in reasons:
+        per_verdict = [counts[why, verdict] for verdict in VERDICTS]
+        lines.append((why, *per_verdict, sum(per_verdict)))
+    lines.append(("All", *(sum(row.verdict == verdict for row in done) for verdict in VERDICTS), len(done)))
+    filled = f"{len(done)} of {len(rows)} rows are filled in."
+    note = f"{filled} The person decides whether the claim is true, not who is right."
+    columns = (Column("Why"), *map(number, (*VERDICTS, "All")))
+    by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, tuple(lines), (note,))
+    return (by_reason, _accuracies(bench, done, spec))
 
 
-def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], whose: str) -> Table:
+def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Table:
     comparison = bench.comparison
     labels = _label_set(bench)
     gold = {ask.item: ask.gold for ask in comparison.claims if ask.gold is not None}
-    replaced, untold = dict(gold), 0
+    adjudicated, unmapped = dict(gold), 0
     for row in done:
         label = labels.named(MEANINGS[row.verdict]) if labels else None
         if label is None:
-            untold += replaced.pop(row.item, None) is not None
+            unmapped += adjudicated.pop(row.item, None) is not None
         else:
-            replaced[row.item] = label
-    lines: list[tuple[Cell, ...]] = []
-    for at, contender in enumerate(comparison.rows):
-        shares = (_share(gold, contender.said), _share(replaced, contender.said))
-        lines.append((letter(at), contender.spec, *map(number, shares)))
-    left = f" {untold} claims are left out: the labels have none for what was said." if untold else ""
-    note = (
-        f"Over {len(replaced)} claims; true, false and uncertain become the label of that meaning.{left} Only claims "
-        f"on which {whose} differs from gold were looked at: where it shares a wrong gold label, that still counts as "
-        "right, and contenders cannot be compared by the last column."
+            adjudicated[row.item] = label
+    rows = tuple(
+        (*key(at, row), _share(gold, row.said), _share(adjudicated, row.said)) for at, row in enumerate(comparison.rows)
     )
-    head = (KEY, "Contender", "Accuracy against gold", "Accuracy against adjudicated gold")
-    return Table("Accuracy with the adjudicated label in gold’s place", head, tuple(lines), note)
+    left_out = f" {unmapped} claims are left out: no label has that meaning." if unmapped else ""
+    note = (
+        f"Over {len(adjudicated)} claims; true, false and uncertain become the label of that meaning.{left_out} Only "
+        f"claims on which {spec} differs from gold were adjudicated: where it shares a wrong gold label, that still "
+        "counts as right, so the last column does not compare systems."
+    )
+    columns = (number("Accuracy against gold", ".3f"), number("Accuracy against adjudicated gold", ".3f"))
+    return Table("Accuracy with the adjudicated label in place of gold", (*SYSTEM, *columns), rows, (note,))
 
 
 def _share(gold: Mapping[int, str], said: Sequence[Any]) -> float | None:
@@ -242,6 +244,6 @@ def _share(gold: Mapping[int, str], said: Sequence[Any]) -> float | None:
 
 
 def _label_set(bench: BenchRun) -> LabelSet | None:
-    """Of the claims, as the first run states it."""
+    """The label set of the claims, from the first run."""
     claims = bench.abouts[0].get("claims") if bench.abouts else None
     return LabelSet.model_validate(claims[0]["labels"]) if claims else None

@@ -1,4 +1,4 @@
-"""What debates would have come to had they ended with an earlier round."""
+"""What debates would have decided had they ended after an earlier round."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from redargue.evals.comparison import Comparison, Row
-from redargue.evals.report.facts import KEY, Cell, Table, letter, number
+from redargue.reports.table import Cell, Table, number
+from redargue.reports.tables import SYSTEM, key
 
 
 class RoundScores(NamedTuple):
-    """What a debate would have come to had it ended with a round.
+    """The outcome had every debate ended after this round.
 
     Attributes:
         round: from 1.
-        debating: claims that held this round.
+        debating: claims that had this round.
         agreed: share of all claims on which more than half of the debaters gave one label.
         right: share of all claims on which that label is the gold label.
     """
@@ -31,13 +32,13 @@ def by_round(comparison: Comparison, row: Row) -> tuple[RoundScores, ...]:
     known = [(ask, each) for ask, each in zip(comparison.claims, row.said, strict=True) if ask.gold is not None]
     if not any(each.labels for _, each in known):
         return ()
-    found = []
+    scores = []
     for at in range(1, max(len(each.labels) for _, each in known) + 1):
         votes = [(ask.gold, majority(each.labels[min(at, len(each.labels)) - 1 :][:1])) for ask, each in known]
         agreed, right = sum(label is not None for _, label in votes), sum(gold == label for gold, label in votes)
-        held = sum(len(each.labels) >= at for _, each in known)
-        found.append(RoundScores(at, held, agreed / len(known), right / len(known)))
-    return tuple(found)
+        debating = sum(len(each.labels) >= at for _, each in known)
+        scores.append(RoundScores(at, debating, agreed / len(known), right / len(known)))
+    return tuple(scores)
 
 
 def majority(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
@@ -49,21 +50,19 @@ def majority(rounds: Sequence[tuple[str | None, ...]]) -> str | None:
 
 
 BY_ROUND = (
-    "Had each debate ended with round r and the label that more than half of its debaters gave been taken: the share "
-    "of all claims that would be right. Without such a majority (two debaters who disagree) a claim counts as wrong; a "
-    "debate that had ended before keeps its last round. “Verdict” is what really came out, judge included."
+    "The share of all claims that would be right had each debate ended after round r with the label that more than "
+    "half of its debaters gave. Without such a majority (two debaters who disagree) a claim counts as wrong; a debate "
+    "that had already ended keeps its last round. “Verdict” is the actual outcome, judge included."
 )
 
 
-def rounds(comparison: Comparison) -> Table | None:
+def rounds_table(comparison: Comparison) -> Table | None:
     """The figures behind accuracy by round."""
-    lines: list[tuple[Cell, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for at, row in enumerate(comparison.rows):
-        for each in by_round(comparison, row):
-            shares = (number(each.agreed), number(each.right))
-            lines.append((letter(at), row.spec, str(each.round), str(each.debating), *shares))
-        if by_round(comparison, row):
-            final = number(row.scores.figure("accuracy").value)
-            lines.append((letter(at), row.spec, "Verdict", str(row.scores.n), "–", final))
-    head = (KEY, "Contender", "Round", "Claims still debated", "Majority", "Right")
-    return Table("Accuracy by round", head, tuple(lines), BY_ROUND) if lines else None
+        scores = by_round(comparison, row)
+        rows += [(*key(at, row), str(each.round), each.debating, each.agreed, each.right) for each in scores]
+        if scores:
+            rows.append((*key(at, row), "Verdict", row.scores.n, None, row.scores.figure("accuracy").value))
+    columns = (number("Round"), number("Claims still debated", ","), number("Majority", ".3f"), number("Right", ".3f"))
+    return Table("Accuracy by round", (*SYSTEM, *columns), tuple(rows), (BY_ROUND,)) if rows else None

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 from lxml import html  # type: ignore[import-untyped]
+from markupsafe import Markup
 
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.evals.comparison import Comparison, read
-from redargue.evals.report import gathered, page, rounds
-from redargue.evals.report.adjudication import neutral
-from redargue.evals.report.gathered import BenchRun, gather
-from redargue.evals.report.markup import el
-from redargue.evals.report.render import render
+from redargue.reports import load, rounds
+from redargue.reports.adjudication import neutral
+from redargue.reports.html import pages
+from redargue.reports.load import BenchRun
+from redargue.reports.render import render
 from redargue.verdicts import ErrorInfo
 from support.reported import N, R, S, bench_of, debated, run_of, text_of, written
 
@@ -49,13 +50,13 @@ def test_a_bench_page_has_every_table_with_a_caption_and_scoped_heads(bench: Pat
     document = render(bench)
     shown = tables(document)
     assert {
-        "How often each contender is right",
-        "What each contender costs a claim",
-        "Every two contenders on the same claims",
+        "Accuracy of each system",
+        "Cost per claim",
+        "Every two systems on the same claims",
         "A tool-mad",
         "B single-reader",
         "Each class",
-        "How much the claims without an answer matter",
+        "Effect of the claims without an answer",
         "Claim by claim",
         "What was run",
     } <= set(shown)
@@ -66,12 +67,12 @@ def test_a_bench_page_has_every_table_with_a_caption_and_scoped_heads(bench: Pat
 
 def test_figures_of_a_page_are_those_of_the_comparison(bench: Path, comparison: Comparison) -> None:
     shown = tables(render(bench))
-    for line, row in zip(shown["How often each contender is right"][1:], comparison.rows, strict=True):
+    for line, row in zip(shown["Accuracy of each system"][1:], comparison.rows, strict=True):
         figure = row.scores.figure("accuracy")
         assert line[2] == f"{figure.value:.3f} ({figure.low:.3f} to {figure.high:.3f})"
         assert line[-1] == str(row.errors)
     (pair,) = comparison.pairs
-    line = shown["Every two contenders on the same claims"][1]
+    line = shown["Every two systems on the same claims"][1]
     assert line[4:6] == [str(pair.test.first_only), str(pair.test.second_only)]
     assert line[8:10] == [f"{pair.test.p_value:.3g}", f"{pair.holm:.3g}"]
     assert line[10] == (pair.sight.warning or "yes")
@@ -97,10 +98,10 @@ def test_a_found_quotation_is_underlined_and_one_not_found_is_struck_through(ben
 def test_pictures_are_drawn_with_a_title_and_their_figures_in_words(bench: Path) -> None:
     tree = html.document_fromstring(render(bench))
     names = tree.xpath("//svg/title/text()")
-    assert names == ["Accuracy against calls a claim", "Accuracy by round"]
+    assert names == ["Accuracy against calls per claim", "Accuracy by round"]
     assert all("A: " in told for told in tree.xpath("//svg/desc/text()"))
     assert "there is no calibration to show" in tree.text_content()
-    assert "there is no picture in dollars" in tree.text_content()
+    assert "there is no chart in dollars" in tree.text_content()
 
 
 def test_calibration_is_drawn_where_there_are_confidences(tmp_path: Path) -> None:
@@ -127,11 +128,11 @@ def test_accuracy_by_round_takes_majorities_and_keeps_ended_debates(comparison: 
 def test_debates_beyond_the_bound_are_left_out_and_the_page_says_so(
     bench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathered, "OTHERS_SHOWN", 2)
+    monkeypatch.setattr(load, "OTHERS_SHOWN", 2)
     whole = render(bench)
-    flipping = gather(bench).flipping  # type: ignore[union-attr]
-    assert f"Here are the debates on {len(flipping) + 2} of 12 claims" in whole
-    monkeypatch.setattr(page, "TRACES_BYTES", 12_000)
+    flipping = load.load(bench).flipping  # type: ignore[union-attr]
+    assert f"This page has the debates on {len(flipping) + 2} of 12 claims" in whole
+    monkeypatch.setattr(pages, "DEBATES_BYTES", 12_000)
     cut = render(bench)
     assert len(cut) < len(whole)
     tree = html.document_fromstring(cut)
@@ -151,7 +152,9 @@ def test_a_run_shows_both_sides_then_the_verdict_then_what_is_missing(tmp_path: 
     order = [str(each) for each in tree.xpath("//h1/text() | //h2/text() | //h3/text() | //p[@class='label']/text()")]
     wanted = ["one statement", "Best case for", "Best case against", S, "What could not be found", "Evidence"]
     assert [each for each in order if each in wanted] == wanted
-    assert len(tree.xpath("//div[@class='sides']/section")) == 2
+    sides = [side.xpath(".//blockquote//u/text()") for side in tree.xpath("//div[@class='sides']/section")]
+    assert sides == [["“one statement”"], []]
+    assert "Nothing was quoted against the claim." in tree.text_content()
     assert f"redargue replay {tmp_path / 'r'}" in tree.text_content()
 
 
@@ -186,7 +189,7 @@ def test_a_claim_review_holds_what_is_known_and_invents_no_address(tmp_path: Pat
 def test_a_run_that_goes_on_says_how_many_claims_have_not_ended(tmp_path: Path) -> None:
     claims = [Claim(text="one"), Claim(text="two")]
     folder = written(tmp_path / "r", claims, debated(0, claims[0], S, "word"))
-    assert "1 of 2 claims have not ended" in render(folder)
+    assert "1 of 2 claims have not finished" in render(folder)
     assert json.loads(render(folder, "json"))["unfinished"] == 1
 
 
@@ -200,7 +203,7 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
     (prose,) = tree.xpath("//section[h2[@id='text']]/p[@class='prose']")
     assert prose.text_content() == f"The first claim. [1: {S}]\n\nThe second claim. [2: {R}]"
     assert [each.get("href") for each in prose.xpath(".//a")] == ["#c-0", "#c-1"]
-    told = "The text is not factual: a claim of it is refuted."
+    told = "Not factual: 1 of 2 claims is refuted."
     assert told in tree.text_content()
     markdown = render(folder, "md")
     assert told in markdown
@@ -223,7 +226,7 @@ def test_a_text_whose_claims_have_not_all_ended_is_called_nothing(tmp_path: Path
     folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
     events = (folder / "events.jsonl").read_text().splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(each for each in events if '"item":0' in each))
-    assert "1 claim has not ended: nothing is said of the text yet." in render(folder)
+    assert "1 claim has not finished: there is no result for the text yet." in render(folder)
     (folder / "events.jsonl").write_text("")
     with pytest.raises(RecordError, match="no verdict yet"):
         render(folder)
@@ -252,7 +255,7 @@ def test_a_folder_that_is_neither_or_not_finished_is_refused(tmp_path: Path) -> 
 
 
 def filled(bench: Path, path: Path, *marks: tuple[str, str], as_csv: bool = False) -> Path:
-    """A queue of the second contender with the first rows filled in."""
+    """A queue of the second system with the first rows filled in."""
     made = render(bench, "adjudication", method="single-reader", csv=as_csv)
     rows = (
         list(csv.DictReader(io.StringIO(made, newline="")))
@@ -279,7 +282,7 @@ def test_a_queue_has_one_open_row_a_disagreement_with_its_evidence(bench: Path, 
     assert [row["item"] for row in rows] == [ask.item for ask in wrong]
     assert {row["verdict"] + row["why"] for row in rows} == {""}
     assert rows[0]["evidence"][0]["text"] == rows[0]["claim"]
-    assert len(render(bench, "adjudication").splitlines()) < len(rows)  # the first contender by default
+    assert len(render(bench, "adjudication").splitlines()) < len(rows)  # the first system by default
 
 
 @pytest.mark.parametrize("as_csv", [False, True])
@@ -290,7 +293,7 @@ def test_a_filled_queue_is_counted_and_replaces_gold(bench: Path, tmp_path: Path
     counts = shown["Disagreements of single-reader with gold, adjudicated"]
     assert counts[1] == ["wrong label", "1", "0", "0", "1"]
     assert counts[-1] == ["All", "2", "1", "1", "4"]
-    after = shown["Accuracy with the adjudicated label in gold’s place"]
+    after = shown["Accuracy with the adjudicated label in place of gold"]
     before, then = (float(after[2][at]) for at in (2, 3))
     assert then == pytest.approx(before + 2 / 12, abs=1e-3)  # it said SUPPORTS, and two of its claims are true
     assert "adjudicated" in render(bench, "md", adjudicated=path)
@@ -303,11 +306,11 @@ def test_a_filled_queue_is_counted_and_replaces_gold(bench: Path, tmp_path: Path
         ({"verdict": "maybe"}, r"verdict is 'maybe' .*row 2"),
         ({"verdict": "true", "why": "tired"}, r"why is 'tired' .*row 2"),
         ({"why": "temporal"}, r"the verdict is empty .*row 2"),
-        ({"item": 99}, r"'99' is not a claim's place .*row 2"),
-        ({"item": "x"}, r"'x' is not a claim's place .*row 2"),
-        ({"claim": "another"}, r"reads otherwise .*row 2"),
-        ({"method": "nobody"}, r"no contender 'nobody' .*row 2"),
-        ({"method": "tool-mad"}, "rows of several contenders"),
+        ({"item": 99}, r"'99' is not an item .*row 2"),
+        ({"item": "x"}, r"'x' is not an item .*row 2"),
+        ({"claim": "another"}, r"has another text .*row 2"),
+        ({"method": "nobody"}, r"no system 'nobody' .*row 2"),
+        ({"method": "tool-mad"}, "rows of several systems"),
     ],
 )
 def test_a_bad_value_in_a_filled_queue_is_refused_with_its_row(
@@ -324,20 +327,20 @@ def test_a_bad_value_in_a_filled_queue_is_refused_with_its_row(
 def test_files_that_are_no_filled_queue_are_refused(bench: Path, tmp_path: Path) -> None:
     twice = filled(bench, tmp_path / "q.jsonl")
     twice.write_text(twice.read_text() * 2)
-    with pytest.raises(UsageError, match="stands there twice"):
+    with pytest.raises(UsageError, match="appears twice"):
         render(bench, adjudicated=twice)
     for name, content in (("a.jsonl", "{"), ("b.jsonl", "[]"), ("c.csv", "item,claim\n0,x\n")):
         (tmp_path / name).write_text(content)
-        with pytest.raises(UsageError, match=r"no JSON|no column"):
+        with pytest.raises(UsageError, match=r"not JSON|not a JSON object|no column"):
             render(bench, adjudicated=tmp_path / name)
     with pytest.raises(UsageError, match="cannot be read"):
         render(bench, adjudicated=tmp_path / "missing.jsonl")
 
 
 def test_options_that_do_not_fit_are_refused(bench: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no contender 'x'"):
+    with pytest.raises(UsageError, match="no system 'x'"):
         render(bench, "claimreview", method="x")
-    with pytest.raises(UsageError, match="shows all contenders"):
+    with pytest.raises(UsageError, match="shows all systems"):
         render(bench, "html", method="tool-mad")
     run = run_of(tmp_path / "r", WORDS[:1])
     with pytest.raises(UsageError, match="is a run, not a bench"):
@@ -352,8 +355,8 @@ def test_negative_numbers_and_plain_words_stay_readable_in_csv() -> None:
 def test_a_page_of_a_large_bench_stays_below_five_megabytes(
     bench: Path, monkeypatch: pytest.MonkeyPatch, comparison: Comparison
 ) -> None:
-    found = gather(bench)
-    assert isinstance(found, BenchRun)
-    long = "x" * 400_000
-    monkeypatch.setattr(page, "_claim", lambda *_: el("p", long))
-    assert len(page.bench_page(found).encode()) < 5_000_000
+    loaded = load.load(bench)
+    assert isinstance(loaded, BenchRun)
+    long = Markup("<p>{}</p>").format("x" * 400_000)
+    monkeypatch.setattr(pages, "_bench_claim", lambda *_: long)
+    assert len(pages.bench_page(loaded).encode()) < 5_000_000

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from redargue.errors import UsageError
-from redargue.evals.report.adjudication import Adjudicated, adjudication_tables, queue, read_back
-from redargue.evals.report.claimreview import claim_reviews
-from redargue.evals.report.facts import Table
-from redargue.evals.report.gathered import BenchRun, SingleRun, gather
-from redargue.evals.report.notes import commands, not_comparable, run_commands
-from redargue.evals.report.page import bench_page, run_page
-from redargue.evals.report.plain import bench_text, run_text
 from redargue.registry import did_you_mean
+from redargue.reports.adjudication import Adjudicated, adjudication_tables, queue, read_back
+from redargue.reports.claimreview import claim_reviews
+from redargue.reports.html.pages import bench_page, run_page
+from redargue.reports.load import BenchRun, SingleRun, load
+from redargue.reports.markdown import bench_markdown, run_markdown
+from redargue.reports.reproducibility import commands, not_comparable, run_commands
+from redargue.reports.table import Table
 
 FORMATS = ("html", "md", "json", "claimreview", "adjudication")
 SCHEMA_VERSION = 1
@@ -23,31 +24,32 @@ SCHEMA_VERSION = 1
 def render(
     folder: Path, format_: str = "html", *, method: str = "", adjudicated: Path | None = None, csv: bool = False
 ) -> str:
-    """The report as text; no model is asked.
+    """The report as text; no model is called.
 
     Args:
         folder: of a bench or of a run.
         format_: one of ``FORMATS``.
-        method: of a bench, whose verdicts are reviewed or queued; the first contender's by default.
-        adjudicated: a filled queue, whose table is added.
-        csv: of the queue, CSV instead of JSON Lines.
+        method: of a bench, the system whose verdicts are reviewed or queued; the first by default.
+        adjudicated: a filled queue, whose tables are added.
+        csv: for the queue, CSV instead of JSON Lines.
 
     Raises:
-        UsageError: an unknown format, a folder that is neither, or an option that this format does not know.
+        UsageError: an unknown format, a folder that is neither a bench nor a run, or an option that this format does
+            not take.
         RecordError: a damaged record.
     """
     if format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(FORMATS)))
-    found = gather(folder)
-    if isinstance(found, SingleRun):
+    loaded = load(folder)
+    if isinstance(loaded, SingleRun):
         if method or adjudicated or format_ == "adjudication":
-            raise UsageError(f"{str(folder)!r} is a run, not a bench", hint="a bench has gold labels and contenders")
-        return _run(found, format_)
+            raise UsageError(f"{str(folder)!r} is a run, not a bench", hint="a bench has gold labels and systems")
+        return _run(loaded, format_)
     if method and format_ not in ("claimreview", "adjudication"):
-        raise UsageError(f"{format_} shows all contenders", where="--method", hint="for claimreview and adjudication")
+        raise UsageError(f"{format_} shows all systems", where="--method", hint="for claimreview and adjudication")
     if adjudicated and format_ not in ("html", "md", "json"):
         raise UsageError(f"no table in {format_}", where="--adjudicated", hint="for html, md and json")
-    return _bench(found, format_, method, read_back(adjudicated, found) if adjudicated else None, csv=csv)
+    return _bench(loaded, format_, method, read_back(adjudicated, loaded) if adjudicated else None, csv=csv)
 
 
 def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, ...] | None, *, csv: bool) -> str:
@@ -55,46 +57,47 @@ def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, 
     if format_ == "html":
         return bench_page(bench, tables)
     if format_ == "md":
-        return bench_text(bench, tables)
+        return bench_markdown(bench, tables)
     if format_ == "adjudication":
         return queue(bench, method, as_csv=csv)
     if format_ == "claimreview":
         return claim_reviews(bench.verdicts(bench.row(method)).values())
-    made: dict[str, Any] = {
+    report: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "kind": "bench",
         "comparison": bench.comparison.model_dump(mode="json"),
-        "runs": [_bare(about) for about in bench.abouts],
+        "runs": [_without_claims(about) for about in bench.abouts],
         "commands": commands(bench),
         "not_comparable": not_comparable(bench),
     }
     if rows is not None:
-        made["adjudicated"] = {"rows": [row._asdict() for row in rows], "tables": [_as_json(each) for each in tables]}
-    return json.dumps(made, indent=1) + "\n"
+        report["adjudicated"] = {"rows": [row._asdict() for row in rows], "tables": [_as_json(t) for t in tables]}
+    return json.dumps(report, indent=1) + "\n"
 
 
 def _run(run: SingleRun, format_: str) -> str:
     if format_ == "html":
         return run_page(run)
     if format_ == "md":
-        return run_text(run)
+        return run_markdown(run)
     if format_ == "claimreview":
         return claim_reviews(run.verdicts.values())
-    made = {
+    report = {
         "schema_version": SCHEMA_VERSION,
         "kind": "run",
-        "run": _bare(run.about),
+        "run": _without_claims(run.about),
         "unfinished": run.unfinished,
-        "verdicts": [each.model_dump(mode="json") for each in run.verdicts.values()],
+        "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts.values()],
         "commands": run_commands(run),
     }
-    return json.dumps(made, indent=1) + "\n"
+    return json.dumps(report, indent=1) + "\n"
 
 
-def _bare(about: Any) -> dict[str, Any]:
-    """What a run was, without its claims: the verdicts hold them."""
+def _without_claims(about: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's description; the verdicts hold its claims."""
     return {name: value for name, value in about.items() if name != "claims"}
 
 
 def _as_json(table: Table) -> dict[str, Any]:
-    return {"caption": table.caption, "head": table.head, "rows": table.rows, "note": table.note}
+    head = [column.title for column in table.columns]
+    return {"caption": table.title, "head": head, "rows": table.text_rows, "note": " ".join(table.notes)}

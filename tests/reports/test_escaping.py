@@ -6,18 +6,22 @@ import csv
 import io
 import json
 import re
+import traceback
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 from lxml import etree, html  # type: ignore[import-untyped]
 from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from redargue.claims import Claim, Label, LabelSet, Meaning
-from redargue.evals.report.markup import el, join, link, text, web_address
-from redargue.evals.report.plain import code, plain
-from redargue.evals.report.render import render
 from redargue.events import ClaimEnded
 from redargue.printing import printable
+from redargue.reports.addresses import web_address
+from redargue.reports.html.environment import environment, macro
+from redargue.reports.markdown import code, plain
+from redargue.reports.render import render
 from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
 from support.reported import bench_of, run_of, text_of, written
@@ -130,18 +134,32 @@ def test_a_queue_as_csv_holds_no_formula(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_that_may_not_be_a_link_is_text(address: str) -> None:
     assert web_address(address) is None
-    assert "<" not in link(address)
+    assert "<" not in macro("parts.html", "link")(address)
 
 
 def test_an_address_of_the_web_is_a_link_that_tells_its_target_nothing() -> None:
-    made = link("https://example.org/a?b=1&c=2")
+    made = macro("parts.html", "link")("https://example.org/a?b=1&c=2")
     assert 'href="https://example.org/a?b=1&amp;c=2"' in made
     assert 'rel="noopener noreferrer nofollow"' in made
 
 
 def test_plain_strings_are_escaped_and_markup_is_not_escaped_twice() -> None:
-    assert join("<b>", el("b", "<i>"), ["&", None]) == "&lt;b&gt;<b>&lt;i&gt;</b>&amp;"
-    assert text('"') == "&quot;"
+    template = environment().from_string("{{ text }}{{ markup }}")
+    assert template.render(text="<b>&", markup=Markup("<b>{}</b>").format("<i>")) == "&lt;b&gt;&amp;<b>&lt;i&gt;</b>"
+    assert environment().from_string("{{ text }}").render(text='"') == "&#34;"
+
+
+def test_a_template_that_names_something_undefined_fails() -> None:
+    with pytest.raises(UndefinedError, match="missing"):
+        environment().from_string("{{ missing }}").render()
+
+
+def test_white_space_between_tags_is_dropped_and_lines_keep_their_numbers() -> None:
+    template = environment().from_string("<p>\n  <b>{{ a }}</b>\n  two words\n</p>\n{{ 1 / 0 }}")
+    with pytest.raises(ZeroDivisionError) as caught:
+        template.render(a="a")
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].lineno == 5
+    assert environment().from_string("<p>\n  <b>{{ a }}</b>\n</p>").render(a=1) == "<p><b>1</b></p>"
 
 
 def test_markdown_text_reads_as_it_was_written() -> None:

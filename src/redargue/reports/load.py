@@ -1,4 +1,4 @@
-"""What a report is made from: a bench folder or a run folder, read without asking a model."""
+"""Reads a bench folder or a run folder; no model is called."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from redargue.texts.extract import Extraction, recorded
 from redargue.texts.text import Text
 from redargue.verdicts import Usage, Verdict
 
-OTHERS_SHOWN = 50
+OTHERS_SHOWN = 50  # claims on which all systems agree
 CLAIMS_SHOWN = 200
 
 Trace = tuple[Event, ...]
-"""What happened to one claim, in order, without the calls to a mind."""
+"""The events of one claim, in order, without model calls."""
 
 
 class BenchRun(NamedTuple):
@@ -31,7 +31,7 @@ class BenchRun(NamedTuple):
     Attributes:
         folder: as it was given.
         comparison: its results.
-        abouts: the ``run.json`` of each contender.
+        abouts: the ``run.json`` of each system.
     """
 
     folder: Path
@@ -40,41 +40,41 @@ class BenchRun(NamedTuple):
 
     @property
     def flipping(self) -> frozenset[int]:
-        """Claims on which not all contenders say the same."""
+        """Claims to which the systems give different labels."""
         rows = self.comparison.rows
         return frozenset(
             item for item in range(len(self.comparison.claims)) if len({row.said[item].label for row in rows}) > 1
         )
 
     def shown(self) -> tuple[int, ...]:
-        """The claims whose traces are wanted: those that flip, then the first others."""
+        """The claims whose debates are shown: those that flip, then the first of the others."""
         flipping = self.flipping
         others = [item for item in range(len(self.comparison.claims)) if item not in flipping]
         return (*sorted(flipping), *others[:OTHERS_SHOWN])
 
     def row(self, spec: str) -> int:
-        """The place of a contender; the first where none is named.
+        """The index of a system; the first where none is named.
 
         Raises:
-            UsageError: there is none of that name.
+            UsageError: no system has this name.
         """
         specs = [row.spec for row in self.comparison.rows]
         if spec and spec not in specs:
-            raise UsageError(f"no contender {spec!r}", where="--method", hint=did_you_mean(spec, specs))
+            raise UsageError(f"no system {spec!r}", where="--method", hint=did_you_mean(spec, specs))
         return specs.index(spec) if spec else 0
 
     def verdicts(self, row: int) -> dict[int, Verdict]:
-        """A contender's verdicts, by claim."""
+        """A system's verdicts, by claim."""
         return _verdicts(self.folder / self.comparison.rows[row].slug)
 
 
 class SingleRun(NamedTuple):
-    """The run of one method on one claim or several.
+    """A run of one method on one or several claims.
 
     Attributes:
         folder: as it was given.
         about: its ``run.json``.
-        verdicts: by claim, in order; claims that never ended are missing.
+        verdicts: by claim, in order; unfinished claims are missing.
     """
 
     folder: Path
@@ -83,77 +83,77 @@ class SingleRun(NamedTuple):
 
     @property
     def unfinished(self) -> int:
-        """Claims that never ended."""
+        """How many claims have not finished."""
         return max(0, len(self.about.get("claims") or ()) - len(self.verdicts))
 
     @property
     def text(self) -> tuple[Text, Extraction] | None:
-        """The text that its claims were taken from; None where they were given as claims.
+        """The text from which its claims were extracted; None where claims were given.
 
         Raises:
-            RecordError: what stands there is no text.
+            RecordError: the recorded text is invalid.
         """
         if not self.about.get("text"):
             return None
         try:
             return recorded(self.about["text"])
         except (ValueError, AttributeError):
-            raise RecordError(
-                f"the run.json of {str(self.folder)!r} describes no text", hint="restore it, or run again"
-            ) from None
+            raise self._damaged("describes no text") from None
 
     @property
-    def spent(self) -> tuple[Usage, ...]:
-        """On each claim and, of a text, on taking it apart.
+    def usages(self) -> tuple[Usage, ...]:
+        """The usage of each claim and, for a text, of extracting the claims.
 
         Raises:
-            RecordError: what stands there is no usage.
+            RecordError: the recorded usage is invalid.
         """
-        claims = tuple(each.usage for each in self.verdicts.values())
+        usage = (self.about.get("text") or {}).get("usage")
         try:
-            text = [Usage.model_validate(each)] if (each := (self.about.get("text") or {}).get("usage")) else []
+            extraction = (Usage.model_validate(usage),) if usage else ()
         except ValidationError:
-            raise RecordError(
-                f"the run.json of {str(self.folder)!r} says no cost of its text", hint="restore it, or run again"
-            ) from None
-        return (*claims, *text)
+            raise self._damaged("holds no valid cost of its text") from None
+        return (*(verdict.usage for verdict in self.verdicts.values()), *extraction)
+
+    def _damaged(self, what: str) -> RecordError:
+        return RecordError(f"the run.json of {str(self.folder)!r} {what}", hint="restore it, or run again")
 
 
-def gather(folder: Path) -> BenchRun | SingleRun:
+def load(folder: Path) -> BenchRun | SingleRun:
     """Reads a bench folder's results or a run folder.
 
     Raises:
         UsageError: it is neither, or the bench has no results yet.
-        RecordError: its record is damaged, or holds no verdict.
+        RecordError: its record is damaged or holds no verdict.
     """
     if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
         comparison = read(folder)
         return BenchRun(folder, comparison, tuple(_about(folder / row.slug) for row in comparison.rows))
     if not (folder / "run.json").is_file():
         raise UsageError(
-            f"{str(folder)!r} is neither a bench nor a run", hint="a bench folder has a results.json, a run a run.json"
+            f"{str(folder)!r} is neither a bench nor a run",
+            hint="a bench folder has a results.json, a run folder a run.json",
         )
-    found = SingleRun(folder, _about(folder), _verdicts(folder))
-    if not found.verdicts and (found.unfinished or found.text is None):
-        raise RecordError(f"{str(folder)!r} holds no verdict yet", hint="the command that began the run goes on")
-    return found
+    run = SingleRun(folder, _about(folder), _verdicts(folder))
+    if not run.verdicts and (run.unfinished or run.text is None):
+        raise RecordError(f"{str(folder)!r} holds no verdict yet", hint="the command that began the run resumes it")
+    return run
 
 
 def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:
-    """What happened to some claims; of a claim that was tried again, the last attempt."""
-    wanted: dict[int, list[Event]] = {item: [] for item in items}
+    """The events of some claims; of a claim that was retried, those of the last attempt."""
+    events_of: dict[int, list[Event]] = {item: [] for item in items}
     for event in read_events(folder):
-        if event.item not in wanted or isinstance(event, CallFinished | CallFailed):
+        if event.item not in events_of or isinstance(event, CallFinished | CallFailed):
             continue
         if isinstance(event, ClaimStarted):
-            wanted[event.item].clear()
-        wanted[event.item].append(event)
-    return {item: tuple(events) for item, events in wanted.items()}
+            events_of[event.item].clear()
+        events_of[event.item].append(event)
+    return {item: tuple(events) for item, events in events_of.items()}
 
 
 def _verdicts(folder: Path) -> dict[int, Verdict]:
-    found = {each.item: each.verdict for each in read_events(folder) if isinstance(each, ClaimEnded)}
-    return dict(sorted(found.items()))
+    verdicts = {event.item: event.verdict for event in read_events(folder) if isinstance(event, ClaimEnded)}
+    return dict(sorted(verdicts.items()))
 
 
 def _about(folder: Path) -> Mapping[str, Any]:

@@ -1,0 +1,205 @@
+"""What happened to one claim, arranged for a page: passages, rounds, turns, the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from redargue.events import (
+    Answered,
+    ClaimEnded,
+    ClaimStarted,
+    Event,
+    Judged,
+    Refereed,
+    RoundEnded,
+    RoundVoted,
+    Spoke,
+    Stepped,
+    passages_of,
+)
+from redargue.evidence import Passage, Quote
+from redargue.methods.dual_position.settings import ROLES, member_name
+from redargue.reports.annotated_text import segments
+from redargue.reports.load import Trace
+from redargue.tasks.arguing import STANCES
+from redargue.verdicts import Verdict
+
+LONGEST = 2000  # characters of a passage or an answer that are shown
+JUDGE = "judge"
+
+
+def at_most(text: str, length: int = LONGEST) -> tuple[str, int]:
+    """The beginning of a text, and how many characters are left out."""
+    return text[:length], max(0, len(text) - length)
+
+
+class Passages:
+    """The passages of one claim, each shown once and referred to by number.
+
+    Args:
+        item: index of the claim.
+        traces: its events, one trace per system.
+    """
+
+    def __init__(self, item: int, traces: Iterable[Trace]) -> None:
+        self.item = item
+        self.by_sha: dict[str, Passage] = {}
+        self._spans: dict[str, list[tuple[int, int, bool]]] = {}
+        for event in (event for trace in traces for event in trace):
+            for passage in passages_of(event):
+                self.by_sha.setdefault(passage.sha256, passage)
+            if isinstance(event, Answered):
+                self._quoted(event.quotes)
+            elif isinstance(event, ClaimEnded):
+                self._quoted(event.verdict.quotes)
+        self._numbers = {sha: number for number, sha in enumerate(self.by_sha, start=1)}
+
+    def _quoted(self, quotes: Iterable[Quote]) -> None:
+        for quote in quotes:
+            if quote.found:
+                self._spans.setdefault(quote.passage, []).append((quote.start, quote.end, True))
+
+    def number(self, sha: str) -> int | None:
+        """The number of a passage; None for a passage of another claim."""
+        return self._numbers.get(sha)
+
+    def parts(self, sha: str) -> tuple[list[tuple[str, bool | None]], int]:
+        """A passage in pieces, quoted ones marked, cut after the last quotation; and how many characters are cut."""
+        text = self.by_sha[sha].text
+        spans = self._spans.get(sha, [])
+        shown, cut = at_most(text, max([LONGEST, *(end for _, end, _ in spans)]))
+        return [part for part in segments(shown, spans) if part[0]], cut
+
+
+class Answer(NamedTuple):
+    """An answer with its quotations marked where they appear in it.
+
+    Attributes:
+        parts: pieces of the text, some of which are quotations.
+        cut: how many more characters it has.
+        elsewhere: quotations that do not appear in it word for word.
+    """
+
+    parts: tuple[tuple[str, Quote | None], ...]
+    cut: int
+    elsewhere: tuple[Quote, ...]
+
+
+def answer(text: str, quotes: Sequence[Quote]) -> Answer:
+    """Marks quotations in an answer; of two that overlap, the earlier."""
+    shown, cut = at_most(text)
+    places = ((shown.find(quote.text), quote) for quote in quotes if quote.text)
+    spans: list[tuple[int, int, Quote]] = []
+    for start, quote in sorted(places, key=lambda place: (place[0], len(place[1].text))):
+        if start >= (spans[-1][1] if spans else 0):
+            spans.append((start, start + len(quote.text), quote))
+    placed = [quote for _, _, quote in spans]
+    return Answer(tuple(segments(shown, spans)), cut, tuple(quote for quote in quotes if quote not in placed))
+
+
+class Turn(NamedTuple):
+    """What one agent did in a round."""
+
+    agent: str
+    lines: tuple[Markup, ...]
+
+
+class Round(NamedTuple):
+    """A round or a step.
+
+    Attributes:
+        title: empty where there is only one.
+        teams: the turns of each team, which are set in columns.
+        others: the turns of agents that belong to no team.
+        end: how it ended.
+    """
+
+    title: str
+    teams: tuple[tuple[Turn, ...], ...]
+    others: tuple[Turn, ...]
+    end: RoundEnded | RoundVoted | None
+
+
+class Debate(NamedTuple):
+    """All rounds, then the judge.
+
+    Attributes:
+        rounds: in order.
+        judged: the judge's decision; None without a judge.
+        verdict: None before the claim has finished.
+        silent: whether no agent answered, so that the verdict's reason is all there is to read.
+    """
+
+    rounds: tuple[Round, ...]
+    judged: Judged | None
+    verdict: Verdict | None
+    silent: bool
+
+    @property
+    def judge_quotes(self) -> tuple[Quote, ...]:
+        """Quotations of the judge."""
+        return tuple(quote for quote in self.verdict.quotes if quote.agent == JUDGE) if self.verdict else ()
+
+
+Line = Callable[..., Markup]
+
+
+def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
+    """Arranges the events of one claim.
+
+    Args:
+        trace: the events.
+        passages: of the claim, to which the lines refer.
+        line: renders one event; called with ``repeated``, the round of the same event, where an agent repeats itself.
+    """
+    rounds: dict[int, dict[str, list[Event]]] = {}
+    ends: dict[int, RoundEnded | RoundVoted] = {}
+    judged: Judged | None = None
+    verdict: Verdict | None = None
+    for event in trace:
+        if isinstance(event, RoundEnded | RoundVoted):
+            ends[event.round] = event
+        elif isinstance(event, Judged):
+            judged = event
+        elif isinstance(event, ClaimEnded):
+            verdict = event.verdict
+        elif not isinstance(event, ClaimStarted):
+            rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
+    unit = "Step" if any(isinstance(event, Stepped) for event in trace) else "Round"
+    in_order = verdict is not None and verdict.decided_by == "leader"  # in a chain the order of speakers matters
+    said: dict[str, tuple[int, Markup]] = {}
+    arranged = []
+    for number, agents in sorted(rounds.items()):
+        titled = number and (len(rounds) > 1 or number in ends)
+        names = agents if in_order else sorted(agents)
+        turns = {name: Turn(name, _lines(agents[name], passages, said, line)) for name in names}
+        arranged.append(Round(f"{unit} {number}" if titled else "", *_by_team(turns), ends.get(number)))
+    return Debate(tuple(arranged), judged, verdict, not any(isinstance(event, Answered) for event in trace))
+
+
+def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], tuple[Turn, ...]]:
+    teams = [[name for role in ROLES if (name := member_name(team, role)) in turns] for team in STANCES]
+    members = {name for names in teams for name in names}
+    columns = tuple(tuple(turns[name] for name in names) for names in teams if names)
+    return columns, tuple(turn for name, turn in turns.items() if name not in members)
+
+
+def _lines(
+    events: Iterable[Event], passages: Passages, said: dict[str, tuple[int, Markup]], line: Line
+) -> tuple[Markup, ...]:
+    """Each line once; a statement repeated from an earlier round becomes a reference to that round."""
+    lines: dict[Markup, None] = {}
+    for event in events:
+        shown = line(event, passages)
+        if isinstance(event, Spoke | Refereed | Answered) and shown:
+            first, before = said.get(event.agent, (0, ""))
+            if shown == before:
+                shown = line(event, passages, repeated=first)
+            else:
+                said[event.agent] = event.round, shown
+        if shown:
+            lines[shown] = None
+    return tuple(lines)

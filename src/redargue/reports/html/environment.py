@@ -1,0 +1,84 @@
+"""The Jinja environment: every value is escaped, an undefined one is an error, control characters are removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
+from markupsafe import Markup
+
+from redargue.evidence import Side
+from redargue.printing import WORDS, printable
+from redargue.reports import phrases
+from redargue.reports.addresses import web_address
+from redargue.reports.html.debate import answer, at_most
+from redargue.reports.table import Cell, Column
+from redargue.reports.tables import anchor, letter, said_label
+
+COLOURS = 6  # of systems, in report.css
+SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
+
+
+class Indentation(Extension):
+    """Drops line breaks and indentation between tags, so that templates may be indented freely."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """Turns such white space into a comment, which keeps line numbers in error messages right."""
+        return re.sub(r"(?<=[>}])(\s*\n\s*)(?=[<{])", r"{#\1#}", source)
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The environment that all pages share."""
+    made = Environment(
+        loader=PackageLoader("redargue.reports", "html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=[Indentation],
+    )
+    made.globals |= {
+        "Side": Side,
+        "answer": answer,
+        "anchor": anchor,
+        "at_most": at_most,
+        "cell_class": cell_class,
+        "colour": colour,
+        "counted": phrases.counted,
+        "label_of": phrases.label_of,
+        "letter": letter,
+        "meanings": WORDS,
+        "quote_status": phrases.QUOTE_STATUS,
+        "said_label": said_label,
+        "sides": SIDES,
+        "summary": phrases.summary,
+        "web_address": web_address,
+    }
+    return made
+
+
+def page(template: str, **context: Any) -> str:
+    """A whole page."""
+    return printable(environment().get_template(template).render(context)) + "\n"
+
+
+def macro(template: str, name: str) -> Callable[..., Markup]:
+    """A macro of a template, to be called from Python."""
+    made: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
+    return made
+
+
+def colour(key: str) -> str:
+    """The class that gives a system its colour, from its letter or number."""
+    at = ord(key) - ord("A") if key.isalpha() else int(key) - 1
+    return f"k{at % COLOURS}"
+
+
+def cell_class(column: Column, cell: Cell = None) -> str:
+    """The class of a cell; of a heading where there is no cell."""
+    if column.kind == "number":
+        return "num" if column.is_number(cell) else "long"
+    return column.kind if column.kind in ("name", "long") else ""

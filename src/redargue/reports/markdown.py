@@ -1,0 +1,146 @@
+"""Reports as Markdown, in which text from documents and models is only text: no link, no picture, no HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from redargue.evidence import Quote, Side
+from redargue.printing import WORDS, printable
+from redargue.reports import tables
+from redargue.reports.annotated_text import text_table
+from redargue.reports.load import BenchRun, SingleRun
+from redargue.reports.phrases import QUOTE_STATUS, counted, label_counts, summary
+from redargue.reports.reproducibility import (
+    commands,
+    not_comparable,
+    run_commands,
+    run_facts,
+    sample_facts,
+    versions,
+)
+from redargue.reports.rounds import rounds_table
+from redargue.reports.table import Table
+from redargue.verdicts import Verdict
+
+_MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
+
+
+def plain(words: str) -> str:
+    """Text on one line that reads as it was written and holds no markup.
+
+    Escapes and code spans that a reader does not see break what some renderers turn into links by themselves:
+    ``https://…``, ``www.…``, ``name@host``.
+    """
+    line = re.sub(r"\s+", " ", printable(words, lines=False)).strip()
+    line = _MARKS.sub(r"\\\g<0>", line)
+    line = re.sub(r"://", r":\\/\\/", line)
+    line = re.sub(r"(?i)(www|xmpp|mailto)([.:])", r"\1\\\2", line)
+    line = line.replace("@", "`@`")
+    # no list item, no underline of a heading
+    return re.sub(r"^(\d+(?=[.)](?:\s|$)))?([-+=.)])(?![\d.])", r"\1\\\2", line)
+
+
+def code(words: str) -> str:
+    """Text in a code span that its content cannot close."""
+    line = re.sub(r"\s+", " ", printable(words, lines=False)).strip() or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def block(words: str) -> str:
+    """Text in a code block that its content cannot close."""
+    shown = printable(words)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", shown)), default=0))
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def table_markdown(table: Table) -> str:
+    """A table with its title above and its notes below."""
+
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    parts = [f"**{plain(table.title)}**"] if table.title else []
+    rules = ("---:" if column.kind == "number" else "---" for column in table.columns)
+    head = [line(plain(column.title) for column in table.columns), line(rules)]
+    parts.append("\n".join([*head, *(line(map(plain, row)) for row in table.text_rows)]))
+    return "\n\n".join([*parts, *map(plain, table.notes)])
+
+
+def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
+    """A bench as Markdown; the debates themselves are in the HTML report and in the run folders."""
+    comparison = bench.comparison
+    labels = [*(tables.confusion(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
+    flips = [tables.flips(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
+    reproduce = [*map(block, commands(bench)), table_markdown(versions(bench)), _list(sample_facts(bench))]
+    sections = {
+        "Results": _tables(tables.results(comparison)),
+        "Paired tests": _tables([tables.pairs(comparison)]) or ["One system: nothing to compare."],
+        "Accuracy by round": _tables([rounds_table(comparison)]),
+        "Labels": _tables(labels),
+        "Adjudicated": _tables(adjudication),
+        "Flips": _tables(flips),
+        "To reproduce it": reproduce,
+        "What is not comparable": [_list(not_comparable(bench))],
+    }
+    systems = counted(len(comparison.rows), "system")
+    parts = [
+        f"# {systems} on {plain(comparison.sample['dataset'])}",
+        plain(tables.sample_text(comparison.sample)) + ".",
+    ]
+    for title, body in sections.items():
+        if body:
+            parts += [f"## {title}", *body]
+    return "\n\n".join(parts) + "\n"
+
+
+def run_markdown(run: SingleRun) -> str:
+    """A run as Markdown: each claim's two sides, then its verdict, then what could not be found."""
+    parts = []
+    if len(run.verdicts) > 1:
+        parts += [f"# {len(run.verdicts)} claims", plain(label_counts(run.verdicts.values())) + "."]
+        parts.append(table_markdown(tables.run_table(run, ())))
+    if run.text:
+        parts += ["## The text", table_markdown(text_table(run, *run.text))]
+    for verdict in run.verdicts.values():
+        parts += _claim(verdict)
+    facts = _list(f"{name}: {value}" for name, value in run_facts(run))
+    return "\n\n".join([*parts, "## How it was done", facts, *map(block, run_commands(run))]) + "\n"
+
+
+def _claim(verdict: Verdict) -> list[str]:
+    parts = [f"## {plain(verdict.claim.text)}"]
+    for side, title in ((Side.FOR, "Best case for"), (Side.AGAINST, "Best case against")):
+        quotes = verdict.side(side)
+        parts += [f"### {title}", "\n".join(map(_quote, quotes)) if quotes else "Nothing was quoted."]
+    if neither := verdict.side(Side.CONTEXT):
+        parts += ["### Quoted for neither side", "\n".join(map(_quote, neither))]
+    label = f"Error: {verdict.error.what}" if verdict.error else verdict.label or "No answer was given"
+    words = WORDS.get(str(verdict.meaning), "")
+    parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(summary(verdict))]
+    gaps = [f"- {plain(gap)}" for gap in verdict.gaps]
+    gaps += [
+        f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}, in no passage"
+        for quote in verdict.quotes
+        if not quote.found
+    ]
+    nothing = "Every search found something, and no tool failed."
+    return [*parts, "### What could not be found", "\n".join(gaps) or nothing]
+
+
+def _quote(quote: Quote) -> str:
+    source = quote.source
+    where = [source.title or source.document, source.publisher, source.published] if source else []
+    address = [code(source.url)] if source and source.url else []
+    cited = [*(plain(part) for part in where if part), *address, QUOTE_STATUS[quote.status]]
+    return f"- “{plain(quote.text)}” ({', '.join(cited)})"
+
+
+def _tables(shown: Iterable[Table | None]) -> list[str]:
+    return [table_markdown(table) for table in shown if table and table.rows]
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {plain(line)}" for line in lines)

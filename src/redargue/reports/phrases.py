@@ -1,0 +1,81 @@
+"""Phrases that every report shares: counts, labels, how a verdict was reached, what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from redargue.evidence import QuoteStatus
+from redargue.texts.report import Outcome
+from redargue.verdicts import Usage, Verdict
+
+NO_ANSWER = "no answer"
+DECIDED_BY = {
+    "consensus": "by consensus of the debaters",
+    "judge": "by the judge",
+    "reader": "by one reader",
+    "referees": "by the referees",
+    "leader": "by the leader of the last state",
+    "moderator": "by the moderator",
+    "vote": "by a vote",
+    "summariser": "by the summariser",
+    "executor": "by the executor",
+    "forced": "by the executor, forced to answer,",
+}
+QUOTE_STATUS = {
+    QuoteStatus.VERIFIED: "found word for word",
+    QuoteStatus.REPAIRED: "found, except for typography",
+    QuoteStatus.NOT_FOUND: "not found: does not count",
+}
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 call``, ``2 calls``, ``1,000 searches``."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def label_of(verdict: Verdict | None) -> str:
+    """A verdict in a word or two; None is a claim that has not finished."""
+    if verdict is None:
+        return "not finished"
+    return f"error: {verdict.error.type}" if verdict.error else verdict.label or NO_ANSWER
+
+
+def label_counts(verdicts: Iterable[Verdict]) -> str:
+    """How many claims got which label."""
+    counts = Counter(f"error ({each.error.type})" if each.error else each.label or NO_ANSWER for each in verdicts)
+    return ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
+
+
+def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
+    """What the claims of a text say about it."""
+    if outcome is Outcome.NON_FACTUAL:
+        refuted = sum(verdict.meaning == "refuted" for verdict in verdicts)
+        return f"Not factual: {refuted} of {counted(len(verdicts), 'claim')} {'is' if refuted == 1 else 'are'} refuted."
+    return {
+        Outcome.FACTUAL: "Every claim of the text is supported.",
+        Outcome.UNDECIDED: "No claim of the text is refuted, and not all are supported.",
+        Outcome.NOT_CHECKABLE: "The text states nothing that can be checked.",
+    }[outcome]
+
+
+def how_decided(verdict: Verdict) -> str:
+    """Who decided, and after how many rounds."""
+    unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
+    by = DECIDED_BY.get(str(verdict.decided_by), f"by the {verdict.decided_by}") if verdict.decided_by else ""
+    return by + (f" after {counted(verdict.rounds, unit)}" if verdict.rounds else "")
+
+
+def summary(verdict: Verdict) -> str:
+    """How a verdict was reached and how many calls it took, in one line."""
+    if verdict.error:
+        return f"{verdict.error.type}: {verdict.error.what}"
+    return f"{how_decided(verdict)}; {counted(verdict.usage.calls, 'call')}"
+
+
+def cost(usage: Usage) -> str:
+    """Calls, searches, tokens and, where it is known, the price."""
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    price = "" if usage.usd is None else f", ${usage.usd:.4f}"
+    searches = counted(usage.searches, "search", "searches")
+    return f"{counted(usage.calls, 'call')}, {searches}, {counted(tokens, 'token')}{price}"

@@ -1,0 +1,99 @@
+"""Tables: typed columns, rows of values, notes. The terminal, Markdown and HTML writers all take this model."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+DASH = "–"
+
+
+class Estimate(Protocol):
+    """A number with an optional interval, or the reason why it is undefined."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def undefined(self) -> str: ...
+
+
+class Link(NamedTuple):
+    """A cell that links to an anchor in the same document; only HTML shows the link."""
+
+    text: str
+    anchor: str
+
+
+Cell: TypeAlias = str | int | float | Estimate | Link | None
+
+
+class Column(NamedTuple):
+    """One column.
+
+    Attributes:
+        title: its heading.
+        kind: ``number`` is right-aligned, ``name`` and ``long`` are wide, ``key`` holds the letter of a system.
+        format: format specification of its numbers.
+        unit: written before each number, for example ``$``.
+    """
+
+    title: str
+    kind: Literal["text", "name", "long", "number", "key"] = "text"
+    format: str = ""
+    unit: str = ""
+
+    def text(self, cell: Cell) -> str:
+        """The cell as every writer shows it."""
+        if cell is None:
+            return DASH
+        if isinstance(cell, str):
+            return cell
+        if isinstance(cell, Link):
+            return cell.text
+        if isinstance(cell, int | float):
+            return self._number(cell)
+        if cell.value is None:
+            return f"undefined: {cell.undefined}"
+        if cell.low is None or cell.high is None:
+            return self._number(cell.value)
+        return f"{self._number(cell.value)} ({self._number(cell.low)} to {self._number(cell.high)})"
+
+    def is_number(self, cell: Cell) -> bool:
+        """Whether the cell is set as a number: right-aligned and on one line."""
+        if self.kind != "number" or isinstance(cell, str | Link):
+            return False
+        return cell is None or isinstance(cell, int | float) or cell.value is not None
+
+    def _number(self, number: float) -> str:
+        return f"{self.unit}{number:{self.format}}"
+
+
+def number(title: str, format: str = "", *, unit: str = "") -> Column:  # noqa: A002
+    """A column of numbers."""
+    return Column(title, "number", format, unit)
+
+
+class Table(NamedTuple):
+    """A table.
+
+    Attributes:
+        title: what it shows; may be empty in Markdown and on a terminal.
+        columns: their cells are formatted by them.
+        rows: one cell per column each.
+        notes: what a reader must know to read it.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The rows with every cell as text."""
+        return tuple(
+            tuple(column.text(cell) for column, cell in zip(self.columns, row, strict=True)) for row in self.rows
+        )

@@ -1,0 +1,355 @@
+"""The tables of a bench and of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from redargue.evals.comparison import Comparison, Pair, Row, Said
+from redargue.evals.metrics.base import Figure
+from redargue.evals.scoring import Scores
+from redargue.evals.timing import WHEN
+from redargue.reports.load import SingleRun
+from redargue.reports.phrases import NO_ANSWER, counted, label_of
+from redargue.reports.table import Cell, Column, Link, Table, number
+
+SYSTEM = (Column("Key", "key"), Column("System", "name"))
+SIGNED = "+.3f"
+SHARE = ".3f"
+FLIPS_SHOWN = 500
+CLAIM_SHOWN = 400  # characters of a claim in a table
+
+
+def letter(at: int) -> str:
+    """The key of a system in tables and charts."""
+    return chr(ord("A") + at) if at < 26 else str(at + 1)
+
+
+def key(at: int, row: Row) -> tuple[str, str]:
+    """The cells that name a system: its letter and its specification."""
+    return letter(at), row.spec
+
+
+def said_label(said: Said) -> str:
+    """A system's label for one claim, or why there is none."""
+    return said.label or (f"error: {said.error}" if said.error else NO_ANSWER)
+
+
+def anchor(item: int, row: int) -> str:
+    """The id of a system's debate on a claim."""
+    return f"t-{item}-{row}"
+
+
+def shortened(claim: str) -> str:
+    """A claim, cut to what a table has room for."""
+    return claim if len(claim) <= CLAIM_SHOWN else f"{claim[:CLAIM_SHOWN]} …"
+
+
+def sample_text(sample: Mapping[str, Any]) -> str:
+    """How the sample was drawn, in a sentence."""
+    methods = {"first": "in file order", "random": "drawn at random", "balanced": "the same number of each label"}
+    how = "the same number of each group" if sample.get("per_group") else methods.get(sample["how"], str(sample["how"]))
+    half = "" if sample["half"] == "all" else f", from the {sample['half']} half by the claim’s hash"
+    options = "".join(f", {name}={value}" for name, value in sample.get("options") or ())
+    as_of = f"; as-of date {sample['as_of']}" if "as_of" in sample else ""
+    return (
+        f"{sample['taken']:,} of {sample['rows']:,} claims of {sample['dataset']} ({sample['file']}{options}, sha256 "
+        f"{str(sample['sha256'])[:12]}): {how}{half}, seed {sample['seed']}{as_of}"
+    )
+
+
+def gold_text(sample: Mapping[str, Any]) -> str:
+    """The gold labels of the sample."""
+    labels = ", ".join(f"{count} {name}" for name, count in sample.get("labels") or () if name)
+    return f"Gold labels in the sample: {labels or 'none'}."
+
+
+def results(comparison: Comparison) -> tuple[Table, ...]:
+    """The tables of systems that have rows, the outcomes first."""
+    every = (_outcomes, _costs, _official, _retrieval, _dates, _rules, _groups, _repeats)
+    return tuple(table for make in every if (table := make(comparison)).rows)
+
+
+def _per_system(
+    comparison: Comparison,
+    title: str,
+    columns: Iterable[Column],
+    rows_of: Callable[[Row], Iterable[tuple[Cell, ...]]],
+    *notes: str,
+) -> Table:
+    """A table with some rows for each system, which the first two columns name."""
+    rows = tuple((*key(at, row), *cells) for at, row in enumerate(comparison.rows) for cells in rows_of(row))
+    return Table(title, (*SYSTEM, *columns), rows, tuple(note for note in notes if note))
+
+
+def _named(figures: Iterable[Figure], names: Iterable[str]) -> tuple[Figure | None, ...]:
+    by_name = {figure.name: figure for figure in figures}
+    return tuple(by_name.get(name) for name in names)
+
+
+def _title(name: str) -> str:
+    return name.replace("-", " ").capitalize().replace(" f1", " F1").replace("Aurc", "AURC")
+
+
+def _outcomes(comparison: Comparison) -> Table:
+    titles = {"accuracy": "Accuracy", "macro-f1": "Macro-F1", "coverage": "Answered"}
+    names = (figure.name for row in comparison.rows for figure in row.scores.figures)
+    titles |= {name: _title(name) for name in names if name not in titles}
+    return _per_system(
+        comparison,
+        "Accuracy of each system",
+        (*(number(title, SHARE) for title in titles.values()), number("Errors")),
+        lambda row: [(*_named(row.scores.figures, titles), row.errors)],
+        "In parentheses: 95 % bootstrap intervals over claims. A claim without an answer counts as wrong.",
+        _error_types(comparison),
+    )
+
+
+def _error_types(comparison: Comparison) -> str:
+    """Which errors ended claims."""
+    parts = []
+    for at, row in enumerate(comparison.rows):
+        types = Counter(said.error for said in row.said if said.error)
+        if types:
+            parts.append(f"{letter(at)} " + ", ".join(f"{count} {name}" for name, count in types.most_common()))
+    return f"Errors: {'; '.join(parts)}." if parts else ""
+
+
+def _official(comparison: Comparison) -> Table:
+    figures = [figure for row in comparison.rows for figure in row.scores.official]
+    shown_above = ("accuracy", "label-accuracy", "macro-f1")
+    names = list(dict.fromkeys(f.name for f in figures if f.value is not None and f.name not in shown_above))
+    reasons: dict[str, dict[str, None]] = {}
+    for figure in figures:
+        if figure.value is None:
+            reasons.setdefault(figure.undefined, {})[figure.name] = None
+    notes = [f"Not computed: {', '.join(missing)} ({reason})." for reason, missing in reasons.items()]
+    return _per_system(
+        comparison,
+        f"The data set’s own metric ({comparison.rows[0].scores.metric})",
+        [number(_title(name), SHARE) for name in names],
+        lambda row: [_named(row.scores.official, names)] if names or notes else [],
+        *notes,
+    )
+
+
+def _retrieval(comparison: Comparison) -> Table:
+    names = list(dict.fromkeys(figure.name for row in comparison.rows for figure in row.retrieval))
+    return _per_system(
+        comparison,
+        "Retrieval of gold documents",
+        [number(name, SHARE) for name in names],
+        lambda row: [_named(row.retrieval, names)] if names else [],
+        "Documents in the order in which they were found, over all rounds and tools; claims without gold documents are "
+        "left out.",
+    )
+
+
+def _dates(comparison: Comparison) -> Table:
+    return _per_system(
+        comparison,
+        "Publication dates of the evidence",
+        [number(f"{what} {when}", ",") for what in ("Read:", "Left out:") for when in WHEN],
+        lambda row: [(*row.timing.read, *row.timing.left_out)] if row.timing else [],
+        "Passages per search, against the as-of date of each claim.",
+    )
+
+
+def _costs(comparison: Comparison) -> Table:
+    def cells(row: Row) -> tuple[Cell, ...]:
+        cost = row.scores.cost
+        per_claim = {figure.name.removesuffix("-per-item"): figure.value for figure in cost.per_item()}
+        per_correct = {figure.name: figure.value for figure in cost.per_correct()}
+        peak = None if cost.peak_bytes is None else cost.peak_bytes / 2**20
+        names = ("calls", "tokens", "searches", "seconds", "usd")
+        return (*(per_claim[name] for name in names), per_correct["calls-per-correct"], peak)
+
+    columns = (
+        number("Calls", ".1f"),
+        number("Tokens", ",.0f"),
+        number("Searches", ".1f"),
+        number("Seconds", ".2f"),
+        number("Price", ".4f", unit="$"),
+        number("Calls per correct verdict", ".1f"),
+        number("Peak MiB", ",.0f"),
+    )
+    return _per_system(
+        comparison,
+        "Cost per claim",
+        columns,
+        lambda row: [cells(row)],
+        "A dash: not known. Seconds: wall time with several claims in progress; later systems find more in the caches. "
+        "Peak: resident memory of the process while the system ran.",
+    )
+
+
+def pairs(comparison: Comparison) -> Table:
+    """Every two systems on the same claims; no rows for one system."""
+    place = {row.spec: at for at, row in enumerate(comparison.rows)}
+    columns = (
+        Column("1st", "key"),
+        Column("2nd", "key"),
+        number("Difference in accuracy", SIGNED),
+        number("In macro-F1", SIGNED),
+        number("Only 1st right", ","),
+        number("Only 2nd right", ","),
+        number("Both", ","),
+        number("Neither", ","),
+        number("p", ".3g"),
+        number("p (Holm)", ".3g"),
+        Column("Detectable?", "long"),
+    )
+
+    def cells(pair: Pair) -> tuple[Cell, ...]:
+        test = pair.test
+        p_values = (test.p_value, pair.holm) if test.n else (None, None)
+        return (
+            letter(place[pair.first]),
+            letter(place[pair.second]),
+            pair.difference,
+            pair.macro_f1,
+            *(test.first_only, test.second_only, test.both, test.neither),
+            *p_values,
+            pair.sight.warning or pair.sight.undefined or "yes",
+        )
+
+    note = (
+        "Difference: first minus second, with a paired 95 % bootstrap interval. p: McNemar's exact test; p (Holm): "
+        "corrected for all pairs of this table."
+    )
+    return Table("Every two systems on the same claims", columns, tuple(map(cells, comparison.pairs)), (note,))
+
+
+def confusion(at: int, row: Row) -> Table | None:
+    """Gold labels against predicted labels."""
+    matrix = row.scores.confusion
+    if matrix is None:
+        return None
+    unanswered = any(matrix.unanswered)
+    rows = tuple(
+        (label, *counts, *((none,) if unanswered else ()))
+        for label, counts, none in zip(matrix.labels, matrix.counts, matrix.unanswered, strict=True)
+    )
+    predicted = (*matrix.labels, *((NO_ANSWER,) if unanswered else ()))
+    return Table(" ".join(key(at, row)), (Column("Gold"), *(number(label, ",") for label in predicted)), rows)
+
+
+def classes(comparison: Comparison) -> Table:
+    """Precision, recall and F1 of each class; no rows for free text."""
+    return _per_system(
+        comparison,
+        "Each class",
+        (
+            Column("Class"),
+            *(number(title, SHARE) for title in ("Precision", "Recall", "F1")),
+            *(number(title, ",") for title in ("Gold", "Predicted")),
+        ),
+        lambda row: (
+            (each.label, each.precision.value, each.recall.value, each.f1.value, each.support, each.said)
+            for each in row.scores.classes
+        ),
+        "A dash: never predicted, or not the gold label of any claim.",
+    )
+
+
+def _rules(comparison: Comparison) -> Table:
+    """The three rules for claims without an answer; no rows where every claim has one."""
+    unanswered = any(said.label is None for row in comparison.rows for said in row.said)
+    return _per_system(
+        comparison,
+        "Effect of the claims without an answer",
+        (Column("No answer counts as"), number("Accuracy", SHARE), number("Macro-F1", SHARE)),
+        lambda row: ((str(each.rule.value), each.accuracy, each.macro_f1) for each in row.scores.rules if unanswered),
+    )
+
+
+def _groups(comparison: Comparison) -> Table:
+    return _per_system(
+        comparison,
+        "Each group",
+        (Column("Group"), number("Accuracy", SHARE), number("Answered", SHARE), number("Claims", ",")),
+        lambda row: ((each.group or None, each.accuracy, each.coverage, each.accuracy.n) for each in row.scores.groups),
+    )
+
+
+def _repeats(comparison: Comparison) -> Table:
+    rows = tuple(
+        (
+            each.spec,
+            ", ".join("the bench’s" if seed is None else str(seed) for seed in each.seeds),
+            each.mean,
+            each.deviation,
+            each.stability.flipped,
+            each.stability.agreement,
+            each.stability.kappa,
+        )
+        for each in comparison.repeats
+    )
+    columns = (
+        Column("System", "name"),
+        Column("Seeds"),
+        number("Accuracy", SHARE),
+        number("Standard deviation", SHARE),
+        number("Claims that flip", SHARE),
+        number("Agreement", SHARE),
+        number("Fleiss’ kappa", SHARE),
+    )
+    note = (
+        "Accuracy: mean over the runs. Claims that flip: the share of claims that not all runs label alike. Agreement: "
+        "the share of pairs of runs that do. Paired tests compare the first run of each system."
+    )
+    return Table("The same system with several seeds", columns, rows, (note,))
+
+
+def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
+    """The claims to which two systems give different labels; those in ``shown`` link to their debates."""
+    place = {row.spec: at for at, row in enumerate(comparison.rows)}
+    first, second = place[pair.first], place[pair.second]
+    winners = {"gained": letter(second), "lost": letter(first), "changed": "neither"}
+
+    def label(item: int, row: int) -> Cell:
+        words = said_label(comparison.rows[row].said[item])
+        return Link(words, anchor(item, row)) if item in shown else words
+
+    rows = tuple(
+        (
+            shortened(comparison.claims[flip.item].claim),
+            flip.gold or "hidden",
+            label(flip.item, first),
+            label(flip.item, second),
+            winners[flip.kind] if flip.gold else None,
+        )
+        for flip in pair.flips[:FLIPS_SHOWN]
+    )
+    left_out = len(pair.flips) - len(rows)
+    specs = f"{letter(first)} {pair.first} and {letter(second)} {pair.second}"
+    count = counted(len(pair.flips), "claim") if pair.flips else "no claim"
+    return Table(
+        f"{specs}: {count} with different labels",
+        (Column("Claim", "long"), *map(Column, ("Gold", letter(first), letter(second), "Who is right"))),
+        rows,
+        (f"{left_out:,} more are in results.json.",) if left_out else (),
+    )
+
+
+def run_table(run: SingleRun, shown: Collection[int]) -> Table:
+    """One row per claim; those in ``shown`` link to their reports."""
+    rows: list[tuple[Cell, ...]] = []
+    for item, verdict in run.verdicts.items():
+        label = label_of(verdict)
+        sides = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
+        cell = Link(label, f"c-{item}") if item in shown else label
+        rows.append((shortened(verdict.claim.text), cell, *sides, len(verdict.gaps), verdict.usage.calls))
+    counts = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
+    columns = (Column("Claim", "long"), Column("Verdict"), *counts)
+    note = "“Not enough” does not mean that a claim is partly true."
+    return Table("What was found for each claim", columns, tuple(rows), (note,))
+
+
+def rescored(title: str, scores: Scores, before: Scores) -> Table:
+    """Figures of recorded debates with other settings, beside those as recorded."""
+    figures = {figure.name: figure for figure in (*scores.figures, *scores.official)}
+    rows = tuple((name, figure, before.figure(name).value) for name, figure in figures.items())
+    columns = (Column("Figure"), number("With these settings", SHARE), number("As recorded", SHARE))
+    return Table(title, columns, rows, ("Both columns: the claims that could be rescored.",))
