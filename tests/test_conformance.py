@@ -133,7 +133,13 @@ GUESSED = {"authors"}  # profiles with the published programs' random labels and
 ASKED = [pair for pair in PROFILES if pair[1] not in GUESSED and pair[0] != "nli"]  # nli asks no model
 
 
-@pytest.mark.parametrize("said", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(text, id=name, marks=[] if name in ("null", "no number") else [pytest.mark.slow])
+        for name, text in UNREADABLE.items()
+    ],
+)
 @pytest.mark.parametrize(("method", "profile"), tiered(ASKED))
 async def test_what_cannot_be_read_never_becomes_a_label(method: str, profile: str, said: str) -> None:
     given = HERE.get(profile, {}) | HERE.get(method, {}) | ({"memory": "off"} if method == "mermaid" else {})

@@ -207,7 +207,9 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
     assert "this worker's seed is 7, the batch's is 0" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("password", ["url-pass-83hf7a0q", "swordfish"])  # a plain word in an address is one, too
+@pytest.mark.parametrize(  # a plain word in an address is a password, too
+    "password", [pytest.param("url-pass-83hf7a0q", marks=pytest.mark.slow), "swordfish"]
+)
 def test_no_key_stands_in_the_ledger(
     command: list[str], password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_killed_writer_loses_a_batch_at_most(opened: Opener, tmp_path: Path, b
         assert corpus.revision == undisturbed.revision == reader.revision
 
 
+@pytest.mark.slow
 def test_readers_go_on_beside_a_writer(tmp_path: Path) -> None:
     path = tmp_path / "corpus.db"
     with start(WRITER, path, "step", 3 * BATCH) as writer:
@@ -122,6 +123,7 @@ def test_readers_go_on_beside_a_writer(tmp_path: Path) -> None:
         assert writer.wait(180) == 0
 
 
+@pytest.mark.slow
 def test_two_writers_at_once_store_both_their_documents(opened: Opener, tmp_path: Path) -> None:
     path = tmp_path / "corpus.db"
     with start(WRITER, path, "run", COUNT) as one, start(WRITER, path, "run", COUNT) as two:

@@ -63,7 +63,7 @@ def shared() -> Iterator[str]:
         yield spec
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(params=[pytest.param("stdio", marks=pytest.mark.slow), "http"])
 def spec(request: pytest.FixtureRequest) -> str:
     return STDIO if request.param == "stdio" else str(request.getfixturevalue("shared"))
 
