@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
+from benchmarks.methods import ours
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import Frozen
@@ -102,7 +103,7 @@ def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[s
     """
     specs = {}
     embedded = EmbeddedBackend()
-    for name in sorted(methods):
+    for name in sorted(ours()):
         if name in SAMPLED and not model:
             continue
         spec = _spec(name, tools)
