@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import pool
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.loading import load
+from redargue.bench.harness import Bench, Outcome
+from redargue.bench.metrics.classification import NonAnswers, right, three_rules
+from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
+from redargue.bench.statistics.paired import mcnemar
+from redargue.bench.system import Contender
 from redargue.config import Components, RunConfig
-from redargue.corpus.documents import Document
-from redargue.corpus.index import open_corpus
-from redargue.evals.contender import Contender
-from redargue.evals.datasets.base import Example
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.harness import Bench, Outcome
-from redargue.evals.metrics.classification import NonAnswers, right, three_rules
-from redargue.evals.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
-from redargue.evals.statistics.paired import mcnemar
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
-from redargue.ledger.record import read_events
 from redargue.memory.memory import open_memory
 from redargue.methods.base import configure
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.index import open_corpus
+from redargue.runs.record import read_events
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
 OWN = tuple(

@@ -26,9 +26,9 @@ from typing import Any
 
 from benchmarks.pool import BUILD
 from benchmarks.speed import served
-from redargue.ledger.database import open_ledger
-from redargue.ledger.queue import find, progress
-from redargue.ledger.record import read_events
+from redargue.cluster.queue import find, progress
+from redargue.cluster.store import open_ledger
+from redargue.runs.record import read_events
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

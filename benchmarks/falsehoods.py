@@ -17,10 +17,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from redargue.backends.embedded import words
-from redargue.backends.reading import sentences
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.nli.backend import words
+from redargue.nli.reader import sentences
 
 COPIES = 5  # of a claim, at most
 TRIES = 20  # to find a number that the sentence does not have

@@ -17,9 +17,9 @@ from typing import Any
 
 from benchmarks.load import claims
 from benchmarks.speed import served, verifier
-from redargue.ledger.budget import Budget
-from redargue.ledger.prices import Price, Prices
-from redargue.tools.tavily import TavilyTool
+from redargue.retrieval.tools.tavily import TavilyTool
+from redargue.runs.budget import Budget
+from redargue.runs.prices import Price, Prices
 from redargue.verdicts import Verdict
 from support.loopback import LoopbackProcess
 

@@ -20,7 +20,7 @@ from benchmarks import pool
 from benchmarks.statistics import accuracy, interval, macro_f1
 from redargue import Claim, Verdict, Verifier
 from redargue.claims import FEVER
-from redargue.corpus.index import open_corpus
+from redargue.retrieval.corpus.index import open_corpus
 
 
 def main(arguments: list[str]) -> None:

@@ -16,13 +16,13 @@ import numpy as np
 
 from benchmarks import pool
 from benchmarks.sets import SETS, corpus_of
-from redargue.backends.embedded import EmbeddedBackend, play, say, words
-from redargue.corpus.base import Corpus
-from redargue.corpus.index import open_corpus
-from redargue.evals.datasets import fever
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.statistics.bootstrap import interval_of
+from redargue.bench.datasets import fever
+from redargue.bench.datasets.loading import load
+from redargue.bench.statistics.bootstrap import interval_of
 from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend, play, say, words
+from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus.index import open_corpus
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery
 
 K = 3  # passages a search and tool

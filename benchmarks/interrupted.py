@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.pool import BUILD, data, store
 from redargue.events import canonical
-from redargue.ledger.record import read_events
+from redargue.runs.record import read_events
 
 CLAIMS = Path("examples/claims.jsonl")
 DEADLINE = 600

@@ -26,18 +26,18 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from benchmarks.methods import ours
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
-from redargue.backends.embedded import EmbeddedBackend
+from redargue.bench.compare import scored
+from redargue.bench.datasets.base import Example
+from redargue.bench.harness import Bench, Outcome
+from redargue.bench.statistics.corrections import holm
+from redargue.bench.statistics.paired import McNemar, mcnemar
+from redargue.bench.system import DEBATED, READS, Contender
+from redargue.bench.tables.runner import folder_of
 from redargue.claims import Frozen
 from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError
-from redargue.evals.comparison import scored
-from redargue.evals.contender import DEBATED, READS, Contender
-from redargue.evals.datasets.base import Example
-from redargue.evals.harness import Bench, Outcome
-from redargue.evals.papers.running import folder_of
-from redargue.evals.statistics.multiple import holm
-from redargue.evals.statistics.paired import McNemar, mcnemar
 from redargue.methods.base import configure, methods
+from redargue.nli.backend import EmbeddedBackend
 from redargue.reports.markdown import table_markdown
 from redargue.reports.table import Cell as TableCell
 from redargue.reports.table import Column, Table, number

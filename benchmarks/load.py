@@ -21,8 +21,8 @@ import httpx2
 
 from benchmarks.speed import LATENCY, served, verifier
 from redargue.claims import Claim
-from redargue.ledger.limiter import Limiter, Rate
-from redargue.transport import Transport
+from redargue.net.rate_limit import Limiter, Rate
+from redargue.net.transport import Transport
 
 SETTINGS = {"debaters": ("tavily", "google")}
 PLACES = 8

@@ -17,13 +17,13 @@ from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 
 from redargue.errors import ToolFailed
-from redargue.ledger.budget import Account
-from redargue.tools.base import Search
-from redargue.tools.mcp.client import McpTool, list_tools
-from redargue.tools.mcp.connection import InProcess, Server, Target
-from redargue.tools.mcp.process import Command
-from redargue.tools.mcp.serving import serve_http
-from redargue.tools.mcp.streamable_http import Address
+from redargue.retrieval.mcp.client import McpTool, list_tools
+from redargue.retrieval.mcp.connection import InProcess, Server, Target
+from redargue.retrieval.mcp.process import Command
+from redargue.retrieval.mcp.serving import serve_http
+from redargue.retrieval.mcp.streamable_http import Address
+from redargue.retrieval.tools.base import Search
+from redargue.runs.budget import Account
 
 WAIT, AT_ONCE, LENGTH = 0.3, 16, 50_000_000
 HERE = [sys.executable, "-m", "benchmarks.mcp"]

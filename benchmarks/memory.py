@@ -29,8 +29,8 @@ from benchmarks.load import _resident
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings, RecordFilter
 from redargue.memory.memory import Memory, open_memory
-from redargue.models.cache import Floats
-from redargue.models.embedder import DIMENSIONS
+from redargue.nli.cache import Floats
+from redargue.nli.embedder import DIMENSIONS
 
 FOLDER = pool.BUILD / "memory"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import acting, pool, recalling
-from redargue.backends.clauses import decompose
+from redargue.bench.datasets.loading import load
+from redargue.bench.mermaid_import import RecordedRun, failure_of, import_runs, read_runs
+from redargue.bench.metrics.classification import NonAnswers, three_rules
 from redargue.claims import Meaning
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.metrics.classification import NonAnswers, three_rules
-from redargue.evals.recorded import RecordedRun, failure_of, import_runs, read_runs
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
-from redargue.ledger.record import read_events
 from redargue.memory.entities import normalize_entity
+from redargue.nli.open_ie import decompose
+from redargue.runs.record import read_events
 from redargue.verdicts import Verdict
 
 ALIKE = 0.5  # of the words of two keys, the part that stands in both

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed import LATENCY, REPEATS, addresses, served
-from redargue.backends.embedded import EmbeddedBackend
 from redargue.claims import TWO, Claim
 from redargue.config import RunConfig
 from redargue.methods.base import ConfiguredMethod, CostPlan, Deviation, Method, configure, methods
-from redargue.services import limiter
-from redargue.transport import Transport
+from redargue.net.services import limiter
+from redargue.net.transport import Transport
+from redargue.nli.backend import EmbeddedBackend
 from redargue.verifier import Verifier
 
 CLAIM = Claim(text="The bridge at Orvell was opened in 1889.", labels=TWO)

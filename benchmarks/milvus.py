@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import pool
-from redargue.corpus.base import Corpus
-from redargue.corpus.index import open_corpus
-from redargue.corpus.ingest import read_documents
 from redargue.errors import UnreadableFile
+from redargue.retrieval.corpus.base import Corpus
+from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.corpus.ingest import read_documents
 
 FOLDER = pool.BUILD / "milvus"
 WARM = 10  # first questions, which are not timed

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from redargue.models.embedder import Embedder
-from redargue.models.entailment import CrossEncoder
-from redargue.models.session import WEIGHTS
+from redargue.nli.embedder import Embedder
+from redargue.nli.entailment import CrossEncoder
+from redargue.nli.session import WEIGHTS
 
 SENTENCE = (
     "The coastal railway between Port Veria and Old Brannick was rebuilt in 1904 after a storm had taken its bridges."

@@ -38,16 +38,16 @@ from benchmarks.falsehoods import Falsehood, falsehood, names_of
 from benchmarks.poison_figures import Condition
 from benchmarks.sets import SETS, corpus_of
 from redargue import Verifier
-from redargue.backends.embedded import EmbeddedBackend
+from redargue.bench.datasets import fever
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.loading import load
 from redargue.claims import Meaning
-from redargue.corpus.index import open_corpus
-from redargue.evals.datasets import fever
-from redargue.evals.datasets.base import Example
-from redargue.evals.datasets.catalogue import load
 from redargue.evidence import Passage
-from redargue.models.embedder import Embedder
-from redargue.tools.base import PerClaim, Search, Tool
-from redargue.tools.frozen import FrozenEvidence
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.embedder import Embedder
+from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.tools.base import PerClaim, Search, Tool
+from redargue.retrieval.tools.frozen import FrozenEvidence
 from redargue.verdicts import Verdict
 
 PASSAGES = 10  # of a claim

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from redargue.bench.datasets.base import Example
+from redargue.bench.statistics.bootstrap import Interval, interval, paired_difference
+from redargue.bench.statistics.paired import mcnemar
 from redargue.claims import Meaning
-from redargue.evals.datasets.base import Example
-from redargue.evals.statistics.bootstrap import Interval, interval, paired_difference
-from redargue.evals.statistics.paired import mcnemar
 from redargue.verdicts import Metric, Verdict
 
 

@@ -24,14 +24,14 @@ from typing import Any
 
 from benchmarks.speed import served, verifier
 from redargue.claims import Claim
+from redargue.cluster.heartbeat import Membership, give_up
+from redargue.cluster.queue import Batch, Finish, Job, Lease, Queue, find, packed, progress, results, submit
+from redargue.cluster.record import Entries, Entry
+from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker
 from redargue.events import EVENT, CallFailed, ClaimEnded
-from redargue.ledger.database import SharedDatabase, open_ledger
-from redargue.ledger.limiter import Rate
-from redargue.ledger.membership import Membership, give_up
-from redargue.ledger.queue import Batch, Finish, Job, Lease, Queue, find, packed, progress, results, submit
-from redargue.ledger.record import Paid
-from redargue.ledger.shared_record import Entries, Entry
+from redargue.net.rate_limit import Rate
+from redargue.runs.record import Paid
 from redargue.verdicts import Verdict
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

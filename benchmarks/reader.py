@@ -23,19 +23,19 @@ import numpy as np
 from benchmarks import pool
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, interval, macro_f1
-from redargue.backends.embedded import EmbeddedBackend
-from redargue.backends.reading import Reading
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.loading import load
+from redargue.bench.metrics.retrieval import hit
 from redargue.claims import Meaning
-from redargue.corpus.index import open_corpus
-from redargue.evals.datasets.base import Example
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.metrics.retrieval import hit
 from redargue.evidence import Passage
-from redargue.models.embedder import Embedder
-from redargue.tools.base import Search
-from redargue.tools.corpus import CorpusTool
-from redargue.tools.frozen import FrozenEvidence
-from redargue.tools.reranked import RerankedTool
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.embedder import Embedder
+from redargue.nli.reader import Reading
+from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools.corpus import CorpusTool
+from redargue.retrieval.tools.frozen import FrozenEvidence
+from redargue.retrieval.tools.reranked import RerankedTool
 
 FROZEN = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")
 K = 3

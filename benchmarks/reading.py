@@ -16,12 +16,12 @@ import numpy as np
 from benchmarks import pool
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, macro_f1
-from redargue.backends.embedded import EmbeddedBackend
-from redargue.backends.reading import Reading
-from redargue.backends.weighing import WEIGHTS
+from redargue.bench.datasets.loading import load
 from redargue.claims import FEVER
-from redargue.corpus.index import open_corpus
-from redargue.evals.datasets.catalogue import load
+from redargue.nli.aggregation import WEIGHTS
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.reader import Reading
+from redargue.retrieval.corpus.index import open_corpus
 
 CODES = {name: code for code, name in enumerate(FEVER.names)}
 SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from redargue.backends.clauses import decompose
-from redargue.evals.datasets.base import Example
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.recorded import Observed, RecordedRun, failure_of, read_runs, texts
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.loading import load
+from redargue.bench.mermaid_import import Observed, RecordedRun, failure_of, read_runs, texts
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
-from redargue.models.embedder import Embedder
+from redargue.nli.embedder import Embedder
+from redargue.nli.open_ie import decompose
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SHOWN = 2_000  # characters of an item

@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 from benchmarks import pool
 from benchmarks.responses_figures import Calls, notes, paired, published, show
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.sampling import half_of
+from redargue.bench.harness import Bench
+from redargue.bench.metrics.responses import by_response
+from redargue.bench.system import Contender
 from redargue.claims import Meaning
 from redargue.config import RunConfig
-from redargue.evals.contender import Contender
-from redargue.evals.datasets.base import Example
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.datasets.sampling import half_of
-from redargue.evals.harness import Bench
-from redargue.evals.metrics.responses import by_response
 from redargue.evidence import Passage
 from redargue.verdicts import Verdict
 

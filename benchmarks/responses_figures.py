@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from redargue.bench.metrics.base import Figure
+from redargue.bench.metrics.classification import reconstruct
+from redargue.bench.metrics.responses import by_response, called, factuality
+from redargue.bench.statistics.bootstrap import Difference, interval, macro_f1_difference, paired_difference
+from redargue.bench.statistics.corrections import holm
+from redargue.bench.statistics.paired import mcnemar
+from redargue.bench.statistics.power import sight
+from redargue.bench.tables.schema import find
 from redargue.errors import UsageError
-from redargue.evals.metrics.base import Figure
-from redargue.evals.metrics.classification import reconstruct
-from redargue.evals.metrics.responses import by_response, called, factuality
-from redargue.evals.papers.tables import find
-from redargue.evals.statistics.bootstrap import Difference, interval, macro_f1_difference, paired_difference
-from redargue.evals.statistics.multiple import holm
-from redargue.evals.statistics.paired import mcnemar
-from redargue.evals.statistics.power import sight
 
 LABELS = ("factual", "not factual")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import pool
-from redargue.corpus.index import open_corpus
-from redargue.evals.datasets.base import Example
-from redargue.evals.datasets.catalogue import load
-from redargue.evals.datasets.documents import documents
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.documents import documents
+from redargue.bench.datasets.loading import load
+from redargue.retrieval.corpus.index import open_corpus
 
 
 class Set(NamedTuple):

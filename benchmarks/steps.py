@@ -18,8 +18,8 @@ from benchmarks.speed import LATENCY, REPEATS, addresses, served
 from redargue.claims import TWO, Claim
 from redargue.memory.base import MemorySettings
 from redargue.memory.memory import open_memory
-from redargue.services import limiter
-from redargue.transport import Transport
+from redargue.net.services import limiter
+from redargue.net.transport import Transport
 from redargue.verifier import Verifier
 
 COLD, WARM = 1.05, 0.6  # seconds: three calls and a search, two calls

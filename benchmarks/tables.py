@@ -17,14 +17,14 @@ from typing import Any
 
 from benchmarks import pool
 from benchmarks.sets import SETS, Set, corpus_of, taken
+from redargue.bench import compare as comparison
+from redargue.bench.datasets import fever, scifact
+from redargue.bench.harness import Bench
+from redargue.bench.metrics.retrieval import hit, ndcg, reciprocal_rank
+from redargue.bench.system import Contender
 from redargue.config import RunConfig
-from redargue.corpus.index import open_corpus
-from redargue.evals import comparison
-from redargue.evals.contender import Contender
-from redargue.evals.datasets import fever, scifact
-from redargue.evals.harness import Bench
-from redargue.evals.metrics.retrieval import hit, ndcg, reciprocal_rank
 from redargue.reports.terminal import print_comparison
+from redargue.retrieval.corpus.index import open_corpus
 
 DEBATERS = "debaters=frozen+frozen-words"
 SEARCHED = ("tool-mad", "tool-mad:rounds=1", "single-reader:tools=debated", "single-reader")

@@ -16,12 +16,12 @@ from typing import Any
 
 from benchmarks import pool
 from benchmarks.speed import served
-from redargue.backends import checkable
 from redargue.errors import RedargueError
 from redargue.evidence import Passage
-from redargue.responses import ground, verify_text
-from redargue.texts.report import Outcome
-from redargue.texts.text import sentences_of
+from redargue.nli import claim_filter as checkable
+from redargue.text.report import Outcome
+from redargue.text.segment import sentences_of
+from redargue.text.verification import ground, verify_text
 from support.debates import ShelfTool
 
 PRONOUNS = ("He", "She", "It", "They", "His", "Her", "Its", "Their")

@@ -12,9 +12,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from redargue.backends.base import Call, Reply
-from redargue.backends.embedded import EmbeddedBackend
-from redargue.backends.render import Renderer
 from redargue.claims import Claim
+from redargue.llm.rendering import Renderer
+from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import Out, Task
 from redargue.tasks.scoring import CompareTexts
 from redargue.verifier import Verifier

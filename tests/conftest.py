@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from redargue.corpus.shipped import open_starter
+from redargue.retrieval.corpus.shipped import open_starter
 from support import postgres
 
 # A busy machine makes an example slow, and its data slow to draw.

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import redargue
+from redargue.bench.datasets.labels import BINGCHECK, HOVER
 from redargue.claims import (
     AVERITEC,
     FEVER,
@@ -22,7 +23,6 @@ from redargue.claims import (
     label_sets,
 )
 from redargue.errors import UnknownName, UsageError
-from redargue.evals.datasets.labels import BINGCHECK, HOVER
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from redargue.cli.app import run
 from redargue.cli.options import run_config
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import OBJECTS, Components, RunConfig, RunOptions, read_options
+from redargue.config_file import Known, current_names, read_config
 from redargue.errors import RecordError, UsageError
-from redargue.ledger.manifest import RunManifest, read_manifest
-from redargue.ledger.prices import Prices
-from redargue.settings import Known, current_names, read_config
+from redargue.runs.manifest import RunManifest, read_manifest
+from redargue.runs.prices import Prices
 from redargue.verifier import Verifier
 
 KNOWN: Known = {

@@ -10,15 +10,15 @@ import pytest
 
 from redargue.api import replay
 from redargue.backends.base import Backend, backends
-from redargue.backends.chat import ChatBackend
 from redargue.backends.scripted import ScriptedBackend
-from redargue.backends.transformers import TransformersBackend
 from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import CannotPlay
 from redargue.events import canonical
-from redargue.ledger.record import read_events
+from redargue.llm.chat import ChatBackend
+from redargue.llm.local import TransformersBackend
 from redargue.methods.base import configure, methods
-from redargue.transport import Service, Transport
+from redargue.net.transport import Service, Transport
+from redargue.runs.record import read_events
 from redargue.verifier import Verifier
 from support.debates import CLOCK, answer, script
 from support.loopback import Loopback

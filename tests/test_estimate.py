@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.chat import ChatBackend
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.estimate import Estimate, estimate
-from redargue.ledger.prices import Price, Prices
-from redargue.transport import Service, Transport
+from redargue.llm.chat import ChatBackend
+from redargue.net.transport import Service, Transport
+from redargue.runs.prices import Price, Prices
 from redargue.verifier import Verifier
 from support.debates import CLAIM, ShelfTool, checked, script
 from support.loopback import Behaviour, Loopback

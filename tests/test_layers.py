@@ -18,21 +18,18 @@ PACKAGE = Path(redargue.__file__).parent
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LONGEST = 60  # lines of a function
 LAYERS = [  # a module may import those before it and its own group
-    ("errors", "registry", "home", "keys", "printing", "concurrency", "postgresql", "claims", "evidence", "verdicts"),
-    ("tasks", "models"),
+    ("errors", "registry", "paths", "sanitize", "concurrency", "postgresql", "claims", "evidence", "verdicts"),
+    ("tasks",),
     ("events",),
-    ("ledger",),
-    ("transport",),
-    ("backends", "corpus"),
-    ("tools", "memory"),
+    ("runs", "net"),
+    ("backends", "llm", "nli", "retrieval", "memory"),
     ("run",),
     ("methods",),
-    ("texts",),
-    ("config", "assembly", "settings", "services", "verifier", "estimate", "responses", "api"),
-    ("evals",),
+    ("config", "config_file", "assembly", "verifier", "estimate", "text", "api"),
+    ("bench", "analysis"),
     ("reports",),
     ("cluster",),
-    ("service", "cli"),
+    ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -169,7 +166,7 @@ def test_public_names() -> None:
 def test_importing_redargue_or_its_command_line_loads_nothing_slow() -> None:
     code = (
         "import sys, redargue, redargue.cli.app\n"
-        "slow = {'onnxruntime', 'tokenizers', 'readability', 'pypdf', 'numpy', 'pydantic', 'redargue.keys'}\n"
+        "slow = {'onnxruntime', 'tokenizers', 'readability', 'pypdf', 'numpy', 'pydantic', 'redargue.net.secrets'}\n"
         "slow &= set(sys.modules)\n"
         "sys.exit(str(slow) if slow else 0)"
     )

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from redargue.analysis.run_diff import differ
 from redargue.api import replay
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import ReplayMiss
-from redargue.evals.differing import differ
 from redargue.events import Event, canonical
-from redargue.ledger.record import Record, read_events
-from redargue.models import session
+from redargue.nli import session
 from redargue.run import Run
+from redargue.runs.record import Record, read_events
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.verifier import Verifier
@@ -109,7 +109,7 @@ async def test_a_replay_of_an_embedded_run_needs_no_weights(tmp_path: Path, monk
 
     monkeypatch.setattr(session.Session, "__init__", missing)
     monkeypatch.setattr(session, "WEIGHTS", tmp_path)
-    monkeypatch.setattr("redargue.backends.embedded.WEIGHTS", tmp_path)  # without a manifest: no identity either
+    monkeypatch.setattr("redargue.nli.backend.WEIGHTS", tmp_path)  # without a manifest: no identity either
     await assert_replays(unpacked(recording("tool-mad-hardened-embedded"), tmp_path))
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from redargue.backends.base import backends
+from redargue.bench.datasets.base import datasets
 from redargue.errors import UnknownName, UsageError
-from redargue.evals.datasets.base import datasets
 from redargue.methods import methods
 from redargue.registry import Registry
-from redargue.tools.base import tools
+from redargue.retrieval.tools.base import tools
 
 OUTSIDE = Path(__file__).parent / "support" / "outside"
 

@@ -1,6 +1,6 @@
 """Exports the two models to ONNX, quantises them to int8 per channel and measures what that cost.
 
-``python export.py --entailment build/entailment --out ../src/redargue/models/weights``
+``python export.py --entailment build/entailment --out ../src/redargue/nli/weights``
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from redargue.config import RunConfig
     from redargue.errors import RedargueError
     from redargue.evidence import Passage, Quote, QuoteStatus, Side
-    from redargue.ledger.budget import Budget
-    from redargue.responses import ground, verify_text
-    from redargue.texts.report import Report
+    from redargue.runs.budget import Budget
+    from redargue.text.report import Report
+    from redargue.text.verification import ground, verify_text
     from redargue.verdicts import Score, Usage, Verdict
     from redargue.verifier import Verifier
 
@@ -29,9 +29,9 @@ _HOMES = {
     "redargue.config": ("RunConfig",),
     "redargue.errors": ("RedargueError",),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
-    "redargue.ledger.budget": ("Budget",),
-    "redargue.responses": ("ground", "verify_text"),
-    "redargue.texts.report": ("Report",),
+    "redargue.runs.budget": ("Budget",),
+    "redargue.text.verification": ("ground", "verify_text"),
+    "redargue.text.report": ("Report",),
     "redargue.verdicts": ("Score", "Usage", "Verdict"),
     "redargue.verifier": ("Verifier",),
 }

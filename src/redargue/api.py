@@ -12,22 +12,22 @@ from typing import Any, Unpack
 
 from redargue.assembly import connect, method_of
 from redargue.backends.base import Backend, Stability, backends
-from redargue.backends.chat import ChatBackend
-from redargue.backends.prompts import Prompts
 from redargue.backends.replay import ReplayBackend
-from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.config import RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, ReplayMiss
 from redargue.events import Event
 from redargue.evidence import Passage
-from redargue.ledger.earlier import align
-from redargue.ledger.manifest import ActionEntry, RunManifest, ToolEntry
-from redargue.ledger.record import CallRecord, Record
+from redargue.llm.chat import ChatBackend
+from redargue.llm.local import TransformersBackend
+from redargue.llm.prompts import Prompts
+from redargue.net.transport import Service, Transport
+from redargue.retrieval.tools.base import Search
 from redargue.run import Run
-from redargue.texts.extract import extract, recorded
-from redargue.tools.base import Search
-from redargue.transport import Service, Transport
+from redargue.runs.earlier import align
+from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
+from redargue.runs.record import CallRecord, Record
+from redargue.text.extract import extract, recorded
 from redargue.verdicts import Verdict
 from redargue.verifier import Listener, Verifier
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 from redargue.backends import roles  # noqa: F401  (what the small models play)
 from redargue.backends.base import Backend, backends
-from redargue.backends.chat import ChatBackend
-from redargue.backends.prompts import Prompts
-from redargue.backends.transformers import TransformersBackend
 from redargue.config import Components, RunConfig
-from redargue.corpus.index import Corpus
 from redargue.errors import UsageError
-from redargue.ledger.prices import Prices
+from redargue.llm.chat import ChatBackend
+from redargue.llm.local import TransformersBackend
+from redargue.llm.prompts import Prompts
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
+from redargue.net.services import SERVICES, limiter, services
+from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean
-from redargue.services import SERVICES, limiter, services
-from redargue.tools.base import Sources
-from redargue.transport import Service, Transport
+from redargue.retrieval.corpus.index import Corpus
+from redargue.retrieval.tools.base import Sources
+from redargue.runs.prices import Prices
 
 
 def tools_setting(method: str) -> str:
@@ -133,7 +133,7 @@ async def connect(config: RunConfig, components: Components | None = None) -> Co
             where="--mcp",
             hint="mermaid's do: --method mermaid",
         )
-    from redargue.tools.mcp.client import list_tools, servers
+    from redargue.retrieval.mcp.client import list_tools, servers
 
     made = sources(offline=config.offline, prices=parts.prices or Prices.read(config.prices), transport=parts.transport)
     actions = await list_tools(servers(config.mcp, made, os.environ), made.prices)

@@ -13,13 +13,13 @@ from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_va
 from redargue.backends.base import Backend
 from redargue.claims import FEVER, Claim, Frozen, LabelSet, label_sets
 from redargue.errors import UsageError
-from redargue.ledger.budget import Budget
-from redargue.ledger.clock import Clock
-from redargue.ledger.prices import Prices
 from redargue.memory.base import EvidenceMemory
+from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
-from redargue.tools.base import Action, PerClaim, Tool
-from redargue.transport import Transport
+from redargue.retrieval.tools.base import Action, PerClaim, Tool
+from redargue.runs.budget import Budget
+from redargue.runs.clock import Clock
+from redargue.runs.prices import Prices
 
 ResponseFormat = Literal["auto", "schema", "json", "text", "plain", "tools"]
 
@@ -38,7 +38,7 @@ class RunConfig(Frozen):
         models: a model for an agent ("judge") or a task ("CheckStatements").
         base_url: of the models' endpoint; empty for the environment's.
         embedding_model: at the same endpoint; empty for the embedded one.
-        response_format: how a language model is asked to reply (:class:`~redargue.backends.chat.ChatBackend`).
+        response_format: how a language model is asked to reply (:class:`~redargue.llm.chat.ChatBackend`).
         max_tokens: maximum length of a reply.
         stream: request replies as a stream.
         logprobs: request log probabilities, where a method uses them.
@@ -194,9 +194,9 @@ class Components:
         budget: shared with other runs.
         prices: of tokens and searches.
         evidence: evidence tools by the names that the settings use, also ones that differ from claim to claim
-            (:class:`~redargue.tools.base.PerClaim`); others are made from the configuration.
+            (:class:`~redargue.retrieval.tools.base.PerClaim`); others are made from the configuration.
         actions: tools that the method's agents call with arguments, by the names they use; asynchronous context
-            managers (:class:`~redargue.tools.mcp.client.McpTool`) are entered while claims are verified. None where
+            managers (:class:`~redargue.retrieval.mcp.client.McpTool`) are entered while claims are verified. None where
             the configuration's MCP servers were not asked for theirs (:func:`redargue.assembly.connect`).
         transport: sends every request; one for the process, if several verifiers are to share its limits.
         clock: where times come from.

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from redargue.backends.chat import ChatBackend
 from redargue.claims import Claim, Frozen
 from redargue.errors import UsageError
+from redargue.llm.chat import ChatBackend
 from redargue.methods.base import CostPlan
 from redargue.tasks.base import every_task
 from redargue.verifier import Verifier

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from redargue.errors import DiskFull, MissingExtra, RedargueError, StoreLocked, UsageError
-from redargue.keys import Secrets, place
+from redargue.net.secrets import Secrets, place
 
 CONNECT, BUSY = 10, 30  # seconds for a server to answer at all, and to wait for other writers
 

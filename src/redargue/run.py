@@ -29,9 +29,12 @@ from redargue.events import (
     EvidenceRemembered,
 )
 from redargue.evidence import Passage, first_in_time, timing
-from redargue.ledger.budget import Account, Budget, Cost
-from redargue.ledger.clock import Clock, SystemClock
-from redargue.ledger.earlier import (
+from redargue.memory.base import EvidenceMemory, Finding, Recall
+from redargue.registry import did_you_mean
+from redargue.retrieval.tools.base import Action, Observation, Search, Tool
+from redargue.runs.budget import Account, Budget, Cost
+from redargue.runs.clock import Clock, SystemClock
+from redargue.runs.earlier import (
     Alignment,
     Answer,
     Position,
@@ -40,13 +43,10 @@ from redargue.ledger.earlier import (
     evidence_position,
     memory_position,
 )
-from redargue.ledger.record import CallRecord
-from redargue.ledger.spent import Spent, cost_of
-from redargue.memory.base import EvidenceMemory, Finding, Recall
-from redargue.registry import did_you_mean
+from redargue.runs.record import CallRecord
+from redargue.runs.usage import Spent, cost_of
 from redargue.tasks.base import Out, Task
 from redargue.tasks.scoring import CompareTexts, Similarities
-from redargue.tools.base import Action, Observation, Search, Tool
 from redargue.verdicts import ErrorInfo, Usage
 
 ASKED_IN_TIME = 4  # times as many passages are asked for where those that are not in time are left out

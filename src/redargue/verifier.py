@@ -13,27 +13,27 @@ from typing import Any, Unpack
 
 from redargue.assembly import make_backend, memory_of, method_of
 from redargue.backends.base import Backend, require
-from redargue.backends.chat import ChatBackend
 from redargue.backends.replay import ReplayBackend
-from redargue.backends.transformers import TransformersBackend
 from redargue.claims import Claim
 from redargue.config import Components, RunConfig, RunOptions, read_options
-from redargue.corpus.index import Corpus
-from redargue.corpus.shipped import open_store
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
-from redargue.ledger.budget import Budget, Cost
-from redargue.ledger.clock import SystemClock
-from redargue.ledger.manifest import ActionEntry, RunManifest, ToolEntry
-from redargue.ledger.prices import Prices
-from redargue.ledger.record import CallRecord, Record
+from redargue.llm.chat import ChatBackend
+from redargue.llm.local import TransformersBackend
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
+from redargue.net.services import limiter, services
+from redargue.net.transport import Transport
+from redargue.retrieval.corpus.index import Corpus
+from redargue.retrieval.corpus.shipped import open_store
+from redargue.retrieval.tools.base import PerClaim, Sources, Tool, own, tools
 from redargue.run import Run
-from redargue.services import limiter, services
-from redargue.tools.base import PerClaim, Sources, Tool, own, tools
-from redargue.transport import Transport
+from redargue.runs.budget import Budget, Cost
+from redargue.runs.clock import SystemClock
+from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
+from redargue.runs.prices import Prices
+from redargue.runs.record import CallRecord, Record
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 Listener = Callable[[Event], None]
@@ -42,14 +42,14 @@ Listener = Callable[[Event], None]
 class Verifier:
     """A method, a backend and evidence tools, ready to verify claims; a context manager.
 
-    The endpoint's address and every key come from the environment (``redargue.services``): a key in code or on a
+    The endpoint's address and every key come from the environment (``redargue.net.services``): a key in code or on a
     command line leaks.
 
     Args:
         config: the configuration; by default redargue's own.
         folder: records the run there, or resumes the run that is there; None records nothing.
         claims: of the run, where it is recorded: a run folder belongs to these claims.
-        text: what the claims were extracted from (``redargue.responses``), for the record.
+        text: what the claims were extracted from (``redargue.text.verification``), for the record.
         calls: records instead of a folder: the ledger that many workers share.
         components: objects to use instead of making them from ``config``.
         options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
+from redargue.bench.batch import COLUMNS, Tally, neutral, read_claims, read_mapping
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError
-from redargue.evals.batch import COLUMNS, Tally, neutral, read_claims, read_mapping
 from redargue.events import canonical
 from redargue.evidence import timeless
-from redargue.ledger.record import read_events
+from redargue.runs.record import read_events
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
 OPTIONS = ["--store", "starter", "--rounds", "1"]

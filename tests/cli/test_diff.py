@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from redargue.analysis.run_diff import RunDiff, differ
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cli.app import run
-from redargue.evals.differing import RunDiff, differ
 from redargue.evidence import Passage
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, script

@@ -10,7 +10,7 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.events import EvidenceFound
-from redargue.ledger.record import read_events
+from redargue.runs.record import read_events
 
 CLAIM = "The bridge at Orvell has two lanes."
 DOCUMENTS = [

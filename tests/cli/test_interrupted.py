@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from redargue.events import canonical
-from redargue.ledger.record import read_events
+from redargue.runs.record import read_events
 
 pytestmark = pytest.mark.slow
 CLAIMS = "Bees are insects.\nBees are birds.\nThe Moon is made of cheese.\nIron melts in water.\n" * 2

@@ -13,7 +13,7 @@ from redargue.cli.app import run
 from redargue.cli.options import live_tool, read_models
 from redargue.errors import UsageError
 from redargue.events import CallFailed, canonical
-from redargue.ledger.record import read_events
+from redargue.runs.record import read_events
 from support.loopback import Behaviour, Loopback
 from support.scripts import agreeing, disagreeing
 

@@ -11,7 +11,7 @@ import pytest
 from redargue.cli import show
 from redargue.cli.app import run
 from redargue.memory.memory import Memory
-from redargue.texts.report import Report
+from redargue.text.report import Report
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "text.v1.json"
 ANSWER = "The bridge at Orvell was opened in 1889. I love it!\n\n- It was opened in 1950.\n"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from redargue.analysis.counterfactual import Recorded, Why, why
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import RecordError
-from redargue.evals.ablating import Recorded, Why, why
 from redargue.evidence import Passage
 from redargue.tasks.answering import AnswerClaim
 from redargue.verifier import Verifier

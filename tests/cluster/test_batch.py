@@ -18,7 +18,7 @@ import pytest
 from redargue.cli.app import run
 from redargue.events import canonical
 from redargue.evidence import timeless
-from redargue.ledger.record import read_events, writing
+from redargue.runs.record import read_events, writing
 from support.postgres import Server
 
 OPTIONS = ["--store", "starter", "--rounds", "1", "-q"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cluster.test_batch import TEXTS, same
-from corpus.conftest import MISSING
-from corpus.test_milvus_server import running
 from redargue.cli.app import run
-from redargue.corpus.shipped import ARTICLES
+from redargue.retrieval.corpus.shipped import ARTICLES
+from retrieval.corpus.conftest import MISSING
+from retrieval.corpus.test_milvus_server import running
 
 pytestmark = [pytest.mark.extra, pytest.mark.skipif(MISSING, reason="needs pip install -e '.[milvus]'")]
 

@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 
 from redargue.cli.app import run
+from redargue.cluster.queue import find, progress
+from redargue.cluster.store import open_ledger
 from redargue.errors import MissingExtra, RecordError
-from redargue.ledger.database import open_ledger
-from redargue.ledger.queue import find, progress
-from redargue.ledger.record import read_events
+from redargue.runs.record import read_events
 
 OPTIONS = ["--store", "starter", "--rounds", "1", "-q", "--concurrency", "2"]
 DEADLINE = 240.0
 
 
 def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from redargue.cluster.on_ray import on_ray
+    from redargue.cluster.ray import on_ray
 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"pip install 'redargue\[ray\]'"), on_ray(print, "", ""):
@@ -58,7 +58,7 @@ def unreachable(where: str, batch: str) -> None:
 @pytest.mark.filterwarnings("ignore")  # ray's own
 @pytest.mark.extra
 def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: Any) -> None:
-    from redargue.cluster.on_ray import on_ray
+    from redargue.cluster.ray import on_ray
 
     def tended() -> None:
         deadline = time.monotonic() + DEADLINE

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from redargue.claims import Claim
+from redargue.cluster.heartbeat import give_up
+from redargue.cluster.queue import Batch, Job, Standing, standing, submit
+from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker
 from redargue.errors import LeaseLost
 from redargue.events import ClaimEnded
-from redargue.ledger.database import SharedDatabase, open_ledger
-from redargue.ledger.membership import give_up
-from redargue.ledger.queue import Batch, Job, Standing, standing, submit
 from redargue.verdicts import Verdict
 
 pytestmark = pytest.mark.anyio

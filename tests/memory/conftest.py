@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from corpus.words import WordEncoder
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
+from retrieval.corpus.words import WordEncoder
 from support import postgres
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

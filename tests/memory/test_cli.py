@@ -10,9 +10,9 @@ import pytest
 
 from memory.conftest import CLAIM, NOW, found
 from redargue.cli.app import run
-from redargue.corpus.documents import Document
-from redargue.corpus.index import open_corpus
 from redargue.memory.memory import open_memory
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.index import open_corpus
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redargue.memory.entities import normalize_entity
-from redargue.memory.guard import near_duplicates
+from redargue.memory.leak_guard import near_duplicates
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from corpus.words import WordEncoder
 from memory.conftest import CLAIM, NOW, Opened, found, texts
 from redargue.errors import UsageError
-from redargue.keys import Secrets
 from redargue.memory.base import Finding, RecordFilter, RememberResult
 from redargue.memory.database import SqliteMemory
 from redargue.memory.memory import Memory, open_memory
+from redargue.net.secrets import Secrets
+from retrieval.corpus.words import WordEncoder
 
 pytestmark = pytest.mark.anyio
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from corpus.words import WordEncoder
 from memory.conftest import NOW, found, texts
 from redargue.errors import CorpusError, MissingExtra, StoreForeign, UsageError
 from redargue.memory.memory import open_memory
 from redargue.memory.postgres import SCHEMA_NAME
+from retrieval.corpus.words import WordEncoder
 from support.postgres import Server
 
 pytestmark = pytest.mark.extra

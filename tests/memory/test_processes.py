@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 
-from corpus.words import WordEncoder
 from redargue.memory.base import RecordFilter
 from redargue.memory.memory import open_memory
+from retrieval.corpus.words import WordEncoder
 
 WRITER = """
 import asyncio, sys

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from corpus.words import WordEncoder
 from memory.conftest import NOW, found
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import ReplayMiss, UsageError
 from redargue.events import EvidenceRecalled, EvidenceRemembered, canonical, passages_of
-from redargue.ledger.record import Record
 from redargue.memory.memory import Memory, open_memory
 from redargue.run import Run
+from redargue.runs.record import Record
+from retrieval.corpus.words import WordEncoder
 from support.debates import CLOCK
 from support.manifests import MANIFEST
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from corpus.words import WordEncoder
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
 from redargue.errors import BadReply, ToolFailed
@@ -18,10 +17,11 @@ from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.mermaid import Mermaid
 from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
+from redargue.retrieval.tools.base import Search
 from redargue.run import Run
 from redargue.tasks.acting import NextStep, Step
-from redargue.tools.base import Search
 from redargue.verdicts import Verdict
+from retrieval.corpus.words import WordEncoder
 from support.debates import CLOCK, QUOTE, ShelfTool, act, answer, say_label, script
 
 pytestmark = pytest.mark.anyio

@@ -17,11 +17,11 @@ from markupsafe import Markup
 
 from redargue.claims import Claim, Label, LabelSet, Meaning
 from redargue.events import ClaimEnded
-from redargue.printing import printable
 from redargue.reports.addresses import web_address
 from redargue.reports.html.environment import environment, macro
 from redargue.reports.markdown import code, plain
 from redargue.reports.render import render
+from redargue.sanitize import printable
 from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
 from support.reported import bench_of, run_of, text_of, written

@@ -11,9 +11,9 @@ import pytest
 from lxml import html  # type: ignore[import-untyped]
 from markupsafe import Markup
 
+from redargue.bench.compare import Comparison, read
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
-from redargue.evals.comparison import Comparison, read
 from redargue.reports import load, rounds
 from redargue.reports.adjudication import neutral
 from redargue.reports.html import pages

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from lxml import html  # type: ignore[import-untyped]
 
-from redargue.evals.metrics.base import Figure, undefined
+from redargue.bench.metrics.base import Figure, undefined
 from redargue.reports import terminal
 from redargue.reports.html.environment import macro
 from redargue.reports.markdown import table_markdown

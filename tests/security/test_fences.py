@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redargue.backends.prompts import Prompts
-from redargue.backends.render import Prompt, Renderer
 from redargue.claims import Claim, LabelSet
+from redargue.llm.prompts import Prompts
+from redargue.llm.rendering import Prompt, Renderer
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Exchange, Task, every_task
 from redargue.tasks.untrusted import UNTRUSTED, fence_marked, strip_marks, wrap_untrusted

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from redargue.backends.chat import ChatBackend
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
 from redargue.methods.base import configure, methods
-from redargue.tools.base import PerClaim, Tool
-from redargue.transport import Service, Transport
+from redargue.net.transport import Service, Transport
+from redargue.retrieval.tools.base import PerClaim, Tool
 from redargue.verifier import Verifier
 from support.debates import ShelfTool
 from support.loopback import Ask, Loopback

@@ -10,11 +10,12 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
-from redargue.ledger.clock import FixedClock
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
+from redargue.runs.clock import FixedClock
 from redargue.tasks.acting import ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.arguing import AnalyseText, Analysis, Argument, Rebut, SummariseTeam, TeamQueries, WriteTeamQueries
@@ -36,7 +37,6 @@ from redargue.tasks.scoring import (
     WriteQuestion,
     WriteStatements,
 )
-from redargue.tools.base import Search, Tool
 from redargue.verdicts import Verdict
 from support import baselines
 

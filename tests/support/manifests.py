@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.ledger.manifest import RunManifest
+from redargue.runs.manifest import RunManifest
 
 MANIFEST = RunManifest(
     method="tool-mad",

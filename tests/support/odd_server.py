@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from redargue.tools.mcp.serving import serve_http
+from redargue.retrieval.mcp.serving import serve_http
 
 server = MCPServer("odd", version="1.0", log_level="CRITICAL")
 waiting: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)

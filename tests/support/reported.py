@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from redargue.bench.compare import compare, keep
+from redargue.bench.datasets.base import Example
+from redargue.bench.harness import Bench
+from redargue.bench.system import Contender
 from redargue.claims import FEVER, Claim
-from redargue.evals.comparison import compare, keep
-from redargue.evals.contender import Contender
-from redargue.evals.datasets.base import Example
-from redargue.evals.harness import Bench
 from redargue.events import (
     Answered,
     ClaimEnded,

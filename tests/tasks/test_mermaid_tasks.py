@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redargue.backends.render import Renderer, schema_of
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage, Recalled
+from redargue.llm.rendering import Renderer, schema_of
 from redargue.tasks.acting import (
     ActionTool,
     ForceAnswer,

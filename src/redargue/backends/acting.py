@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from redargue.backends.clauses import decompose
-from redargue.backends.embedded import EmbeddedBackend, names_in, play, say, words
 from redargue.claims import Meaning
 from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend, names_in, play, say, words
+from redargue.nli.open_ie import decompose
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition

@@ -8,8 +8,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from redargue.claims import Frozen
 from redargue.errors import CannotPlay
-from redargue.ledger.budget import Account
 from redargue.registry import Registry
+from redargue.runs.budget import Account
 from redargue.tasks.base import AnyTask, Out, Task
 
 A = TypeVar("A", bound=Frozen)
@@ -148,9 +148,9 @@ class Backend(Protocol):
 
 BackendMaker = Callable[..., Backend]
 BACKENDS = {
-    "embedded": "redargue.backends.embedded:EmbeddedBackend",
-    "chat": "redargue.backends.chat:ChatBackend",
-    "transformers": "redargue.backends.transformers:TransformersBackend",
+    "embedded": "redargue.nli.backend:EmbeddedBackend",
+    "chat": "redargue.llm.chat:ChatBackend",
+    "transformers": "redargue.llm.local:TransformersBackend",
     "scripted": "redargue.backends.scripted:ScriptedBackend",
     "recorded": "redargue.backends.recorded:RecordedBackend",
 }

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
-from redargue.backends.reading import Reading
-from redargue.backends.weighing import SILENT, voices_of
 from redargue.claims import Meaning
 from redargue.evidence import Passage
+from redargue.nli.aggregation import SILENT, voices_of
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
+from redargue.nli.reader import Reading
 from redargue.tasks.arguing import (
     AnalyseText,
     Analysis,

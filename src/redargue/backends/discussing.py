@@ -6,9 +6,9 @@ or where they chose other pieces of it, and a debate is mostly one reader's answ
 
 from __future__ import annotations
 
-from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, say
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, say
 from redargue.tasks.answering import Answer
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.backends.embedded import EmbeddedBackend, play
+from redargue.nli.backend import EmbeddedBackend, play
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 
 

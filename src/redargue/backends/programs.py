@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
-from redargue.backends.clauses import decompose, statements
-from redargue.backends.embedded import EmbeddedBackend, play
-from redargue.backends.reading import Reading
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
+from redargue.nli.backend import EmbeddedBackend, play
+from redargue.nli.open_ie import decompose, statements
+from redargue.nli.reader import Reading
 from redargue.tasks.facts import LONGEST_SPAN, AnswerQuestion, Span, TruthJudgement, VerifyFact
 from redargue.tasks.grounding import (
     MOST_QUESTIONS,

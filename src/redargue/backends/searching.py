@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Literal, cast
 
-from redargue.backends import checkable
-from redargue.backends.clauses import decompose
-from redargue.backends.embedded import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, names_in, play, words
-from redargue.backends.reading import Cited, sentences
-from redargue.backends.weighing import HEARD
 from redargue.claims import Meaning
 from redargue.errors import BadReply
 from redargue.evidence import Passage
+from redargue.nli import claim_filter as checkable
+from redargue.nli.aggregation import HEARD
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, names_in, play, words
+from redargue.nli.open_ie import decompose
+from redargue.nli.reader import Cited, sentences
 from redargue.tasks.acting import NextStep, Step
 from redargue.tasks.answering import Answer
 from redargue.tasks.factuality import (

@@ -26,7 +26,6 @@ from redargue.cli import (
     estimate,
     ground,
     ledger,
-    listing,
     mcp_tools,
     memory,
     replay,
@@ -34,9 +33,12 @@ from redargue.cli import (
     why,
     worker,
 )
+from redargue.cli import (
+    list as list_command,
+)
 from redargue.cli.terminal import printable
+from redargue.config_file import Known, current_names, read_config
 from redargue.errors import RedargueError, UsageError
-from redargue.settings import Known, current_names, read_config
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -60,7 +62,7 @@ app.command("report")(report.report)
 app.command("diff")(diff.diff)
 app.command("why")(why.why)
 app.command("mcp-tools")(mcp_tools.mcp_tools)
-app.add_typer(listing.app, name="list")
+app.add_typer(list_command.app, name="list")
 app.command("doctor")(doctor.doctor)
 
 

@@ -14,10 +14,10 @@ from redargue.cli.parameters import OutputParameters, RunParameters, SearchParam
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from redargue.bench.batch import Tally, VerdictFiles
     from redargue.claims import Claim
     from redargue.cli.progress import Progress
     from redargue.config import RunConfig
-    from redargue.evals.batch import Tally, VerdictFiles
     from redargue.verifier import Verifier
 
 
@@ -46,16 +46,16 @@ def batch(
     ] = "",
 ) -> None:
     """Verifies every claim of a file into a folder: verdicts.jsonl, verdicts.csv and the record they come from."""
+    from redargue.bench.batch import Tally, read_claims, read_mapping
     from redargue.claims import in_time
     from redargue.cli.options import run_config
-    from redargue.evals.batch import Tally, read_claims, read_mapping
 
     gate, config = read_gate(output), run_config(options, search, out)
     claims = list(read_claims(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of))
     claims = in_time(claims) if config.strict_as_of else claims
     tally = Tally()
     if engine or workers:
-        from redargue.cli.many import verify_many
+        from redargue.cli.coordinator import verify_many
 
         interrupted = verify_many(
             config,
@@ -83,9 +83,9 @@ def _in_this_process(
     """Verifies the claims without workers; returns whether it was interrupted."""
     import asyncio
 
+    from redargue.bench.batch import VerdictFiles
     from redargue.cli.options import connected
     from redargue.cli.progress import Progress
-    from redargue.evals.batch import VerdictFiles
     from redargue.verifier import Verifier
 
     try:

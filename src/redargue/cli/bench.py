@@ -22,12 +22,12 @@ from redargue.cli.parameters import (
 )
 
 if TYPE_CHECKING:
+    from redargue.bench.batch import Tally
+    from redargue.bench.compare import Comparison, Row
+    from redargue.bench.datasets.base import Example
+    from redargue.bench.harness import Bench
+    from redargue.bench.system import Contender
     from redargue.config import RunConfig
-    from redargue.evals.batch import Tally
-    from redargue.evals.comparison import Comparison, Row
-    from redargue.evals.contender import Contender
-    from redargue.evals.datasets.base import Example
-    from redargue.evals.harness import Bench
 
 app = typer.Typer(no_args_is_help=True, help="Methods on data sets: runs, tables, paired tests.")
 
@@ -113,8 +113,8 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
-    from redargue.evals.contender import Contender
-    from redargue.evals.harness import Bench
+    from redargue.bench.harness import Bench
+    from redargue.bench.system import Contender
 
     contenders = [Contender.parse(spec) for spec in method or ["tool-mad"]]
     if seeds > 1:
@@ -139,10 +139,10 @@ def run(
 
 def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
     """The examples of a sample, and how they were taken."""
+    from redargue.bench.datasets.loading import load
+    from redargue.bench.temporal import judged
     from redargue.cli.options import read_settings
     from redargue.config import read_date
-    from redargue.evals.datasets.catalogue import load
-    from redargue.evals.timing import judged
 
     own = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
     loaded = load(
@@ -160,9 +160,9 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
 
 def _run_all(bench: Bench, contenders: Sequence[Contender], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
     """Runs the contenders, prints the table and exits with the code that their verdicts amount to."""
+    from redargue.bench import compare as comparison
+    from redargue.bench.batch import Tally
     from redargue.cli.exit import NO_GATE, exit_code
-    from redargue.evals import comparison
-    from redargue.evals.batch import Tally
 
     rows: dict[str, Row] = {}
     tallies = [Tally() for _ in contenders]
@@ -185,7 +185,7 @@ def import_(
     json: AsJson = False,
 ) -> None:
     """Makes a record of runs that MERMAID's authors released: it replays and reports like a run of our own."""
-    from redargue.evals.recorded import import_runs
+    from redargue.bench.mermaid_import import import_runs
 
     done = import_runs(file, out)
     without = f"; {done.left_out} rows hold no run and are left out" if done.left_out else ""
@@ -203,8 +203,8 @@ def compare(
     json: AsJson = False,
 ) -> None:
     """Prints a bench folder's table again: intervals, paired tests, flips."""
-    from redargue.evals import comparison
-    from redargue.evals.harness import reopened
+    from redargue.bench import compare as comparison
+    from redargue.bench.harness import reopened
 
     if path:
         comparison.keep(comparison.compare(reopened(bench, path)), bench)
@@ -214,8 +214,8 @@ def compare(
 @app.command("ls")
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where bench folders are.")]) -> None:
     """Lists the bench folders in a folder, with their samples and contenders."""
+    from redargue.bench.harness import BENCH, described
     from redargue.errors import UsageError
-    from redargue.evals.harness import BENCH, described
 
     found = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
     if not found:
@@ -240,10 +240,10 @@ def rescore(
     import asyncio
     import json as encoder
 
+    from redargue.bench import compare as comparison
+    from redargue.bench.harness import Outcome, reopened
+    from redargue.bench.system import Contender
     from redargue.cli.options import read_settings
-    from redargue.evals import comparison
-    from redargue.evals.contender import Contender
-    from redargue.evals.harness import Outcome, reopened
     from redargue.reports.tables import rescored
     from redargue.reports.terminal import print_tables
 
@@ -271,9 +271,9 @@ def _run(bench: Bench, contender: Contender, tally: Tally, *, concurrency: int, 
     """Runs a contender; its row, without its outcomes, of which a bench may have too many to hold."""
     import asyncio
 
+    from redargue.bench.compare import row
     from redargue.cli.progress import Progress
-    from redargue.evals.comparison import row
-    from redargue.ledger.clock import SystemClock
+    from redargue.runs.clock import SystemClock
 
     total = len(bench.examples)
     with Progress(tally, total, clock=SystemClock(), name=contender.spec, quiet=quiet) as progress:
@@ -297,7 +297,7 @@ def _print(result: Comparison, *, json: bool) -> None:
 
 def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
     """Options as they are typed, without the keys that an address may carry."""
-    from redargue.keys import Secrets, bare, private
+    from redargue.net.secrets import Secrets, bare, private
 
     secrets = Secrets.of()
     given: list[str] = []

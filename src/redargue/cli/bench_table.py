@@ -15,10 +15,10 @@ from redargue.cli.bench import INTERRUPTED
 from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, with_parameters
 
 if TYPE_CHECKING:
+    from redargue.bench.harness import Outcome
+    from redargue.bench.tables.runner import Choice
+    from redargue.bench.tables.schema import Paper, Published
     from redargue.config import RunConfig
-    from redargue.evals.harness import Outcome
-    from redargue.evals.papers.running import Choice
-    from redargue.evals.papers.tables import Paper, Published
 
 EVERY = "all"
 
@@ -92,8 +92,8 @@ def table(
     quiet: Quiet = False,
 ) -> None:
     """Runs what a published table needs and prints it: the paper's figures, ours, and what cannot be compared."""
-    from redargue.evals.papers.running import Choice
-    from redargue.evals.papers.tables import find, papers
+    from redargue.bench.tables.runner import Choice
+    from redargue.bench.tables.schema import find, papers
 
     if not names:
         _list()
@@ -119,7 +119,7 @@ def table(
 
 
 def _list() -> None:
-    from redargue.evals.papers.tables import papers
+    from redargue.bench.tables.schema import papers
 
     for paper in papers():
         for published in paper.tables:
@@ -128,9 +128,9 @@ def _list() -> None:
 
 def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
     """Runs and prints the tables, and exits with the code that their verdicts amount to."""
+    from redargue.bench.tables.comparison import compared
+    from redargue.bench.tables.runner import Runner
     from redargue.cli.exit import NO_GATE, exit_code
-    from redargue.evals.papers.running import Runner
-    from redargue.evals.papers.shown import compared
     from redargue.reports.published import published_table
     from redargue.reports.terminal import print_tables
 
@@ -160,9 +160,9 @@ def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: boo
 @contextmanager
 def _progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Outcome], None]]:
     """Shows how far a contender is."""
+    from redargue.bench.batch import Tally
     from redargue.cli.progress import Progress
-    from redargue.evals.batch import Tally
-    from redargue.ledger.clock import SystemClock
+    from redargue.runs.clock import SystemClock
 
     tally = Tally()
     with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:

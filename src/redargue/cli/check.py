@@ -44,7 +44,7 @@ def check(
     from redargue.api import new_run_folder
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
-    from redargue.home import home
+    from redargue.paths import home
 
     kind, config = kind_of(as_, claim), run_config(options, search, run)
     folder = run or new_run_folder(home())

@@ -16,10 +16,10 @@ import typer
 from redargue.cli.terminal import printable
 
 if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
-    from redargue.corpus.base import Added, Corpus
-    from redargue.corpus.documents import Document
     from redargue.errors import UnreadableFile
     from redargue.evidence import Passage
+    from redargue.retrieval.corpus.base import Added, Corpus
+    from redargue.retrieval.corpus.documents import Document
 
 app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
@@ -52,8 +52,8 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Add documents; the same command again adds only what is new or has changed."""
-    from redargue.corpus.ingest import find_files, read_documents
-    from redargue.evals.datasets.documents import documents
+    from redargue.bench.datasets.documents import documents
+    from redargue.retrieval.corpus.ingest import find_files, read_documents
 
     started = time.monotonic()
     # A path that is not there is refused before any work.
@@ -158,7 +158,7 @@ def _shown(passage: Passage) -> str:
 
 @contextmanager
 def _open(store: str, *, write: bool = False, make: bool = True) -> Iterator[Corpus]:
-    from redargue.corpus.index import default_store, open_corpus
+    from redargue.retrieval.corpus.index import default_store, open_corpus
 
     where = store or default_store()
     if write and not make:

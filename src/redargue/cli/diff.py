@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from redargue.evals.differing import Difference, RunDiff, Step
+    from redargue.analysis.run_diff import Difference, RunDiff, Step
 
 LINES = 40  # of one difference on a terminal; --json has all
 LINE = 240  # characters of a line likewise
@@ -28,7 +28,7 @@ def diff(
 
     from rich.console import Console
 
-    from redargue.evals.differing import differ
+    from redargue.analysis.run_diff import differ
 
     found = asyncio.run(differ(first, second, most=most))
     if json:

@@ -57,10 +57,10 @@ def _endpoints(given: list[str], base_url: str, embedding_model: str, offline: b
         return [{"check": "language model", "ok": None, "found": line}]
     import asyncio
 
-    from redargue.backends.probe import Finding, probe
     from redargue.cli.options import read_models
-    from redargue.services import limiter, services
-    from redargue.transport import Transport
+    from redargue.llm.probe import Finding, probe
+    from redargue.net.services import limiter, services
+    from redargue.net.transport import Transport
 
     async def ask(name: str) -> tuple[list[Finding], int]:
         async with Transport(limiter(), offline=offline) as transport:
@@ -82,7 +82,7 @@ def _endpoints(given: list[str], base_url: str, embedding_model: str, offline: b
 
 def _search(offline: bool) -> str:
     from redargue.cli.options import live_tool
-    from redargue.services import services
+    from redargue.net.services import services
 
     known = services()
     keys = [name for name in ("tavily", "serper", "google-cse") if known[name].key]
@@ -107,7 +107,7 @@ def _home() -> str:
     import os
 
     from redargue.errors import UsageError
-    from redargue.home import home
+    from redargue.paths import home
 
     folder = home()
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
@@ -130,7 +130,7 @@ def _models() -> str:
     import json
 
     from redargue.errors import UsageError
-    from redargue.models.session import WEIGHTS
+    from redargue.nli.session import WEIGHTS
 
     manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
     for name, wanted in manifest["sha256"].items():
@@ -140,8 +140,8 @@ def _models() -> str:
 
 
 def _backend() -> str:
-    from redargue.backends.embedded import EmbeddedBackend
     from redargue.errors import UsageError
+    from redargue.nli.backend import EmbeddedBackend
 
     entailment = EmbeddedBackend().entailment
     evidence = ("The tower was built in 1871.", "The tower was built in 1950.")
@@ -152,7 +152,7 @@ def _backend() -> str:
 
 
 def _corpus() -> str:
-    from redargue.corpus.index import default_store, open_corpus
+    from redargue.retrieval.corpus.index import default_store, open_corpus
 
     path = default_store()
     if not path.exists():
@@ -162,7 +162,7 @@ def _corpus() -> str:
 
 
 def _config() -> str:
-    from redargue.settings import CONFIG, read_tables
+    from redargue.config_file import CONFIG, read_tables
 
     tables = read_tables(Path.cwd() / CONFIG)
     return (

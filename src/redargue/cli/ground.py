@@ -42,7 +42,7 @@ def ground(
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
     from redargue.errors import UsageError
-    from redargue.home import home
+    from redargue.paths import home
 
     if kind_of(kind, answer) == CLAIMS:
         raise UsageError("an answer is no list of claims", where="--as", hint="text, dialogue, summary or qa")
@@ -60,9 +60,9 @@ def _documents(given: str) -> list[Passage]:
     Raises:
         UsageError: a file that cannot be read.
     """
-    from redargue.corpus.ingest import read_documents
     from redargue.errors import UnreadableFile, UsageError
     from redargue.evidence import Passage
+    from redargue.retrieval.corpus.ingest import read_documents
 
     if "\n" in given or Path(given.removesuffix(".gz")).suffix.lower() not in READ:
         return [Passage(text=given, document="context")]

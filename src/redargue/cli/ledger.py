@@ -19,8 +19,8 @@ def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     """List batches, the newest first: id, method, claims, how far they are, who works on them, what they have cost."""
     import json
 
-    from redargue.ledger.batches import listed
-    from redargue.ledger.database import open_ledger
+    from redargue.cluster.batches import listed
+    from redargue.cluster.store import open_ledger
 
     database = open_ledger(ledger, make=False)
     try:
@@ -47,10 +47,10 @@ def drop(
     """Remove a batch for good, with its results; folders that were written from it stay."""
     import json
 
+    from redargue.cluster.batches import drop as drop_batch
+    from redargue.cluster.queue import find, standing
+    from redargue.cluster.store import open_ledger
     from redargue.errors import UsageError
-    from redargue.ledger.batches import drop as drop_batch
-    from redargue.ledger.database import open_ledger
-    from redargue.ledger.queue import find, standing
 
     if not batch:  # elsewhere that means the newest
         raise UsageError("'' is no batch's id", hint="redargue ledger ls lists them")

@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from redargue.claims import Claim
+from redargue.cli.event_text import MARKS, describe, memory_line, stepped
 from redargue.cli.terminal import printable
-from redargue.cli.told import MARKS, describe, memory_line, stepped
 from redargue.events import (
     Answered,
     CallFailed,

@@ -20,7 +20,7 @@ def mcp_tools(
     import sys
 
     from redargue.assembly import sources
-    from redargue.tools.mcp.serving import build, serve_http, serve_stdio
+    from redargue.retrieval.mcp.serving import build, serve_http, serve_stdio
 
     server = build(kind, sources(offline=offline))
     if http:

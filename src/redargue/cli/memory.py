@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
     from redargue.memory.base import MemoryRecord, RecordFilter
     from redargue.memory.memory import Memory
     from redargue.memory.recheck import RecheckResult
-    from redargue.tools.base import Tool
+    from redargue.retrieval.tools.base import Tool
 
 app = typer.Typer(help="Look at the evidence memory, look its evidence up again, and empty it.", no_args_is_help=True)
 
@@ -155,13 +155,13 @@ def recheck(
 
 
 async def _rechecked(kept: Memory, records: Iterable[MemoryRecord], store: str, offline: bool) -> list[RecheckResult]:
-    from redargue.corpus.index import Corpus
-    from redargue.corpus.shipped import open_store
-    from redargue.ledger.prices import Prices
     from redargue.memory.recheck import recheck
-    from redargue.services import limiter, services
-    from redargue.tools.base import Sources
-    from redargue.transport import Transport
+    from redargue.net.services import limiter, services
+    from redargue.net.transport import Transport
+    from redargue.retrieval.corpus.index import Corpus
+    from redargue.retrieval.corpus.shipped import open_store
+    from redargue.retrieval.tools.base import Sources
+    from redargue.runs.prices import Prices
 
     corpora: list[Corpus] = []
 
@@ -184,7 +184,7 @@ async def _rechecked(kept: Memory, records: Iterable[MemoryRecord], store: str, 
 def _tools(names: Iterable[str], sources: Any) -> Mapping[str, Tool]:
     """Those of the names that are search tools, and have what they need."""
     from redargue.errors import RedargueError
-    from redargue.tools.base import tools
+    from redargue.retrieval.tools.base import tools
 
     made = {}
     for name in sorted(names):

@@ -20,7 +20,7 @@ from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, ResponseFormat, RunConfig, read_date
 from redargue.errors import UsageError
 from redargue.methods.base import methods
-from redargue.services import services
+from redargue.net.services import services
 
 REACHED_WITHIN = 2.0  # seconds, or there is no network worth the name
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from redargue.ledger.clock import Clock
+    from redargue.runs.clock import Clock
 
 EVERY = 10.0  # seconds between two lines off a terminal
 

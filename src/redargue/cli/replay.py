@@ -23,10 +23,10 @@ def replay(
 
     from redargue import api
     from redargue.cli import show
-    from redargue.cli.told import describe
+    from redargue.cli.event_text import describe
     from redargue.errors import RecordError
     from redargue.events import Event, canonical
-    from redargue.ledger.record import Record, read_events
+    from redargue.runs.record import Record, read_events
 
     console = Console(file=sys.stderr, highlight=False)
     seen: list[Event] = []

@@ -14,9 +14,9 @@ from rich.text import Text
 from redargue.claims import Frozen
 from redargue.cli.terminal import printable
 from redargue.evidence import Quote, QuoteStatus, Side
-from redargue.printing import WORDS
 from redargue.reports.phrases import cost, counted, how_decided, label_counts, outcome_text
-from redargue.texts.report import CheckedClaim, Report
+from redargue.sanitize import WORDS
+from redargue.text.report import CheckedClaim, Report
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from redargue.printing import printable
+from redargue.sanitize import printable
 
 __all__ = ["printable"]

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from redargue.cli.parameters import OutputParameters
     from redargue.config import RunConfig
     from redargue.evidence import Passage
-    from redargue.responses import Prepared
-    from redargue.texts.report import Report
-    from redargue.texts.text import Text
+    from redargue.text.report import Report
+    from redargue.text.segment import Text
+    from redargue.text.verification import Prepared
 
 CLAIMS = "claims"
 FILES = (".txt", ".md")
@@ -29,7 +29,7 @@ def kind_of(given: str, claim: str) -> str:
     """
     from redargue.errors import UsageError
     from redargue.registry import did_you_mean
-    from redargue.texts.text import KINDS
+    from redargue.text.segment import KINDS
 
     if given and given not in (CLAIMS, *KINDS):
         raise UsageError(f"no kind of text {given!r}", where="--as", hint=did_you_mean(given, [CLAIMS, *KINDS]))
@@ -44,8 +44,8 @@ def read_text(given: str, kind: str, question: str, where: str) -> Text:
     """
     from typing import cast
 
-    from redargue.responses import text_of
-    from redargue.texts.text import Kind
+    from redargue.text.segment import Kind
+    from redargue.text.verification import text_of
 
     context = _content(question, "--question") if question else ""
     return text_of(_content(given, where), kind=cast(Kind, kind), context=context)
@@ -92,7 +92,7 @@ def verify_text(
     from redargue.cli import show
     from redargue.cli.exit import exit_code, read_gate, uninterrupted
     from redargue.cli.options import connected
-    from redargue.responses import CONCURRENCY, prepare
+    from redargue.text.verification import CONCURRENCY, prepare
 
     gate, components = read_gate(output), connected(config)
 
@@ -114,7 +114,7 @@ async def _verified(prepared: Prepared, output: OutputParameters, concurrency: i
     """The report; progress is shown, and with --jsonl each claim as soon as it has a verdict."""
     from redargue.cli import show
     from redargue.cli.live import Viewer
-    from redargue.texts.report import CheckedClaim
+    from redargue.text.report import CheckedClaim
     from redargue.verdicts import Verdict
 
     def done(item: int, verdict: Verdict) -> None:

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from redargue.evals.ablating import Recorded, Seen, Taken, Why
+    from redargue.analysis.counterfactual import Recorded, Seen, Taken, Why
     from redargue.verifier import Verifier
 
 INTERRUPTED = 130
@@ -42,8 +42,8 @@ def why(
 
     from rich.console import Console
 
-    from redargue.evals.ablating import Recorded, why
-    from redargue.ledger.budget import Budget
+    from redargue.analysis.counterfactual import Recorded, why
+    from redargue.runs.budget import Budget
 
     recorded = Recorded(run, item)
     given = Budget.parse(budget) if budget else None

@@ -15,7 +15,7 @@ def worker(
     batch: Annotated[str, typer.Option(metavar="ID", help="As its folder's ledger.json names it; the newest.")] = "",
 ) -> None:
     """Works on a batch that was begun with ``redargue batch --engine``, until nothing of it is left."""
-    from redargue.cli.many import run_worker
+    from redargue.cli.coordinator import run_worker
     from redargue.errors import DiskFull, RecordError, StoreLocked
 
     try:

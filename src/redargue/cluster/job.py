@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from redargue.claims import Frozen
 from redargue.config import RunConfig
 from redargue.errors import UsageError
-from redargue.ledger.limiter import Rate
+from redargue.net.rate_limit import Rate
 
 
 class WorkerJob(Frozen):

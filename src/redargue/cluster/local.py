@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from redargue.cluster.deaths import Deaths
+from redargue.cluster.heartbeat import give_up
+from redargue.cluster.restart_policy import Deaths
+from redargue.cluster.store import SharedDatabase
 from redargue.errors import UsageError
-from redargue.ledger.database import SharedDatabase
-from redargue.ledger.membership import give_up
 
 PATIENCE = 20.0  # seconds for a worker to hand back what it has
 

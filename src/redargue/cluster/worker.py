@@ -12,18 +12,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 
 from redargue.claims import Claim
+from redargue.cluster.budget import SharedBudget, Till
+from redargue.cluster.heartbeat import LEASE, Leave, Membership
+from redargue.cluster.queue import Batch, Finish, Job, Lease, Leased, Queue, packed
+from redargue.cluster.rate_limit import Pacing, SharedLimiter
+from redargue.cluster.record import Entries, SharedRecord
+from redargue.cluster.store import Rows, open_ledger
+from redargue.cluster.transaction_batcher import Desk
 from redargue.errors import UsageError
-from redargue.keys import Secrets
-from redargue.ledger.budget import Budget
-from redargue.ledger.database import Rows, open_ledger
-from redargue.ledger.desk import Desk
-from redargue.ledger.limiter import Rate
-from redargue.ledger.manifest import read_manifest
-from redargue.ledger.membership import LEASE, Leave, Membership
-from redargue.ledger.queue import Batch, Finish, Job, Lease, Leased, Queue, packed
-from redargue.ledger.shared_budget import SharedBudget, Till
-from redargue.ledger.shared_limiter import Pacing, SharedLimiter
-from redargue.ledger.shared_record import Entries, SharedRecord
+from redargue.net.rate_limit import Rate
+from redargue.net.secrets import Secrets
+from redargue.runs.budget import Budget
+from redargue.runs.manifest import read_manifest
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol
 
-from redargue.corpus.database import Database
+from redargue.retrieval.corpus.database import Database
 
 SCHEMA = 1
 META = (("purges", "0"),)  # initial rows of the table ``meta``
@@ -69,7 +69,7 @@ class MemoryDatabase(Protocol):
 
 
 class SqliteMemory(Database):
-    """A memory in one SQLite file; see :class:`redargue.corpus.database.Database`."""
+    """A memory in one SQLite file; see :class:`redargue.retrieval.corpus.database.Database`."""
 
     noun: ClassVar[str] = "memory"
     option: ClassVar[str] = "--memory"

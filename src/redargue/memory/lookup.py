@@ -8,9 +8,9 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
-from redargue.ledger.clock import Clock
 from redargue.memory.base import EvidenceMemory
-from redargue.tools.base import Search
+from redargue.retrieval.tools.base import Search
+from redargue.runs.clock import Clock
 
 LOOKUP = "memory_lookup"
 

@@ -17,12 +17,8 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from redargue.corpus.base import Encoder
-from redargue.corpus.ranking import fuse
 from redargue.errors import UsageError
 from redargue.evidence import Recalled, timing
-from redargue.home import home
-from redargue.keys import Secrets
 from redargue.memory import records
 from redargue.memory.base import (
     Finding,
@@ -33,13 +29,17 @@ from redargue.memory.base import (
     RememberResult,
     Status,
 )
-from redargue.memory.codes import BinaryIndex, pack_signs
+from redargue.memory.binary_index import BinaryIndex, pack_signs
 from redargue.memory.database import MemoryDatabase, SqliteMemory, Transaction
 from redargue.memory.entities import normalize_entity
-from redargue.memory.guard import near_duplicates
+from redargue.memory.leak_guard import near_duplicates
 from redargue.memory.postgres import PostgresMemory
-from redargue.models.cache import Floats
-from redargue.models.embedder import DIMENSIONS, Embedder, shared
+from redargue.net.secrets import Secrets
+from redargue.nli.cache import Floats
+from redargue.nli.embedder import DIMENSIONS, Embedder, shared
+from redargue.paths import home
+from redargue.retrieval.corpus.base import Encoder
+from redargue.retrieval.corpus.ranking import fuse
 
 DEPTH = 200  # nearest codes whose vectors are compared exactly
 PAGE = 20  # records read per query until enough of them can be returned

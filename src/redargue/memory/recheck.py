@@ -13,7 +13,7 @@ from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.memory.base import MemoryRecord, Status
 from redargue.memory.memory import Memory
-from redargue.tools.base import Search, Tool
+from redargue.retrieval.tools.base import Search, Tool
 
 MIN_PASSAGES = 10  # passages per search: more than any method requests, so a lower rank alone does not mark a record
 

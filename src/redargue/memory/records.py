@@ -18,7 +18,7 @@ from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemoryRecord, RecordFilter
 from redargue.memory.database import Transaction
 from redargue.memory.entities import normalize_entity
-from redargue.models.cache import Floats
+from redargue.nli.cache import Floats
 
 MAX_TEXT = 20_000  # characters of a record's text
 PER_ENTITY = 500  # newest records per entity that a recall considers

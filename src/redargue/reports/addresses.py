@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from redargue.printing import printable
+from redargue.sanitize import printable
 
 
 def web_address(url: str) -> str | None:

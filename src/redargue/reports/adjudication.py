@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Quote
-from redargue.printing import printable
 from redargue.reports.load import BenchRun
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.reports.tables import SYSTEM, key
+from redargue.sanitize import printable
 from redargue.verdicts import Verdict
 
 VERDICTS = ("true", "false", "uncertain")

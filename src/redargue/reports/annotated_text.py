@@ -9,9 +9,9 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import label_of, outcome_text
 from redargue.reports.table import Column, Table
 from redargue.reports.tables import shortened
-from redargue.texts.extract import Extraction
-from redargue.texts.report import outcome
-from redargue.texts.text import Text
+from redargue.text.extract import Extraction
+from redargue.text.report import outcome
+from redargue.text.segment import Text
 from redargue.verdicts import Verdict
 
 WORST_FIRST = ("refuted", "error", "conflicting", "not_enough", "supported")

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from redargue.evidence import Source
-from redargue.printing import WORDS, printable
 from redargue.reports.addresses import web_address
+from redargue.sanitize import WORDS, printable
 from redargue.verdicts import Verdict
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from redargue.bench.compare import RESULTS, Comparison, read
 from redargue.errors import RecordError, UsageError
-from redargue.evals.comparison import RESULTS, Comparison, read
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event
-from redargue.ledger.record import read_events
 from redargue.registry import did_you_mean
-from redargue.texts.extract import Extraction, recorded
-from redargue.texts.text import Text
+from redargue.runs.record import read_events
+from redargue.text.extract import Extraction, recorded
+from redargue.text.segment import Text
 from redargue.verdicts import Usage, Verdict
 
 OTHERS_SHOWN = 50  # claims on which all systems agree

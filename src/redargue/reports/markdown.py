@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 from redargue.evidence import Quote, Side
-from redargue.printing import WORDS, printable
 from redargue.reports import tables
 from redargue.reports.annotated_text import text_table
 from redargue.reports.load import BenchRun, SingleRun
@@ -21,6 +20,7 @@ from redargue.reports.reproducibility import (
 )
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
+from redargue.sanitize import WORDS, printable
 from redargue.verdicts import Verdict
 
 _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")

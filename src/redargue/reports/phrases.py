@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from redargue.evidence import QuoteStatus
-from redargue.texts.report import Outcome
+from redargue.text.report import Outcome
 from redargue.verdicts import Usage, Verdict
 
 NO_ANSWER = "no answer"

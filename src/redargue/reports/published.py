@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.evals.papers.shown import Compared
+from redargue.bench.tables.comparison import Compared
 from redargue.reports.table import Cell, Column, Table
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from redargue.evals.comparison import Comparison
+from redargue.bench.compare import Comparison
 from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import cost
 from redargue.reports.table import Column, Table, number

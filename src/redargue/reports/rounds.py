@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redargue.evals.comparison import Comparison, Row
+from redargue.bench.compare import Comparison, Row
 from redargue.reports.table import Cell, Table, number
 from redargue.reports.tables import SYSTEM, key
 

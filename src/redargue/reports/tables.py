@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from redargue.evals.comparison import Comparison, Pair, Row, Said
-from redargue.evals.metrics.base import Figure
-from redargue.evals.scoring import Scores
-from redargue.evals.timing import WHEN
+from redargue.bench.compare import Comparison, Pair, Row, Said
+from redargue.bench.metrics.base import Figure
+from redargue.bench.scoring import Scores
+from redargue.bench.temporal import WHEN
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, counted, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number

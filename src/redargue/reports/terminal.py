@@ -11,10 +11,10 @@ from rich.console import Console, Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from redargue.evals.comparison import Comparison
-from redargue.printing import printable
+from redargue.bench.compare import Comparison
 from redargue.reports.table import Table
 from redargue.reports.tables import gold_text, pairs, results, sample_text
+from redargue.sanitize import printable
 
 UNLIMITED = 10_000  # characters per line where the output is not a terminal
 LONG = 60  # characters per line of a column of prose

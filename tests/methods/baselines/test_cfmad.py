@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.evidence import Side
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.cfmad.method import Cfmad, CfmadSettings
 from redargue.methods.baselines.cfmad.prompts import AnswerOption

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factool import FacTool
 from redargue.methods.baselines.factool.method import FacToolSettings

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.evidence import Passage
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.fire import Fire
 from redargue.methods.baselines.fire.method import FireSettings

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
+from redargue.bench.metrics.classification import NonAnswers, three_rules
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
-from redargue.evals.metrics.classification import NonAnswers, three_rules
 from redargue.events import Answered, EvidenceFound
 from redargue.evidence import Passage
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.folk import Folk
 from redargue.methods.baselines.folk.method import FolkSettings

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer, schema_of
 from redargue.backends.scripted import ScriptedBackend
+from redargue.bench.datasets.labels import HALLUCINATED
 from redargue.claims import OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
-from redargue.evals.datasets.labels import HALLUCINATED
+from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
 from redargue.methods.baselines.halueval_few_shot.prompts import NAMES, DetectHallucination
 from redargue.methods.few_shot import read_examples
@@ -96,7 +96,7 @@ async def test_both_words_or_neither_are_no_label() -> None:
     assert (verdict.label, verdict.error, verdict.reason) == (None, None, "Yes and no")
 
 
-# HALU-3: the data set gives both texts of a pair: tests/evals/datasets/test_answers.py
+# HALU-3: the data set gives both texts of a pair: tests/bench/datasets/test_answers.py
 # HALU-4
 async def test_no_document_is_cut() -> None:
     long = Claim(text="It burned.", context="A house stood there. " * 2_000, labels=HALLUCINATED)

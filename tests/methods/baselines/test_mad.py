@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.prompts import Prompts
-from redargue.backends.render import Renderer, schema_of
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply, CannotPlay
 from redargue.events import Answered, RoundEnded
 from redargue.evidence import Passage
+from redargue.llm.prompts import Prompts
+from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.mad.method import Mad, MadSettings
 from redargue.run import Run

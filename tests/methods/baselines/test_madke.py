@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, TWO, YES_NO_MAYBE, Claim
 from redargue.errors import BadReply
 from redargue.events import Judged, RoundEnded
 from redargue.evidence import Passage
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.madke.method import Madke, MadkeSettings
 from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge

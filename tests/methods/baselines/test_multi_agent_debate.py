@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.multi_agent_debate.method import (
     MultiAgentDebate,

@@ -11,19 +11,19 @@ import pytest
 
 from redargue.backends import entailing  # noqa: F401  (registers its role)
 from redargue.backends.base import Call
-from redargue.backends.chat import ChatBackend
-from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, OPTIONS, TWO, Claim
 from redargue.errors import UsageError
 from redargue.events import CallFinished
 from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
 from redargue.methods.base import configure
-from redargue.models.entailer import LONGEST, Entailer
-from redargue.models.session import WEIGHTS
+from redargue.net.transport import Service, Transport
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.session import WEIGHTS
+from redargue.nli.user_nli import LONGEST, Entailer
 from redargue.run import Run
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
-from redargue.transport import Service, Transport
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 import redargue.api  # noqa: F401  (loads every role)
 from redargue.backends.base import require
-from redargue.backends.embedded import EmbeddedBackend
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, FREE_TEXT, TWO, Claim, Meaning
 from redargue.errors import BadReply, CannotPlay, UsageError
 from redargue.events import Answered, QueryWritten
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.program_fc import ProgramFC
 from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority
 from redargue.methods.few_shot import read_examples
+from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Program, ProgramStep, WriteProgram, parse_program

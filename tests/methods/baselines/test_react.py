@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from redargue.backends import calling
-from redargue.backends.calling import functions
-from redargue.backends.render import Renderer, schema_of
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
+from redargue.llm import tool_calls as calling
+from redargue.llm.rendering import Renderer, schema_of
+from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.react import React
 from redargue.methods.baselines.react.method import ReactSettings, examples_for

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FREE_TEXT, OPTIONS, Claim
 from redargue.errors import BadReply
 from redargue.events import Answered, RoundEnded
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
 from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote

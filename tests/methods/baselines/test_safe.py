@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.safe import Safe
 from redargue.methods.baselines.safe.method import IRRELEVANT, SafeSettings

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.embedded import EmbeddedBackend
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import BadReply, UnknownName, UsageError
 from redargue.events import Answered, Scored
 from redargue.methods.base import configure, usual_calls
 from redargue.methods.baselines.best_of_n import BestOfN
 from redargue.methods.baselines.self_consistency import SelfConsistency, majority
+from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.scoring import CheckStatements, Statements, WriteStatements

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.render import Renderer
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet, Meaning
 from redargue.errors import BadReply, UsageError
+from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
 from redargue.methods.few_shot import read_examples
 from redargue.run import Run

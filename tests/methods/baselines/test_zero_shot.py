@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from redargue.backends.chat import ChatBackend
-from redargue.backends.render import Renderer, schema_of
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, FREE_TEXT, OPTIONS, YES_NO_MAYBE, Claim
 from redargue.errors import BadReply
 from redargue.events import Answered
+from redargue.llm.chat import ChatBackend
+from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
 from redargue.methods.baselines.closed_book import NoSearch
 from redargue.methods.baselines.closed_book.prompts import (
@@ -20,10 +20,10 @@ from redargue.methods.baselines.closed_book.prompts import (
     AnswerZeroShot,
     ReasonStepByStep,
 )
+from redargue.net.transport import Service, Transport
 from redargue.run import Run
 from redargue.tasks.answering import Answer
 from redargue.tasks.knowing import AnswerClosedBook
-from redargue.transport import Service, Transport
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK
 from support.loopback import Ask, Loopback

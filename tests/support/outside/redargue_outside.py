@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from redargue import Claim, Passage
 from redargue.methods import Agent, Method
+from redargue.retrieval.tools.base import Search, Sources
 from redargue.tasks import Answer, AnswerClaim
-from redargue.tools.base import Search, Sources
 
 
 class Almanac:

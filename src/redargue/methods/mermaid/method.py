@@ -17,11 +17,11 @@ from redargue.memory.base import Finding
 from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
+from redargue.retrieval.tools.base import Observation
+from redargue.retrieval.tools.searching import SearchAction
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.base import AnyTask
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition
-from redargue.tools.base import Observation
-from redargue.tools.searching import SearchAction
 from redargue.verdicts import Verdict
 
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from redargue.evals.comparison import Comparison, Row
+from redargue.bench.compare import Comparison, Row
 from redargue.reports.rounds import BY_ROUND, by_round
 from redargue.reports.tables import letter
 

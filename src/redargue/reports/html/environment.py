@@ -12,12 +12,12 @@ from jinja2.ext import Extension
 from markupsafe import Markup
 
 from redargue.evidence import Side
-from redargue.printing import WORDS, printable
 from redargue.reports import phrases
 from redargue.reports.addresses import web_address
 from redargue.reports.html.debate import answer, at_most
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, said_label
+from redargue.sanitize import WORDS, printable
 
 COLOURS = 6  # of systems, in report.css
 SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}

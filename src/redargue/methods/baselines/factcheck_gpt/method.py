@@ -1,8 +1,8 @@
 """Factcheck-GPT: questions about a claim, the best snippets that each of them finds, one verdict.
 
 Wang et al., "Factcheck-Bench" (first "Factcheck-GPT", arXiv 2311.09000), and the authors' program
-(yuxiaw/Factcheck-GPT). Claims are extracted from a document elsewhere (``redargue.responses``), and a document is true
-if all of them are; this method checks one. What the original calls a page is a document in a tool's results.
+(yuxiaw/Factcheck-GPT). Claims are extracted from a document elsewhere (``redargue.text``), and a document is true if
+all of them are; this method checks one. What the original calls a page is a document in a tool's results.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from redargue.corpus.chunk import sentence_spans
 from redargue.evidence import Passage
+from redargue.retrieval.corpus.chunk import sentence_spans
 
 
 class Snippet(NamedTuple):

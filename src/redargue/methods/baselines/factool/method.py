@@ -1,7 +1,7 @@
 """FacTool on knowledge-based answers: two sceptical queries, ten pieces of evidence, one verdict with the error named.
 
 Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
-(GAIR-NLP/factool). Claims are extracted from an answer elsewhere (``redargue.responses``); this method checks one.
+(GAIR-NLP/factool). Claims are extracted from an answer elsewhere (``redargue.text``); this method checks one.
 """
 
 from __future__ import annotations

@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import Field
 
 from redargue.claims import Claim, LabelSet, Meaning
-from redargue.corpus.chunk import sentence_spans
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.few_shot import read_examples
+from redargue.retrieval.corpus.chunk import sentence_spans
 from redargue.tasks.acting import PastStep, Step
 from redargue.tasks.reacting import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.verdicts import Verdict

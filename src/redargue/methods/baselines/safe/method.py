@@ -2,8 +2,7 @@
 
 Wei et al., "Long-form factuality in large language models" (arXiv 2403.18802), and the authors' program
 (google-deepmind/long-form-factuality, ``eval/safe``). A response is split into statements elsewhere
-(``redargue.responses``); this method rates one of them. The examples in the first two of the authors' prompts are left
-out.
+(``redargue.text``); this method rates one of them. The examples in the first two of the authors' prompts are left out.
 """
 
 from __future__ import annotations

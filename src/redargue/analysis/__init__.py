@@ -1,0 +1,1 @@
+"""Explains recorded runs: differences, minimal evidence sets, counterfactuals."""

@@ -1,0 +1,100 @@
+"""FEVEROUS (Aly et al. 2021): claims over Wikipedia's sentences, lists and tables.
+
+Official rows: ``{"id", "claim", "label", "evidence": [{"content": ["Page_cell_0_2_1", …], "context": {…}}, …],
+"annotator_operations", "expected_challenge", "challenge"}``; the first row of a file may be a dummy. Also the
+sentence-only form, a JSON list whose ``evidence`` is text: a line ``Page<tab>sentence`` for each gold sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.rows import Row, printable, rows
+from redargue.claims import FEVER, LabelSet
+from redargue.evidence import Passage
+from redargue.retrieval.corpus.documents import Document
+
+_ELEMENT = re.compile(
+    r"(?P<page>.+?)_(?P<element>(?:sentence|header_cell|cell|table_caption|item|section|title|table|list)(?:_\d+)*)"
+)
+_LINK = re.compile(r"\[\[[^\[\]|]*\|([^\[\]]*)\]\]")
+
+
+@datasets.register("feverous")
+class Feverous:
+    """Reads both forms; an element of gold evidence is named as in ``cell_0_2_1``."""
+
+    name: ClassVar[str] = "feverous"
+    about: ClassVar[str] = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
+    labels: ClassVar[LabelSet] = FEVER
+    metric: ClassVar[str] = "feverous"
+
+    def __init__(self, *, with_evidence: bool = False) -> None:
+        """Args: with_evidence: gives the gold sentences of the sentence-only form as passages (no search then)."""
+        self.with_evidence = with_evidence
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order; the file's dummy row is left out."""
+        for row in rows(path):
+            if row.number == 1 and all(row.fields.get(name, "missing") == "" for name in ("id", "claim", "label")):
+                continue
+            hidden = row.hidden(("label", "evidence"), ("id", "claim", "challenge", "expected_challenge"))
+            sentences = _sentences(row) if isinstance(row.fields.get("evidence"), str) else ()
+            yield Example(
+                id=row.key("id"),
+                claim=row.claim("claim", labels=FEVER),
+                gold=None if hidden else row.label("label", FEVER),
+                evidence=() if hidden else _pages(sentences) or _groups(row),
+                passages=sentences if self.with_evidence else (),
+                group=row.optional("challenge"),
+                row=row.number,
+            )
+
+
+def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
+    return tuple(tuple(_element(group, name) for name in group.texts("content")) for group in row.children("evidence"))
+
+
+def _element(group: Row, name: str) -> GoldEvidence:
+    found = _ELEMENT.fullmatch(name)
+    if found is None:
+        raise group.wrong("content", "a page and its element, as in 'Page_sentence_3' or 'Page_cell_0_2_1',")
+    return GoldEvidence(document=found["page"], element=found["element"])
+
+
+def _sentences(row: Row) -> tuple[Passage, ...]:
+    """The sentence-only form's evidence; links stand as the words that the page shows."""
+    passages = []
+    for rank, line in enumerate(row.text("evidence").split("\n"), 1):
+        page, tab, sentence = line.partition("\t")
+        if not tab or not page.strip() or not sentence.strip():
+            raise row.error(f"evidence: a line 'page<tab>sentence' was expected, not {line[:60]!r}")
+        text = printable(_LINK.sub(r"\1", sentence)).strip()
+        passages.append(Passage(document=page, title=page, text=text, rank=rank))
+    return tuple(passages)
+
+
+def documents(path: Path) -> Iterator[Document]:
+    """The pages of the sentence-only form, each with all its gold sentences of all claims: a pool to search.
+
+    Raises:
+        UsageError: a claim's evidence is not text.
+    """
+    pages: dict[str, dict[str, None]] = {}
+    for row in rows(path):
+        if not isinstance(row.fields.get("evidence"), str):
+            raise row.wrong("evidence", "the sentence-only form: a line 'page<tab>sentence' each")
+        for sentence in _sentences(row):
+            pages.setdefault(sentence.document, {})[sentence.text] = None
+    for page, texts in pages.items():
+        yield Document(id=page, title=page, text=" ".join(texts))
+
+
+def _pages(sentences: tuple[Passage, ...]) -> tuple[tuple[GoldEvidence, ...], ...]:
+    """The one gold group of the sentence-only form, which names pages and no elements."""
+    pages = dict.fromkeys(sentence.document for sentence in sentences)
+    return (tuple(GoldEvidence(document=page) for page in pages),) if pages else ()

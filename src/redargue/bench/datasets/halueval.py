@@ -1,0 +1,109 @@
+"""HaluEval (Li et al. 2023): right and hallucinated answers, replies and summaries, and annotated ChatGPT responses.
+
+Official rows (JSON lines, whatever the file's name ends in):
+
+* qa: ``{"knowledge", "question", "right_answer", "hallucinated_answer"}``
+* dialogue: ``{"knowledge", "dialogue_history", "right_response", "hallucinated_response"}``
+* summarization: ``{"document", "right_summary", "hallucinated_summary"}``
+* general: ``{"ID", "user_query", "chatgpt_response", "hallucination": "yes" | "no", "hallucination_spans"}``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.labels import HALLUCINATED
+from redargue.bench.datasets.rows import Row, printable, rows
+from redargue.claims import LabelSet
+from redargue.evidence import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Where one kind of row has what.
+
+    Attributes:
+        context: what the official evaluation shows with the text.
+        given: the knowledge, which the official evaluation withholds; for a summary the document.
+        candidates: the right text and the hallucinated one.
+    """
+
+    context: str
+    given: str
+    candidates: tuple[str, str]
+
+
+_KINDS = {
+    "qa": _Kind("question", "knowledge", ("right_answer", "hallucinated_answer")),
+    "dialogue": _Kind("dialogue_history", "knowledge", ("right_response", "hallucinated_response")),
+    "summarization": _Kind("document", "document", ("right_summary", "hallucinated_summary")),
+}
+
+
+@datasets.register("halueval")
+class HaluEval:
+    """Reads all four kinds, told apart by their fields; the group is the kind.
+
+    Of a pair, each candidate is one example. The claim is the text alone; its context is what the official evaluation
+    shows (question, dialogue, document, user's request); the knowledge comes as a passage, so that only methods that
+    read evidence see it. *yes* (hallucinated) means refuted.
+    """
+
+    name: ClassVar[str] = "halueval"
+    about: ClassVar[str] = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
+    labels: ClassVar[LabelSet] = HALLUCINATED
+    metric: ClassVar[str] = "accuracy"
+
+    def __init__(self, *, question_in_claim: bool = False) -> None:
+        """Args: question_in_claim: in qa the claim is the question and the answer in one text, as DPD has it."""
+        self.question_in_claim = question_in_claim
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order: of each pair the right text first."""
+        for row in rows(path):
+            kind = next((name for name, each in _KINDS.items() if set(each.candidates) & row.fields.keys()), "")
+            if kind:
+                yield from self._pair(row, kind)
+            else:
+                yield _general(row)
+
+    def _pair(self, row: Row, kind: str) -> Iterator[Example]:
+        fields = _KINDS[kind]
+        context = row.text(fields.context)
+        passage = Passage(text=printable(row.text(fields.given)))
+        for gold, field in zip(("no", "yes"), fields.candidates, strict=True):
+            text = row.text(field)
+            joined = self.question_in_claim and kind == "qa"
+            yield Example(
+                id=f"{row.number}.{'right' if gold == 'no' else 'hallucinated'}",
+                claim=row.claim(
+                    field,
+                    f"{context.strip()} {text.strip()}" if joined else text,
+                    labels=HALLUCINATED,
+                    context="" if joined else context,
+                ),
+                gold=gold,
+                passages=(passage,),
+                group=kind,
+                row=row.number,
+            )
+
+
+def _general(row: Row) -> Example:
+    if "chatgpt_response" not in row.fields:
+        kinds = "; ".join(", ".join((each.context, *each.candidates)) for each in _KINDS.values())
+        raise row.error(
+            f"the fields of a HaluEval row were expected, not {', '.join(row.fields) or 'none'}",
+            hint=f"a row has {kinds}; or user_query, chatgpt_response, hallucination",
+        )
+    return Example(
+        id=row.key("ID"),
+        claim=row.claim("chatgpt_response", labels=HALLUCINATED, context=row.text("user_query")),
+        gold=row.label("hallucination", HALLUCINATED),
+        group="general",
+        row=row.number,
+    )

@@ -1,0 +1,55 @@
+"""HoVer (Jiang et al. 2020): claims that take two to four Wikipedia pages.
+
+Official rows, in a JSON list: ``{"uid", "claim", "supporting_facts": [[title, sentence number], …], "label",
+"num_hops", "hpqa_id"}``; a test set has neither facts nor labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.labels import HOVER
+from redargue.bench.datasets.rows import Row, rows
+from redargue.claims import LabelSet
+
+
+@datasets.register("hover")
+class Hover:
+    """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``."""
+
+    name: ClassVar[str] = "hover"
+    about: ClassVar[str] = "HoVer: claims over two to four Wikipedia pages (hover-nlp/hover)"
+    labels: ClassVar[LabelSet] = HOVER
+    metric: ClassVar[str] = "hover"
+
+    def __init__(self, *, hops: int = 0) -> None:
+        """Args: hops: only claims over so many pages; 0 for all."""
+        self.hops = hops
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order."""
+        for row in rows(path):
+            if self.hops and row.integer("num_hops") != self.hops:
+                continue
+            hidden = row.hidden(("label", "supporting_facts"), ("uid", "claim", "num_hops", "hpqa_id"))
+            yield Example(
+                id=row.key("uid"),
+                claim=row.claim("claim", labels=HOVER),
+                gold=None if hidden else row.label("label", HOVER),
+                evidence=() if hidden else (_facts(row),),
+                group=f"{row.integer('num_hops')}-hop",
+                row=row.number,
+            )
+
+
+def _facts(row: Row) -> tuple[GoldEvidence, ...]:
+    """The one gold group: all facts are needed together."""
+    facts = []
+    for fact in row.items("supporting_facts"):
+        if not isinstance(fact, list) or [type(part) for part in fact] != [str, int]:
+            raise row.error(f"supporting_facts: [title, sentence number] was expected, not {fact}")
+        facts.append(GoldEvidence(document=fact[0], element=str(fact[1])))
+    return tuple(dict.fromkeys(facts))

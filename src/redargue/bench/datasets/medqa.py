@@ -1,0 +1,49 @@
+"""MedQA-USMLE (Jin et al. 2021): examination questions with four or five options.
+
+Official rows: ``{"question", "answer", "options": {"A": …}, "meta_info": "step1" | "step2&3", "answer_idx", …}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.rows import Row, rows
+from redargue.claims import OPTIONS, LabelSet
+
+
+@datasets.register("medqa")
+class MedQa:
+    """Reads the official JSON lines; a claim's labels are as many letters as it has options."""
+
+    name: ClassVar[str] = "medqa"
+    about: ClassVar[str] = "MedQA-USMLE: examination questions with options (jind11/MedQA)"
+    labels: ClassVar[LabelSet] = OPTIONS
+    metric: ClassVar[str] = "accuracy"
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order; a row's number is its id."""
+        for row in rows(path):
+            options = _options(row)
+            letters = LabelSet(name=OPTIONS.name, labels=OPTIONS.labels[: len(options)], in_prose=False)
+            hidden = row.hidden(("answer", "answer_idx"), ("question", "options", "meta_info", "metamap_phrases"))
+            gold = None if hidden else row.label("answer_idx", letters)
+            if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
+                raise row.wrong("answer", f"the text of option {gold}")
+            yield Example(
+                id=str(row.number),
+                claim=row.claim("question", labels=letters, options=options),
+                gold=gold,
+                group=row.optional("meta_info"),
+                row=row.number,
+            )
+
+
+def _options(row: Row) -> tuple[str, ...]:
+    given = row.child("options")
+    letters = sorted(given.fields)
+    if letters != list(OPTIONS.names[: len(letters)]) or len(letters) < 2:
+        raise row.wrong("options", "an object with the keys A, B, … (at most E)")
+    return tuple(given.text(letter) for letter in letters)

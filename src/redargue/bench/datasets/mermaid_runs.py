@@ -1,0 +1,63 @@
+"""The claims of MERMAID's released runs: what agents did for them is read by ``redargue.bench.mermaid_import``.
+
+Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row may have no run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.labels import HOVER, SCIFACT, TRUE_FALSE
+from redargue.bench.datasets.rows import Row, rows
+from redargue.claims import LabelSet
+
+
+@datasets.register("mermaid-runs")
+class MermaidRuns:
+    """Reads the JSON list; rows without a run are left out. Labels are those of FIRE's files, HoVer or SciFact."""
+
+    name: ClassVar[str] = "mermaid-runs"
+    about: ClassVar[str] = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
+    labels: ClassVar[LabelSet] = TRUE_FALSE
+    metric: ClassVar[str] = "macro-f1"
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order."""
+        every = tuple(rows(path))
+        labels = label_set(every)
+        for row in with_runs(every):
+            yield Example(
+                id=row.key("uid") if "uid" in row.fields else str(row.number),
+                claim=row.claim("claim", labels=labels),
+                gold=row.label("label", labels),
+                row=row.number,
+            )
+
+
+def with_runs(every: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows that hold a run.
+
+    Raises:
+        UsageError: none does.
+    """
+    found = tuple(row for row in every if row.fields.get("react_trace") is not None)
+    if not found:
+        raise every[0].wrong("react_trace", "a run in at least one row")
+    return found
+
+
+def label_set(every: Sequence[Row]) -> LabelSet:
+    """The label set that holds the labels of all rows.
+
+    Raises:
+        UsageError: none does.
+    """
+    for labels in (HOVER, SCIFACT):
+        if all(Row.as_label(row.fields.get("label"), labels) for row in every):
+            return labels
+    for row in every:
+        row.label("label", TRUE_FALSE)
+    return TRUE_FALSE

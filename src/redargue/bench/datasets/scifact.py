@@ -1,0 +1,91 @@
+"""SciFact (Wadden et al. 2020): scientific claims over abstracts, with gold sentences.
+
+Official rows: ``{"id", "claim", "evidence": {doc_id: [{"sentences": [0, …], "label": "SUPPORT" | "CONTRADICT"}, …]},
+"cited_doc_ids": [doc_id, …]}``; a claim without evidence has not enough information; a test row has id and claim alone.
+Corpus rows: ``{"doc_id", "title", "abstract": [sentence, …], "structured"}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.labels import SCIFACT
+from redargue.bench.datasets.rows import Row, rows
+from redargue.claims import LabelSet, Meaning
+from redargue.retrieval.corpus.documents import Document
+
+
+@datasets.register("scifact")
+class SciFact:
+    """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0."""
+
+    name: ClassVar[str] = "scifact"
+    about: ClassVar[str] = "SciFact: scientific claims over abstracts (allenai/scifact)"
+    labels: ClassVar[LabelSet] = SCIFACT
+    metric: ClassVar[str] = "scifact"
+
+    def __init__(self, *, decided: bool = False) -> None:
+        """Args: decided: only claims that an abstract supports or contradicts, as FOLK and MERMAID choose them."""
+        self.decided = decided
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order."""
+        for row in rows(path):
+            hidden = row.hidden(("evidence", "cited_doc_ids"), ("id", "claim"))
+            gold, groups = (None, ()) if hidden else _rationales(row)
+            if self.decided and not groups:
+                continue
+            yield Example(
+                id=row.key("id"),
+                claim=row.claim("claim", labels=SCIFACT),
+                gold=gold,
+                evidence=groups,
+                row=row.number,
+            )
+
+
+def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], ...]]:
+    evidence = row.child("evidence")
+    golds: set[str] = set()
+    groups = []
+    for document in evidence.fields:
+        for rationale in evidence.children(document):
+            label = rationale.label("label", SCIFACT)
+            numbers = rationale.items("sentences")
+            if not numbers or not all(type(number) is int for number in numbers):
+                raise rationale.wrong("sentences", "a list of sentence numbers")
+            if SCIFACT.meaning(label) is Meaning.NOT_ENOUGH:
+                raise rationale.wrong("label", "SUPPORT or CONTRADICT")
+            golds.add(label)
+            groups.append(tuple(GoldEvidence(document=document, element=str(number)) for number in numbers))
+    if len(golds) > 1:
+        raise row.error(
+            "evidence: one label for the claim was expected, and its rationales both support and contradict"
+        )
+    return (golds.pop() if golds else SCIFACT.named(Meaning.NOT_ENOUGH)), tuple(groups)
+
+
+def qrels(path: Path) -> dict[str, frozenset[str]]:
+    """Which abstracts each claim was written from (``cited_doc_ids``), by claim id: the documents to be retrieved."""
+    return {row.key("id"): frozenset(str(each) for each in row.items("cited_doc_ids")) for row in rows(path)}
+
+
+def abstracts(path: Path) -> dict[str, tuple[str, ...]]:
+    """The sentences of each abstract of ``corpus.jsonl``, by document id."""
+    return {row.key("doc_id"): row.texts("abstract") for row in rows(path)}
+
+
+def abstract_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+    """The numbered sentences of some abstracts of ``corpus.jsonl``."""
+    every = abstracts(path)
+    return {name: {str(at): text for at, text in enumerate(every[name])} for name in wanted if name in every}
+
+
+def documents(path: Path) -> Iterator[Document]:
+    """The abstracts of ``corpus.jsonl`` as a corpus store takes them, sentences joined by a space."""
+    for row in rows(path):
+        sentences = (sentence.strip() for sentence in row.texts("abstract"))
+        yield Document(id=row.key("doc_id"), title=row.text("title"), text=" ".join(sentences))

@@ -1,0 +1,54 @@
+"""Frozen evidence: binarised claims, each with the passages that real searches returned for it.
+
+Rows: ``{"claim", "label": "true" | "false", "passages": [{"query", "title", "url", "publisher", "text"}, …]}``. They
+measure readers with the search held fixed; a report has to say that language-model agents wrote the queries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.labels import TRUE_FALSE
+from redargue.bench.datasets.rows import Row, printable, rows
+from redargue.claims import LabelSet
+from redargue.evidence import Passage
+
+
+@datasets.register("snapshots")
+class Snapshots:
+    """Reads the JSON lines; a passage's rank is its place among those of its query."""
+
+    name: ClassVar[str] = "snapshots"
+    about: ClassVar[str] = "claims with frozen evidence: what real searches returned (shared data)"
+    labels: ClassVar[LabelSet] = TRUE_FALSE
+    metric: ClassVar[str] = "macro-f1"
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order; a row's number is its id."""
+        for row in rows(path):
+            yield Example(
+                id=str(row.number),
+                claim=row.claim("claim", labels=TRUE_FALSE),
+                gold=row.label("label", TRUE_FALSE),
+                passages=tuple(_passages(row)),
+                row=row.number,
+            )
+
+
+def _passages(row: Row) -> Iterator[Passage]:
+    ranks: Counter[str] = Counter()
+    for each in row.children("passages"):
+        query = each.optional("query")
+        ranks[query] += 1
+        yield Passage(
+            text=printable(each.text("text")),
+            title=each.optional("title"),
+            url=each.optional("url"),
+            publisher=each.optional("publisher"),
+            query=query,
+            rank=ranks[query],
+        )

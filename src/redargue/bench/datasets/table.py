@@ -1,0 +1,106 @@
+"""Anyone's own claims: a CSV, TSV or JSON-lines file, with a mapping from what is needed to its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import ClassVar
+
+from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.labels import label_set
+from redargue.bench.datasets.rows import Row, printable, rows, table, unpacked_suffix
+from redargue.claims import FEVER, LabelSet
+from redargue.errors import UsageError
+from redargue.evidence import Passage
+from redargue.registry import did_you_mean
+
+ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")
+"""What a column can be: ``evidence`` becomes the row's one passage, ``as_of`` is an ISO date. Only ``claim`` is needed;
+without ``label`` gold is hidden."""
+
+
+@datasets.register("table")
+class Table:
+    """Reads ``.csv`` and ``.tsv`` by their names, everything else as JSON lines or a JSON list; all also gzipped."""
+
+    name: ClassVar[str] = "table"
+    about: ClassVar[str] = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
+    labels: ClassVar[LabelSet] = FEVER
+    metric: ClassVar[str] = "accuracy"
+
+    def __init__(
+        self, *, mapping: str | Mapping[str, str] = "claim=claim,label=label", labels: str | LabelSet = FEVER
+    ) -> None:
+        """Sets what is read where.
+
+        Args:
+            mapping: a column for each role (see :data:`ROLES`), as text ``claim=text,label=verdict`` or a mapping.
+            labels: the closed set of answers, or the name of a registered set or of a data set's own (``true-false``);
+                a cell names one of them or an alias.
+        """
+        self.mapping = read_mapping(mapping) if isinstance(mapping, str) else _checked(dict(mapping))
+        self.label_set = label_set(labels) if isinstance(labels, str) else labels
+
+    def read(self, path: Path) -> Iterator[Example]:
+        """The examples of a file, in its order; a row's number is its id where no column is mapped to it."""
+        for row in table(path) if unpacked_suffix(path) in (".csv", ".tsv") else rows(path):
+            at = self.mapping
+            yield Example(
+                id=row.key(at["id"]) if "id" in at else str(row.number),
+                claim=row.claim(
+                    at["claim"],
+                    labels=self.label_set,
+                    context=self._optional(row, "context"),
+                    as_of=self._day(row),
+                ),
+                gold=row.label(at["label"], self.label_set) if "label" in at else None,
+                passages=self._passages(row),
+                group=self._optional(row, "group"),
+                response=self._optional(row, "response"),
+                row=row.number,
+            )
+
+    def _optional(self, row: Row, role: str) -> str:
+        """A mapped cell that may be empty; its column has to be there."""
+        if role not in self.mapping:
+            return ""
+        field = self.mapping[role]
+        return row.key(field) if row.fields.get(field, "missing") not in (None, "") else ""
+
+    def _passages(self, row: Row) -> tuple[Passage, ...]:
+        text = printable(self._optional(row, "evidence"))
+        return (Passage(text=text),) if text.strip() else ()
+
+    def _day(self, row: Row) -> date | None:
+        given = self._optional(row, "as_of")
+        try:
+            return date.fromisoformat(given) if given else None
+        except ValueError:
+            raise row.wrong(self.mapping["as_of"], "a day as in '2021-03-31'") from None
+
+
+def read_mapping(text: str) -> dict[str, str]:
+    """A mapping from text: ``claim=statement,label=verdict``.
+
+    Raises:
+        UsageError: a part that is no pair, a role that is none or stands twice, no claim.
+    """
+    mapping: dict[str, str] = {}
+    for part in text.split(","):
+        role, equals, column = (each.strip() for each in part.partition("="))
+        if not equals or not column:
+            raise UsageError(f"{part!r} in the mapping {text!r}", hint="a mapping reads claim=COLUMN,label=COLUMN")
+        if role in mapping:
+            raise UsageError(f"{role!r} stands twice in the mapping {text!r}")
+        mapping[role] = column
+    return _checked(mapping)
+
+
+def _checked(mapping: dict[str, str]) -> dict[str, str]:
+    for role in mapping:
+        if role not in ROLES:
+            raise UsageError(f"unknown role {role!r} in a mapping", hint=did_you_mean(role, list(ROLES)))
+    if "claim" not in mapping:
+        raise UsageError("the mapping names no column for the claim", hint="a mapping reads claim=COLUMN,label=COLUMN")
+    return mapping

@@ -1,0 +1,319 @@
+"""MERMAID's released runs as records of our own: their steps are played through the protocol, so that events tell them.
+
+The authors' logs are reformatted, and cut: a line holds a thought, a call, an observation (the Python ``repr`` of what
+the tools' server returned, its first 2,000 characters), something from the memory, or the answer. Every line becomes
+an event; the calls are answered with what was observed then.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import ValidationError
+
+from redargue.backends.recorded import RecordedBackend, Recording
+from redargue.bench import compare as comparison
+from redargue.bench.datasets.loading import load
+from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
+from redargue.bench.datasets.rows import Row, rows
+from redargue.bench.harness import Bench
+from redargue.bench.system import Contender
+from redargue.claims import LabelSet, Meaning
+from redargue.config import Components, RunConfig
+from redargue.errors import ToolFailed, UsageError
+from redargue.evidence import Passage, Recalled
+from redargue.memory.base import Finding, Recall, RememberResult
+from redargue.retrieval.tools.base import Search
+from redargue.runs.clock import Clock
+from redargue.tasks.acting import Step, ToolCall
+from redargue.tasks.decomposing import Decomposition
+
+STEPS = 5  # the released program's, where no run took more
+
+_CALL = re.compile(r"Used (\S+) with input: (.*)", re.DOTALL)
+_REFUSED = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
+_RECALLED = re.compile(r"Previous evidence for '(.*?)': (?=\[)(.*)", re.DOTALL)
+_LITERAL = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_CONTENT = rf"TextContent\(type='text', text=({_LITERAL})(?:, \w+=None)*\)"
+_CONTENTS = re.compile(rf"\[(?:{_CONTENT}(?:, |(?=\])))*\]")
+
+Failure = Literal["", "empty", "arguments", "unknown tool", "error"]
+
+
+class Observed(NamedTuple):
+    """A call, and what it returned as it stands in the log; None where the log says nothing."""
+
+    tool: str
+    query: str
+    text: str | None
+
+
+class RecordedRun(NamedTuple):
+    """One row's run.
+
+    Attributes:
+        recording: what its agents did.
+        calls: of tools, in their order.
+        memory: what was recalled: the query that had found it, and the text as it stands in the log.
+    """
+
+    recording: Recording
+    calls: tuple[Observed, ...]
+    memory: tuple[tuple[str, str], ...]
+
+
+def texts(observation: str) -> tuple[str, ...]:
+    """The texts in the ``repr`` of a list of ``TextContent``; what is none, or was cut, is a text as it stands."""
+    if not _CONTENTS.fullmatch(observation):
+        return (observation,)
+    return tuple(ast.literal_eval(found) for found in re.findall(_CONTENT, observation))
+
+
+def failure_of(text: str) -> Failure:
+    """What a tool's answer says went wrong; empty where it found something."""
+    if text.startswith("Input validation error"):
+        return "arguments"
+    if _REFUSED.match(text):
+        return "unknown tool"
+    if text.startswith("Error"):
+        return "error"
+    try:
+        answer = json.loads(text) if text.strip() else {"results": []}
+    except ValueError:
+        return ""
+    if not isinstance(answer, dict):
+        return ""
+    return "error" if answer.get("error") else "empty" if answer.get("results") == [] else ""
+
+
+def read_runs(path: Path) -> list[RecordedRun]:
+    """The runs of a file, in its order; rows without one are left out, as :class:`MermaidRuns` does.
+
+    Raises:
+        UsageError: a line that is none of those that the logs hold; says in which row.
+    """
+    every = tuple(rows(path))
+    labels = label_set(every)
+    return [_run(row, labels) for row in with_runs(every)]
+
+
+def _run(row: Row, labels: LabelSet) -> RecordedRun:
+    steps: list[Step | str] = []
+    calls: list[Observed] = []
+    memory: list[tuple[str, str]] = []
+    thought: str | None = None
+    for place, line in enumerate(row.texts("react_trace")):
+        kind, _, text = line.partition(" ")
+        if kind == "Thought:":
+            steps += [] if thought is None else [thought]
+            thought = text
+        elif kind == "Observation:" and calls and calls[-1].text is None:
+            calls[-1] = calls[-1]._replace(text=text)
+        elif kind == "[Memory]" and (found := _RECALLED.fullmatch(text)):
+            memory.append((found[1], found[2]))
+        elif kind in ("Action:", "Answer:"):
+            if (call := _called(text)) and kind == "Action:":
+                calls.append(call)
+            steps.append(_step(kind, thought or "", text, call, labels))
+            thought = None
+        else:
+            expected = "a thought, an action and its observation, an answer or something from the memory"
+            raise row.error(f"react_trace[{place}]: {expected} was expected, not {line[:60]!r}")
+    steps += [] if thought is None else [thought]
+    answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
+    given = "" if answered else row.optional("prediction")
+    recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), given=given)
+    return RecordedRun(recording, tuple(calls), tuple(memory))
+
+
+def _called(text: str) -> Observed | None:
+    if refused := _REFUSED.match(text):
+        return Observed(refused[1], "", text)
+    used = _CALL.fullmatch(text)
+    return Observed(used[1], used[2], None) if used else None
+
+
+def _step(kind: str, thought: str, text: str, call: Observed | None, labels: LabelSet) -> Step | str:
+    """A call, whose text went to ``query`` whatever the tool's parameters were; an answer; or what is neither."""
+    if kind == "Answer:":
+        unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
+        return Step(thought=thought, answer=unsettled or text)
+    if call is None:
+        return f"{thought}\n{text}"
+    arguments = json.dumps({"query": call.query} if call.query else {}, ensure_ascii=False)
+    return Step(thought=thought, action=ToolCall(name=call.tool, input=arguments))
+
+
+def _decomposition(row: Row) -> Decomposition | None:
+    if not row.fields.get("decomposition"):
+        return None
+    try:
+        return Decomposition.model_validate(row.fields["decomposition"])
+    except ValidationError as error:
+        raise row.error(f"decomposition: {error.errors()[0]['msg']}") from None
+
+
+class RecordedAction:
+    """A tool as it answered then.
+
+    Args:
+        name: as the agents called it.
+        calls: of all tools, claim by claim in the order of the run.
+    """
+
+    about = "answers as it did in the recorded run"
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"query": {"type": "string"}},
+        "required": ["query"],
+    }
+
+    def __init__(self, name: str, calls: Sequence[Sequence[Observed]]) -> None:
+        self.name = name
+        self._calls = [[each for each in claim if each.tool == name] for claim in calls]
+        self.revision = hashlib.sha256(json.dumps(self._calls).encode()).hexdigest()[:16]
+
+    def of(self, item: int) -> RecordedAction:
+        """As it answered for one claim of the run, from 0."""
+        one = RecordedAction(self.name, [self._calls[item]])
+        one.revision = self.revision
+        return one
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        """The observation of this call; of one that was made several times, each in its turn.
+
+        Raises:
+            ToolFailed: it failed then, in the words of the log; or it was not made.
+        """
+        (left,) = self._calls
+        made = next((each for each in left if each.query == arguments.get("query", "")), None)
+        if made is None:
+            raise ToolFailed(f"the recording holds no further call of {self.name!r} with {dict(arguments)!r:.200}")
+        left.remove(made)
+        if made.text is None:
+            raise ToolFailed("the recording holds no observation of this call")
+        if failure_of(made.text) == "unknown tool":
+            raise ToolFailed(made.text)
+        async with search.account.request() as receipt:
+            receipt.pay()
+        found = texts(made.text)
+        if failed := next((each for each in found if failure_of(each) in ("arguments", "error")), ""):
+            raise ToolFailed(failed)
+        return tuple(Passage(text=each, rank=rank) for rank, each in enumerate(found, 1))
+
+
+class RecordedMemory:
+    """A memory as it answered then; what is found is not kept.
+
+    Args:
+        recalled: what it gave, claim by claim in the order of the run.
+    """
+
+    def __init__(self, recalled: Sequence[Sequence[tuple[str, str]]]) -> None:
+        self._recalled = recalled
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """That it was recorded."""
+        return {"mode": "frozen", "recorded": True}
+
+    def of(self, item: int) -> RecordedMemory:
+        """As it answered for one claim of the run, from 0."""
+        return RecordedMemory([self._recalled[item]])
+
+    async def recall(
+        self,
+        entities: Iterable[str],
+        *,
+        claim: str,
+        now: datetime,
+        text: str = "",
+        as_of: date | None = None,
+        only_in_time: bool = False,
+    ) -> Recall:
+        """What the log says it gave; an earlier call that failed has found nothing."""
+        (recalled,) = self._recalled
+        items = []
+        for number, (query, evidence) in enumerate(recalled, 1):
+            found = "\n".join(texts(evidence))
+            passage = Passage(text=found, query=query, rank=number)
+            status: Literal["ok", "empty"] = "empty" if failure_of(found) else "ok"
+            arguments = {"query": query}
+            items.append(
+                Recalled(passage=passage, length=len(found), number=number, status=status, arguments=arguments)
+            )
+        return Recall(items=tuple(items))
+
+    async def remember(
+        self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
+    ) -> RememberResult:
+        """Keeps nothing."""
+        return RememberResult(dropped={"frozen": len(findings)})
+
+
+class Imported(NamedTuple):
+    """A bench folder that holds recorded runs: its table, the contender, and how many rows held no run."""
+
+    table: comparison.Comparison
+    contender: Contender
+    left_out: int
+
+
+def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:
+    """Makes a bench folder of a file of runs: a record that replays, with gold labels and scores.
+
+    Nothing is asked. The folder appears once it is whole.
+
+    Args:
+        path: the file.
+        out: the folder; there is none yet.
+        clock: where times come from; the logs hold none.
+
+    Raises:
+        UsageError: no such file, not its format, or the folder is there or cannot be made.
+    """
+    if out.exists():
+        raise UsageError(f"{str(out)!r} is there already", where="--out", hint="name a folder that is not")
+    runs, loaded = read_runs(path), load(MermaidRuns.name, path)
+    calls = [each.calls for each in runs]
+    names = sorted({call.tool for each in calls for call in each})
+    components = Components(
+        backend=RecordedBackend([each.recording for each in runs]),
+        actions={name: RecordedAction(name, calls) for name in names},
+        memory=RecordedMemory([each.memory for each in runs]) if any(each.memory for each in runs) else None,
+        clock=clock,
+    )
+    contender = Contender.parse(_spec(runs))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as beside:
+            folder = Path(beside) / out.name
+            sample = loaded.sample.model_dump(mode="json")
+            config = RunConfig(offline=True)
+            bench = Bench(folder, loaded.examples, [contender], sample=sample, config=config, components=components)
+            asyncio.run(bench.run(contender, concurrency=1))
+            table = comparison.compare(bench)
+            comparison.keep(table, folder)
+            folder.replace(out)
+    except OSError as error:
+        raise UsageError(f"{str(out)!r} cannot be made: {error.strerror}", where="--out") from error
+    return Imported(table, contender, sum(1 for _ in rows(path)) - len(runs))
+
+
+def _spec(runs: Sequence[RecordedRun]) -> str:
+    """MERMAID as these runs played it; a call was made again as often as an agent wanted."""
+    spec = "mermaid@paper:tools=,repeat_calls=true"
+    spec += ",memory=frozen" if any(each.memory for each in runs) else ",memory=off"
+    if not any(each.recording.decomposition for each in runs):
+        spec += ",decomposer=false"
+    longest = max(len(each.recording.steps) for each in runs)
+    return spec + (f",max_steps={longest}" if longest > STEPS else "")

@@ -1,0 +1,127 @@
+"""AVeriTeC's metrics, as MichSchli/AVeriTeC@7c62d1e computes them.
+
+Predicted and gold question-answer pairs are written as "question answer" and compared pair by pair with METEOR; the
+assignment with the greatest sum is taken, and the sum divided by the number of gold pairs. The AVeriTeC score is the
+share of claims with the right label whose evidence score exceeds a threshold (.25 officially). Names of figures say
+where METEOR is not the official one (see ``meteor``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from redargue.bench.extra import bench_extra
+from redargue.bench.metrics.base import Figure, mean, same_length
+from redargue.bench.metrics.meteor import Meteor, installed_meteor
+from redargue.claims import Frozen
+
+THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
+OFFICIAL = 0.25
+PAIRS = 10
+
+
+class AveritecScores(Frozen):
+    """AVeriTeC's figures.
+
+    Attributes:
+        score: the AVeriTeC score at .25.
+        thresholds: the score at every reported threshold.
+        evidence: Hungarian METEOR of questions and answers, a mean over claims with gold pairs.
+        accuracy: of the labels.
+        items: for each claim with gold pairs whether it counts in ``score``.
+    """
+
+    score: Figure
+    thresholds: tuple[Figure, ...]
+    evidence: Figure
+    accuracy: Figure
+    items: tuple[bool, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All of them."""
+        return (self.score, self.evidence, self.accuracy, *self.thresholds)
+
+
+def pair_text(question: str, answer: str, explanation: str = "") -> str:
+    """A question-answer pair as it is compared; a boolean answer has its explanation appended."""
+    return f"{question} {answer}. {explanation}" if explanation else f"{question} {answer}"
+
+
+def hungarian(
+    predicted: Sequence[str], gold: Sequence[str], *, limit: int = PAIRS, meteor: Meteor | None = None
+) -> float | None:
+    """The best assignment's sum of scores over the number of gold texts; None without gold.
+
+    Args:
+        predicted: predicted texts (pairs, questions alone, or strings of evidence).
+        gold: gold texts.
+        limit: only so many predicted texts count.
+        meteor: scores a predicted and a gold text, in [0, 1]; by default the installed METEOR.
+    """
+    if not gold:
+        return None
+    if not predicted:
+        return 0.0
+    pairwise = (meteor or installed_meteor()).score
+    with bench_extra():
+        from scipy.optimize import linear_sum_assignment
+    scores = np.array([[pairwise(text, truth) for truth in gold] for text in predicted[:limit]])
+    return float(scores[linear_sum_assignment(scores, maximize=True)].sum()) / len(gold)
+
+
+def questions_only(
+    predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], *, meteor: Meteor | None = None
+) -> Figure:
+    """Hungarian METEOR of the questions alone, a mean over claims with gold questions."""
+    same_length(predicted=predicted, gold=gold)
+    meteor = meteor or installed_meteor()
+    scores = [hungarian(texts, truths, meteor=meteor) for texts, truths in zip(predicted, gold, strict=True)]
+    defined = [score for score in scores if score is not None]
+    return mean(f"hungarian-meteor-questions{meteor.suffix}", defined, empty="no claim has gold questions")
+
+
+def averitec(
+    gold: Sequence[str],
+    said: Sequence[str | None],
+    predicted: Sequence[Sequence[str]],
+    pairs: Sequence[Sequence[str]],
+    *,
+    meteor: Meteor | None = None,
+) -> AveritecScores:
+    """AVeriTeC score, Hungarian METEOR and label accuracy.
+
+    Args:
+        gold: gold labels.
+        said: predicted labels; None is wrong.
+        predicted: predicted evidence texts of each claim; the first ten count.
+        pairs: gold pair texts of each claim (see ``pair_text``); claims without any are left out of the evidence
+            score and of the AVeriTeC score.
+        meteor: scores a predicted and a gold text, in [0, 1]; by default the installed METEOR.
+    """
+    same_length(gold=gold, said=said, predicted=predicted, pairs=pairs)
+    meteor = meteor or installed_meteor()
+    suffix = meteor.suffix
+    hits = [g == s for g, s in zip(gold, said, strict=True)]
+    scored = [
+        (hit, score)
+        for hit, texts, truths in zip(hits, predicted, pairs, strict=True)
+        if (score := hungarian(texts, truths, meteor=meteor)) is not None
+    ]
+    empty = "no claim has gold question-answer pairs"
+
+    def at(threshold: float) -> list[bool]:
+        return [hit and score > threshold for hit, score in scored]
+
+    return AveritecScores(
+        score=mean(f"averitec-score{suffix}", map(float, at(OFFICIAL)), empty=empty),
+        thresholds=tuple(
+            mean(f"averitec-score@{threshold}{suffix}", map(float, at(threshold)), empty=empty)
+            for threshold in THRESHOLDS
+        ),
+        evidence=mean(f"hungarian-meteor{suffix}", (score for _, score in scored), empty=empty),
+        accuracy=mean("label-accuracy", map(float, hits)),
+        items=tuple(at(OFFICIAL)),
+    )

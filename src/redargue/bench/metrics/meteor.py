@@ -1,0 +1,110 @@
+"""METEOR (Lavie and Agarwal 2007) by nltk, as AVeriTeC's script calls it.
+
+The script cuts words with ``nltk.word_tokenize`` and matches WordNet's synonyms. Both need data that nltk downloads
+(``python -m nltk.downloader wordnet punkt_tab``). Without it, the same function scores equal words and equal stems,
+and sentences are split by syntok instead of Punkt: figures are mostly a little lower. ``installed_meteor`` says which
+of the two this machine has; figures carry its ``suffix``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+from redargue.bench.extra import bench_extra
+from redargue.claims import Frozen
+from redargue.retrieval.corpus.chunk import sentence_spans
+
+Pairwise = Callable[[str, str], float]
+
+
+class WordNet(Protocol):
+    """What METEOR asks of nltk's WordNet reader."""
+
+    def synsets(self, word: str, /) -> Sequence[Any]:
+        """The synonym sets of a word."""
+
+
+class NoWordNet:
+    """No synonyms."""
+
+    def synsets(self, word: str, /) -> Sequence[Any]:
+        """None of any word."""
+        return ()
+
+
+class Meteor(Frozen):
+    """An implementation of METEOR.
+
+    Attributes:
+        score: METEOR of a candidate and a reference text, in [0, 1); 0 where no word matches.
+        suffix: what the names of figures end in, so that figures of different implementations are not compared.
+    """
+
+    score: Pairwise
+    suffix: str
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> SimpleNamespace:
+    """Porter's stemmer with a cache: the same words are stemmed for every pair of texts."""
+    with bench_extra():
+        from nltk.stem.porter import PorterStemmer
+    return SimpleNamespace(stem=lru_cache(maxsize=16384)(PorterStemmer().stem))
+
+
+def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordnet: WordNet) -> float:
+    """METEOR of two sequences of words, in [0, 1); 0 where no word matches.
+
+    Args:
+        candidate: the predicted text's words.
+        reference: the gold text's words.
+        wordnet: where synonyms are looked up.
+    """
+    with bench_extra():
+        from nltk.translate.meteor_score import single_meteor_score
+    return float(single_meteor_score(reference, candidate, stemmer=_stemmer(), wordnet=wordnet))
+
+
+@lru_cache(maxsize=4096)
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text by nltk's Treebank rules, sentences split by syntok."""
+    with bench_extra():
+        from nltk.tokenize import NLTKWordTokenizer
+    tokenizer = NLTKWordTokenizer()
+    return tuple(word for start, end in sentence_spans(text) for word in tokenizer.tokenize(text[start:end]))
+
+
+@lru_cache(maxsize=4096)
+def _punkt_words(text: str) -> tuple[str, ...]:
+    with bench_extra():
+        from nltk.tokenize import word_tokenize
+    return tuple(word_tokenize(text))
+
+
+def meteor_without_wordnet(candidate: str, reference: str) -> float:
+    """METEOR of two texts by equal words and stems alone; needs no data."""
+    return meteor_of_words(words(candidate), words(reference), wordnet=NoWordNet())
+
+
+def official_meteor(candidate: str, reference: str) -> float:
+    """METEOR of two texts as AVeriTeC's script computes it.
+
+    Raises:
+        LookupError: nltk's data is not installed.
+    """
+    with bench_extra():
+        from nltk.corpus import wordnet
+    return meteor_of_words(_punkt_words(candidate), _punkt_words(reference), wordnet=wordnet)
+
+
+@lru_cache(maxsize=1)
+def installed_meteor() -> Meteor:
+    """The official implementation where its data is installed, otherwise the one without WordNet."""
+    try:
+        official_meteor("A probe. The dog.", "A sample. The hound.")
+    except LookupError:
+        return Meteor(score=meteor_without_wordnet, suffix="-without-wordnet")
+    return Meteor(score=official_meteor, suffix="")

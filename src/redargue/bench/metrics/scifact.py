@@ -1,0 +1,110 @@
+"""SciFact's metrics, as allenai/scifact@68b98a5 and its leaderboard's allenai/scifact-evaluator compute them.
+
+Abstract level: a predicted abstract is right if it is gold with that label (label only), and if besides one gold
+rationale lies whole among its first three predicted sentences (label and rationale). Sentence level: a predicted
+sentence is right if it belongs to a gold rationale that was predicted whole (selection), and if besides the abstract's
+label is right (selection and label). Counts are summed over all claims before precision, recall and F1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redargue.bench.metrics.base import Figure, ratio, same_length
+from redargue.claims import Frozen
+from redargue.errors import UsageError
+
+SENTENCES = 3
+
+
+class GoldAbstract(Frozen):
+    """A gold abstract of one claim: what it says, and the rationales, each alone enough."""
+
+    document: str
+    label: str
+    rationales: tuple[tuple[str, ...], ...]
+
+
+class SaidAbstract(Frozen):
+    """A predicted abstract of one claim; an abstract that says nothing of the claim is left out."""
+
+    document: str
+    label: str
+    sentences: tuple[str, ...] = ()
+
+
+class Level(Frozen):
+    """Precision, recall and F1 at one level."""
+
+    precision: Figure
+    recall: Figure
+    f1: Figure
+
+
+class SciFactScores(Frozen):
+    """The leaderboard's four levels."""
+
+    abstract_label: Level
+    abstract_rationale: Level
+    sentence_selection: Level
+    sentence_label: Level
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """F1 of the four levels."""
+        levels = (self.abstract_label, self.abstract_rationale, self.sentence_selection, self.sentence_label)
+        return tuple(level.f1 for level in levels)
+
+
+def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
+    nothing = "nothing was predicted and nothing is gold"
+    return Level(
+        precision=ratio(f"{name}-precision", correct, retrieved, empty="nothing was predicted"),
+        recall=ratio(f"{name}-recall", correct, relevant, empty="nothing is gold"),
+        f1=ratio(f"{name}-f1", 2 * correct, retrieved + relevant, empty=nothing),  # 2PR / (P + R)
+    )
+
+
+def _rationale_sentences(said: SaidAbstract, gold: GoldAbstract) -> int:
+    """How many predicted sentences belong to a gold rationale that was predicted whole."""
+    given = set(said.sentences)
+    return len({sentence for each in gold.rationales if given.issuperset(each) for sentence in each})
+
+
+def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[SaidAbstract]]) -> SciFactScores:
+    """F1 of abstracts and of sentences.
+
+    Args:
+        gold: the gold abstracts of each claim; none where no abstract says anything of it.
+        said: the predicted abstracts of each claim.
+
+    Raises:
+        UsageError: an abstract stands twice at one claim.
+    """
+    same_length(gold=gold, said=said)
+    right = {"label": 0, "rationale": 0, "selection": 0, "both": 0}
+    for claim, (gold_abstracts, said_abstracts) in enumerate(zip(gold, said, strict=True), start=1):
+        for side in (gold_abstracts, said_abstracts):
+            if len({each.document for each in side}) < len(side):
+                raise UsageError("an abstract stands twice", where=f"claim {claim}", hint="merge its sentences")
+        by_document = {each.document: each for each in gold_abstracts}
+        for each in said_abstracts:
+            truth = by_document.get(each.document)
+            if truth is None:
+                continue
+            sentences = _rationale_sentences(each, truth)
+            right["selection"] += sentences
+            if each.label == truth.label:
+                first = set(each.sentences[:SENTENCES])
+                right["label"] += 1
+                right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
+                right["both"] += sentences
+    abstracts = sum(map(len, said)), sum(map(len, gold))
+    sentences_said = sum(len(each.sentences) for claim_said in said for each in claim_said)
+    sentences_gold = sum(len(part) for claim_gold in gold for each in claim_gold for part in each.rationales)
+    return SciFactScores(
+        abstract_label=_level("abstract-label-only", right["label"], *abstracts),
+        abstract_rationale=_level("abstract-rationalized", right["rationale"], *abstracts),
+        sentence_selection=_level("sentence-selection", right["selection"], sentences_said, sentences_gold),
+        sentence_label=_level("sentence-label", right["both"], sentences_said, sentences_gold),
+    )

@@ -1,0 +1,258 @@
+"""Verdicts against examples: every figure that applies, with intervals, costs and the data set's official metric.
+
+The only module here that knows verdicts; what it computes with takes plain sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redargue.bench.datasets.base import Example
+from redargue.bench.evidence_spans import Locate, by_document
+from redargue.bench.metrics.base import Figure, same_length
+from redargue.bench.metrics.calibration import Bin, Risk, aurc, brier, calibration_error, reliability, risk_coverage
+from redargue.bench.metrics.classification import (
+    ClassScores,
+    Confusion,
+    RuleScores,
+    accuracy,
+    class_scores,
+    confusion,
+    coverage,
+    exact_match,
+    right,
+    three_rules,
+)
+from redargue.bench.metrics.cost import Cost, cost
+from redargue.bench.metrics.responses import factuality, responses_right
+from redargue.bench.official_metrics import Rows, mean_f1, official, with_bounds
+from redargue.bench.statistics.bootstrap import DRAWS, interval
+from redargue.claims import Frozen, Meaning
+from redargue.errors import UsageError
+from redargue.verdicts import Verdict
+
+
+class GroupScores(Frozen):
+    """One stratum of a data set (``2-hop``, ``qa``)."""
+
+    group: str
+    accuracy: Figure
+    coverage: Figure
+
+
+class Scores(Frozen):
+    """Everything that was computed for one method on one data set.
+
+    Attributes:
+        n: examples.
+        hidden: examples without a gold label: they count in coverage and cost alone.
+        failed: verdicts that an error ended; non-answers, too.
+        labels: all that the data set knows; empty for free text.
+        averaged: those that some example has: over them F1 is averaged. Predicting another is wrong, but a class that
+            cannot be measured here counts neither for nor against.
+        ids: of the examples with a gold label, in order.
+        right: whether each of them was labelled right; what paired tests compare.
+        figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level figures.
+        rules: accuracy and F1 under the three rules for non-answers.
+        classes: precision, recall and F1 of each class.
+        confusion: None for free text or without gold labels.
+        reliability: bins of confidence; empty where no verdict has one.
+        risk: risk against coverage, by confidence; likewise.
+        groups: of each stratum.
+        metric: the data set's official metric, by name.
+        official: its figures.
+        cost: what all verdicts cost.
+    """
+
+    n: int
+    hidden: int
+    failed: int
+    labels: tuple[str, ...]
+    averaged: tuple[str, ...]
+    ids: tuple[str, ...]
+    right: tuple[bool, ...]
+    figures: tuple[Figure, ...]
+    rules: tuple[RuleScores, ...] = ()
+    classes: tuple[ClassScores, ...] = ()
+    confusion: Confusion | None = None
+    reliability: tuple[Bin, ...] = ()
+    risk: tuple[Risk, ...] = ()
+    groups: tuple[GroupScores, ...] = ()
+    metric: str
+    official: tuple[Figure, ...] = ()
+    cost: Cost
+
+    def figure(self, name: str) -> Figure:
+        """The figure called ``name``, the official ones included.
+
+        Raises:
+            UsageError: there is none.
+        """
+        every = self.figures + self.official
+        for figure in every:
+            if figure.name == name:
+                return figure
+        raise UsageError(f"no figure {name!r}", hint=f"figures: {', '.join(figure.name for figure in every)}")
+
+
+def score(
+    examples: Sequence[Example],
+    verdicts: Sequence[Verdict],
+    *,
+    metric: str = "accuracy",
+    locate: Locate = by_document,
+    seconds: Sequence[float] | None = None,
+    peak_bytes: int | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Scores:
+    """Scores one method's verdicts; no model is called, so that scoring again is free.
+
+    Args:
+        examples: the data set's rows.
+        verdicts: for each of them, in the same order.
+        metric: the data set's official one, by name.
+        locate: where a found quotation stands. By default by ``source.document`` alone: metrics that compare sentences
+            are then undefined, and stand beside figures of whole documents.
+        seconds: each verdict's wall time; None where it was not measured.
+        peak_bytes: the greatest memory of the process that ran them.
+        draws: samples of the bootstrap intervals.
+        seed: of those samples.
+
+    Raises:
+        UsageError: examples and verdicts do not belong together; an unknown metric.
+    """
+    _matched(examples, verdicts)
+    known = [
+        (example, verdict) for example, verdict in zip(examples, verdicts, strict=True) if example.gold is not None
+    ]
+    rows = _rows(known, _labels(examples), locate, draws=draws, seed=seed)
+    hits = right(rows.gold, rows.said)
+    matrix = confusion(rows.gold, rows.said, labels=rows.labels) if rows.labels and known else None
+    sure, sure_right = _confidences(rows.verdicts, hits)
+    every_right = hits if len(known) == len(examples) else None
+    return Scores(
+        n=len(examples),
+        hidden=len(examples) - len(known),
+        failed=sum(verdict.error is not None for verdict in verdicts),
+        labels=rows.labels,
+        averaged=rows.averaged,
+        ids=tuple(example.id for example in rows.examples),
+        right=hits,
+        figures=(
+            *_label_figures(rows, hits),
+            coverage([verdict.label for verdict in verdicts]),
+            *((calibration_error(sure, sure_right), brier(sure, sure_right), aurc(sure, sure_right)) if sure else ()),
+            *_responses(rows),
+        ),
+        rules=_rules(rows) if matrix else (),
+        classes=class_scores(matrix) if matrix else (),
+        confusion=matrix,
+        reliability=reliability(sure, sure_right) if sure else (),
+        risk=risk_coverage(sure, sure_right),
+        groups=_groups(rows),
+        metric=metric,
+        official=official[metric](rows),
+        cost=cost([verdict.usage for verdict in verdicts], right=every_right, seconds=seconds, peak_bytes=peak_bytes),
+    )
+
+
+def _matched(examples: Sequence[Example], verdicts: Sequence[Verdict]) -> None:
+    same_length(examples=examples, verdicts=verdicts)
+    for example, verdict in zip(examples, verdicts, strict=True):
+        if example.claim.text != verdict.claim.text:
+            raise UsageError(
+                f"the verdict is about {verdict.claim.text[:80]!r}",
+                where=f"example {example.id!r}: {example.claim.text[:80]!r}",
+                hint="give each example's verdict in the examples' order",
+            )
+
+
+def _rows(
+    known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, *, draws: int, seed: int
+) -> Rows:
+    predicted = []
+    for _, verdict in known:
+        places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
+        predicted.append(tuple(dict.fromkeys((place.document, place.element) for place in places)))
+    return Rows(
+        examples=tuple(example for example, _ in known),
+        verdicts=tuple(verdict for _, verdict in known),
+        gold=tuple(example.gold or "" for example, _ in known),
+        said=tuple(verdict.label for _, verdict in known),
+        predicted=tuple(predicted),
+        labels=labels,
+        averaged=tuple(label for label in labels if any(example.gold == label for example, _ in known)),
+        whole_documents=locate is by_document,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _labels(examples: Sequence[Example]) -> tuple[str, ...]:
+    """All labels that the examples' claims may get; of options, as many as some example has."""
+    names: dict[str, None] = {}
+    for example in examples:
+        labels = example.claim.labels
+        if labels.free_text:
+            return ()
+        most = len(example.claim.options) or len(labels.labels)
+        names.update(dict.fromkeys(labels.names[:most]))
+    return tuple(names)
+
+
+def _rules(rows: Rows) -> tuple[RuleScores, ...]:
+    negative = rows.examples[0].claim.labels.named(Meaning.REFUTED)
+    return three_rules(rows.gold, rows.said, labels=rows.labels, negative=negative, over=rows.averaged)
+
+
+def _label_figures(rows: Rows, hits: tuple[bool, ...]) -> tuple[Figure, ...]:
+    if not rows.labels:
+        return (accuracy(rows.gold, rows.said), exact_match(rows.gold, rows.said))
+    bounds = interval(hits, draws=rows.draws, seed=rows.seed)
+    return (with_bounds(accuracy(rows.gold, rows.said), bounds), mean_f1(rows))
+
+
+def _confidences(verdicts: Sequence[Verdict], hits: Sequence[bool]) -> tuple[list[float], list[bool]]:
+    """Confidence and outcome of the verdicts that have both."""
+    kept = [
+        (verdict.confidence, hit)
+        for verdict, hit in zip(verdicts, hits, strict=True)
+        if verdict.confidence is not None and verdict.label is not None
+    ]
+    return [confidence for confidence, _ in kept], [hit for _, hit in kept]
+
+
+def _responses(rows: Rows) -> tuple[Figure, ...]:
+    """Response-level figures, over claims that were taken from a longer text."""
+    kept = [at for at, example in enumerate(rows.examples) if example.response]
+    if not kept:
+        return ()
+    names = [rows.examples[at].response for at in kept]
+    plain = responses_right(names, [rows.gold[at] == rows.said[at] for at in kept])
+    labels = rows.examples[kept[0]].claim.labels
+    if labels.free_text or labels.named(Meaning.SUPPORTED) is None:
+        return (plain,)
+
+    def true(label: str | None) -> bool | None:
+        return None if label is None else labels.meaning(label) is Meaning.SUPPORTED
+
+    whole = factuality(names, [bool(true(rows.gold[at])) for at in kept], [true(rows.said[at]) for at in kept])
+    f1 = whole.f1.model_copy(update={"name": "response-factuality-f1"})
+    return (plain, whole.accuracy, f1, whole.coverage)
+
+
+def _groups(rows: Rows) -> tuple[GroupScores, ...]:
+    places: dict[str, list[int]] = {}
+    for at, example in enumerate(rows.examples):
+        places.setdefault(example.group, []).append(at)
+    if set(places) <= {""}:
+        return ()
+    return tuple(
+        GroupScores(
+            group=group,
+            accuracy=accuracy([rows.gold[at] for at in held], [rows.said[at] for at in held]),
+            coverage=coverage([rows.said[at] for at in held]),
+        )
+        for group, held in places.items()
+    )

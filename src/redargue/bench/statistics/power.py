@@ -1,0 +1,148 @@
+"""What a paired comparison can see: the power of McNemar's exact test, and the smallest difference at this n."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from redargue.bench.extra import bench_extra
+from redargue.bench.statistics.paired import McNemar
+from redargue.claims import Frozen
+from redargue.errors import UsageError
+
+Ints = npt.NDArray[np.int64]
+
+ALPHA = 0.05
+POWER = 0.8
+_TAIL = 1e-13  # probability of the counts left out on each side
+
+
+class Sight(Frozen):
+    """What a comparison at this n can see.
+
+    Attributes:
+        n: items.
+        discordant: share of items that exactly one method has right, taken as given.
+        smallest: the smallest difference in accuracy that the test finds with that power; None where it finds none.
+        undefined: why there is none.
+        alpha: level of the test.
+        power: chance to find it.
+        observed: the difference that was measured; None where there is none.
+        warning: one sentence for the table where the measured difference is smaller than what can be seen.
+    """
+
+    n: int
+    discordant: float
+    smallest: float | None
+    undefined: str = ""
+    alpha: float = ALPHA
+    power: float = POWER
+    observed: float | None = None
+    warning: str = ""
+
+
+def critical(discordant: int, alpha: float = ALPHA) -> int:
+    """The greatest smaller count at which so many discordant items are significant; -1 where none is."""
+    return int(_critical_counts(np.array([discordant]), alpha)[0])
+
+
+def _critical_counts(discordant: Ints, alpha: float) -> Ints:
+    with bench_extra():
+        from scipy import stats
+    counts = stats.binom.ppf(alpha / 2, discordant, 0.5)
+    counts -= stats.binom.cdf(counts, discordant, 0.5) > alpha / 2
+    return np.asarray(counts, dtype=np.int64)
+
+
+def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = ALPHA) -> float:
+    """The chance that McNemar's exact test finds a difference, over all counts that may come out.
+
+    Args:
+        n: items.
+        first_only: chance that only the first method has an item right.
+        second_only: chance that only the second has.
+        alpha: level of the test.
+    """
+    discordant = first_only + second_only
+    if min(first_only, second_only) < 0 or discordant > 1 + 1e-12 or n < 0:
+        raise UsageError(
+            f"n={n}, chances {first_only} and {second_only}", hint="chances are at least 0 and at most 1 together"
+        )
+    if discordant <= 0 or not n:
+        return 0.0
+    with bench_extra():
+        from scipy import stats
+    low, high = stats.binom.ppf((_TAIL, 1 - _TAIL), n, min(1.0, discordant))
+    totals = np.arange(int(low), int(high) + 1)  # items that exactly one method has right
+    limits = _critical_counts(totals, alpha)
+    share = first_only / discordant
+    significant = stats.binom.cdf(limits, totals, share) + stats.binom.sf(totals - limits - 1, totals, share)
+    chances = stats.binom.pmf(totals, n, min(1.0, discordant))
+    return min(1.0, float(chances @ np.where(limits >= 0, significant, 0.0)))
+
+
+def smallest_difference(
+    n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER, digits: int = 4
+) -> float | None:
+    """The smallest difference in accuracy that the test finds with this power, rounded up.
+
+    Args:
+        n: items.
+        discordant: share of items that exactly one method has right.
+        alpha: level of the test.
+        power: chance to find it.
+        digits: decimals.
+
+    Returns:
+        None where even the greatest difference (all discordant items on one side) is not found.
+    """
+    if not 0 <= discordant <= 1 or not 0 < power < 1:
+        raise UsageError(f"discordant {discordant}, power {power}", hint="shares lie in [0, 1]")
+
+    steps = float(10**digits)
+
+    def finds(step: int) -> bool:
+        gap = min(step / steps, discordant)
+        return mcnemar_power(n, (discordant + gap) / 2, (discordant - gap) / 2, alpha=alpha) >= power
+
+    low, high = 0, math.ceil(discordant * steps)
+    if not finds(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if finds(middle) else (middle, high)
+    return min(high / steps, discordant)
+
+
+def sight(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> Sight:
+    """What the comparison behind a test could see, taking its share of discordant items as given."""
+    if not test.n:
+        return Sight(n=0, discordant=0.0, smallest=None, undefined="no items", alpha=alpha, power=power)
+    share = test.discordant / test.n
+    smallest = smallest_difference(test.n, share, alpha=alpha, power=power)
+    observed = test.difference or 0.0
+    reason = warning = ""
+    if smallest is None:
+        reason = f"only {test.discordant} of {test.n} claims tell the two apart"
+    if critical(test.discordant, alpha=alpha) < 0:
+        warning = f"O{reason[1:]}: however they fell, no difference could be told from chance. Take more claims."
+    elif test.p_value > alpha:
+        found = f"the smallest found with {power:.0%} power is {smallest:.1%}" if smallest else "none would be found"
+        warning = f"No difference was found, which says little: with {test.n} claims {found}. Take more claims."
+        warning = warning if smallest is None or abs(observed) < smallest else ""
+    elif smallest is None or abs(observed) < smallest:
+        warning = (
+            f"Found, with luck: fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
+        )
+    return Sight(
+        n=test.n,
+        discordant=share,
+        smallest=smallest,
+        undefined=reason,
+        alpha=alpha,
+        power=power,
+        observed=observed,
+        warning=warning,
+    )

@@ -1,0 +1,94 @@
+"""What tables over two classes show: F1 of each, their mean, precision and recall, of claims and of whole responses.
+
+The positive class is what is true (factual); claims whose gold label is neither are left out, and a verdict that is
+neither is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from redargue.bench.metrics.base import Figure, undefined
+from redargue.bench.metrics.classification import ClassScores, class_scores, confusion
+from redargue.bench.metrics.responses import Factuality, factuality
+from redargue.bench.tables.cell import Cell
+from redargue.claims import LabelSet, Meaning
+
+TRUE, FALSE = "true", "false"
+SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
+
+
+class _Two(NamedTuple):
+    """Claims of two classes: which response each belongs to, what it is, what it was called."""
+
+    responses: list[str]
+    gold: list[str]
+    said: list[str | None]
+
+
+def _two(cell: Cell) -> _Two:
+    found = _Two([], [], [])
+    for example, verdict in zip(cell.examples, cell.verdicts, strict=True):
+        if gold := _side(example.claim.labels, example.gold):
+            found.responses.append(example.response)
+            found.gold.append(gold)
+            found.said.append(_side(example.claim.labels, verdict.label))
+    return found
+
+
+def _side(labels: LabelSet, label: str | None) -> str | None:
+    return SIDES.get(labels.meaning(label)) if label else None
+
+
+def _classes(cell: Cell) -> tuple[ClassScores, ClassScores]:
+    two = _two(cell)
+    true, false = class_scores(confusion(two.gold, two.said, labels=(TRUE, FALSE)))
+    return true, false
+
+
+def _macro(cell: Cell) -> Figure:
+    true, false = _classes(cell)
+    return Figure(name="macro-f1", value=((true.f1.value or 0) + (false.f1.value or 0)) / 2, n=true.f1.n)
+
+
+def _accuracy(cell: Cell) -> Figure:
+    true, false = _classes(cell)
+    n = true.support + false.support
+    return Figure(name="accuracy", value=(true.hits + false.hits) / n, n=n) if n else undefined("accuracy", "no claims")
+
+
+def _searches(cell: Cell) -> Figure:
+    return Figure(
+        name="searches", value=float(sum(each.usage.searches for each in cell.verdicts)), n=len(cell.verdicts)
+    )
+
+
+def _whole(name: str) -> Callable[[Cell], Figure]:
+    def measure(cell: Cell) -> Figure:
+        two = _two(cell)
+        if not all(two.responses):
+            return undefined(name, "the claims do not say which response they were taken from")
+        found: Factuality = factuality(
+            two.responses, [each == TRUE for each in two.gold], [None if s is None else s == TRUE for s in two.said]
+        )
+        figure: Figure = getattr(found, name)
+        return figure
+
+    return measure
+
+
+MEASURES: dict[str, Callable[[Cell], Figure]] = {
+    "true-f1": lambda cell: _classes(cell)[0].f1,
+    "false-f1": lambda cell: _classes(cell)[1].f1,
+    "macro-f1": _macro,
+    "two-way": _accuracy,
+    "recall": lambda cell: _classes(cell)[0].recall,
+    "precision": lambda cell: _classes(cell)[0].precision,
+    "f1": lambda cell: _classes(cell)[0].f1,
+    "response-accuracy": _whole("accuracy"),
+    "response-recall": _whole("recall"),
+    "response-precision": _whole("precision"),
+    "response-f1": _whole("f1"),
+    "searches": _searches,
+}

@@ -1,0 +1,241 @@
+"""A published table with our figures beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redargue.bench.metrics.base import Figure
+from redargue.bench.system import Contender
+from redargue.bench.tables.measures import measured
+from redargue.bench.tables.runner import Runner, needed
+from redargue.bench.tables.schema import NOT_HERE, Line, Published
+from redargue.claims import Frozen
+from redargue.methods.base import configure
+from redargue.retrieval.tools.base import tools
+from redargue.tasks.acting import NextStep
+from redargue.tasks.answering import LabelledTask
+from redargue.tasks.base import AnyTask
+from redargue.tasks.querying import WriteQuery
+from redargue.verdicts import ErrorInfo
+
+SCORES = ("mean", "quantile")
+TITLES = {
+    "true-f1": "F1 of true",
+    "false-f1": "F1 of false",
+    "macro-f1": "macro-F1",
+    "two-way": "accuracy",
+    "f1": "F1",
+    "response-accuracy": "accuracy of responses",
+    "response-recall": "recall of responses",
+    "response-precision": "precision of responses",
+    "response-f1": "F1 of responses",
+}
+EMPTY, AVERAGE = "–", "Average"
+
+
+class Beside(Frozen):
+    """One row.
+
+    Attributes:
+        name: as of the table.
+        paper: the paper's figures, one a column; empty for a row of ours.
+        ours: what stands beside them.
+        figures: as numbers, shares and gains as parts of one; None where there is none.
+        specs: the contender of each column; empty where there is none.
+    """
+
+    name: str
+    paper: tuple[str, ...]
+    ours: tuple[str, ...]
+    figures: tuple[Figure | None, ...] = ()
+    specs: tuple[str, ...] = ()
+
+
+class Compared(Frozen):
+    """A whole table.
+
+    Attributes:
+        name: on the command line.
+        label: in the paper.
+        title: what it shows.
+        columns: titles.
+        rows: in the paper's order.
+        notes: what cannot be compared.
+        errors: those that ended claims.
+    """
+
+    schema_version: int = 1
+    name: str
+    label: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Beside, ...]
+    notes: tuple[str, ...]
+    errors: tuple[ErrorInfo, ...] = ()
+
+
+def compared(table: Published, runner: Runner) -> Compared:
+    """The table from what has been run."""
+    names = runner.columns(table)
+    table = table.model_copy(update={"average": table.average and names == table.sets})
+    titles = [runner.paper.sets[name].title for name in names]
+    if table.measures:
+        said = [TITLES.get(each, each) for each in table.measures]
+        titles = [f"{title}, {each}" if len(titles) > 1 else each for title in titles for each in said]
+    columns = (*table.columns, *titles, *(AVERAGE,) * table.average)
+    each_set = [name for name in table.sets for _ in table.measures or ("",)]
+    places = [place for place, name in enumerate((*table.columns, *each_set)) if name in (*table.columns, *names)]
+    places += [len(each_set)] * table.average
+    rows = []
+    for line in table.rows:
+        row = _structure(line, runner) if table.columns else _row(table, line, names, runner)
+        paper = tuple(line.paper[place] or EMPTY for place in places) if line.paper else ()
+        rows.append(row.model_copy(update={"paper": paper}))
+    used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
+    notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
+    errors = tuple(verdict.error for key in sorted(used) for verdict in runner.cells[key].verdicts if verdict.error)
+    return Compared(
+        name=table.name,
+        label=table.label,
+        title=table.title,
+        columns=columns,
+        rows=tuple(rows),
+        notes=(*notes, *(f"{len(errors)} claims ended in an error and count as wrong" for _ in errors[:1])),
+        errors=errors,
+    )
+
+
+def _reasons(task: type[AnyTask]) -> bool:
+    """Whether an answer comes with reasons: before a label, or as the thought of a step."""
+    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
+
+
+def _structure(line: Line, runner: Runner) -> Beside:
+    """What a method does, read off its configuration."""
+    if not line.method:
+        return Beside(name=line.name, paper=(), ours=(line.missing,))
+    each = Contender.parse(line.method.format(**runner.words))
+    method = configure(each.method, each.profile, each.settings)
+    asked = method.tasks()
+    does = (
+        any(_reasons(task) for task in asked),
+        len(method.agents()) > 1,
+        bool(method.tools()),
+        any(issubclass(task, WriteQuery | NextStep) for task in asked),
+    )
+    return Beside(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
+
+
+def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> Beside:
+    templates = needed(table, line)
+    if not templates:
+        return Beside(name=line.name, paper=(), ours=(line.missing,))
+    figures: list[Figure | None] = []
+    specs = []
+    for name in names:
+        own = [runner.spec(template, runner.paper.sets[name]) for template in templates]
+        cells = [runner.cells.get((name, spec)) for spec in own]
+        specs.append(own[0] if cells[0] else "")
+        for measure in table.measures or (line.measure,):
+            shown = line.model_copy(update={"measure": measure})
+            figures.append(measured(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
+    if not any(figures) and (refused := _refused(table, line, names, runner)):
+        return Beside(name=line.name, paper=(), ours=(next(iter(refused.values())),))
+    known = [each.value for each in figures if each and each.value is not None]
+    if table.average:
+        figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
+    ours = [_cell(line, each, shares=table.shares) for each in figures]
+    if table.average and 0 < len(known) < len(names):
+        ours[-1] += f" (of {len(known)})"
+    return Beside(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+
+
+def _refused(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
+    """Why a row could not be run, by data set."""
+    found: dict[str, str] = {}
+    for name in names:
+        for template in needed(table, line):
+            if why := runner.refused.get((name, runner.spec(template, runner.paper.sets[name]))):
+                found.setdefault(name, why)
+    return found
+
+
+def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
+    """A figure as a table shows it: shares in per cent, gains in points, scores as they are."""
+    if figure is None or figure.value is None:
+        return EMPTY
+    if figure.name == "searches":
+        return f"{figure.value:.0f}"
+    if shares:
+        return f"{figure.value:.2f}"
+    if line.measure in SCORES:
+        return f"{figure.value:.3f} [{figure.n}]"
+    form = "+.1f" if line.measure == "gain" else ".1f"
+    bounds = "" if figure.low is None else f" ({100 * figure.low:{form}} to {100 * (figure.high or 0):{form}})"
+    counted = "" if line.measure in ("accuracy", "gain") else f" [{figure.n}]"
+    return f"{100 * figure.value:{form}}{bounds}{counted}"
+
+
+def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
+    """Why figures are missing that were measured."""
+    why: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for title, figure in zip(columns, row.figures, strict=False):
+            if figure and figure.undefined:
+                why.setdefault(figure.undefined, {})[title] = None
+    return [f"{', '.join(titles)}: {reason}" for reason, titles in why.items()]
+
+
+def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str]:
+    """What a reader would be wrong to compare."""
+    paper, choice = runner.paper, runner.choice
+    notes = [
+        f"the paper: {paper.model}; {paper.claims}",
+        f"here: {_player(table, runner)}; at most {_most(names, runner)} claims a data set, taken {choice.take} from"
+        f" half {choice.half!r} with seed {choice.config.seed}; in brackets 95 % bootstrap intervals over claims, in []"
+        " how many",
+    ]
+    for name in names:
+        chosen = paper.sets[name]
+        if lacking := runner.lacking(name):
+            notes.append(f"{chosen.title}: {lacking}")
+            continue
+        counts = {len(cell.examples) for (each, _), cell in runner.cells.items() if each == name}
+        roles = runner.roles(chosen)
+        told = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
+        if roles["search"] not in tools or not tools[roles["search"]].online:
+            told += f" in place of {chosen.live}"
+        if name in choice.stores:
+            told += "; a corpus of your own"
+        elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
+            told += f"; {chosen.note}"
+        notes.append(told)
+    rows = [needed(table, line) for line in table.rows]
+    if table.average and any(map(runner.lacking, names)):
+        notes.append("the average is over the data sets that are there: another average than the paper's")
+    if not runner.choice.config.model and any(each.startswith("self-consistency") for row in rows for each in row):
+        notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
+    for line in table.rows:  # a row that was refused everywhere says so itself
+        refused = _refused(table, line, names, runner)
+        if len(refused) < len([name for name in names if not runner.lacking(name)]):
+            notes += [f"{line.name}, {paper.sets[name].title}: {why}" for name, why in refused.items()]
+    if any(not row and line.missing == NOT_HERE for row, line in zip(rows, table.rows, strict=True)):
+        notes.append("'not here yet': redargue has no such method so far; nothing stands in for it")
+    return notes
+
+
+def _most(names: Sequence[str], runner: Runner) -> str:
+    """The limits of the columns."""
+    return " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
+
+
+def _player(table: Published, runner: Runner) -> str:
+    """Who plays, and under which profiles."""
+    templates = [template for line in table.rows for template in needed(table, line) if "{words}" not in template]
+    profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
+    told = " and ".join(repr(each.format(profile=runner.choice.config.profile)) for each in profiles)
+    if runner.choice.config.model:
+        return f"{runner.choice.config.model}, profile {told}"
+    debated = "hardened" in told and any(each.startswith("tool-mad") for each in templates)
+    own = ", thresholds of its own, a consensus needs a found quotation" * debated
+    return f"the embedded backend (small models, no language model), profile {told}{own}"

@@ -1,0 +1,138 @@
+"""What a cell of a published table shows, computed from one contender's record on one data set."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from redargue.bench.metrics.base import Figure, mean, undefined
+from redargue.bench.metrics.classification import accuracy
+from redargue.bench.official_metrics import with_bounds
+from redargue.bench.statistics.bootstrap import interval, paired_difference
+from redargue.bench.tables import class_metrics as classes
+from redargue.bench.tables.cell import Cell, Told
+from redargue.bench.tables.schema import Line
+
+
+def measured(line: Line, cell: Cell, against: Cell | None = None) -> Figure:
+    """The figure of a cell; shares and gains as parts of one."""
+    if line.measure == "gain":
+        assert against is not None
+        found = paired_difference(cell.hits, against.hits)
+        return Figure(
+            name="gain", value=found.value, undefined=found.undefined, n=found.n, low=found.low, high=found.high
+        )
+    if line.measure in classes.MEASURES:
+        return classes.MEASURES[line.measure](cell)
+    return _MEASURES[line.measure](cell, line)
+
+
+def _accuracy(cell: Cell, line: Line) -> Figure:
+    kept = [(gold, verdict.label) for gold, verdict in zip(cell.gold, cell.verdicts, strict=True) if gold]
+    figure = accuracy([gold for gold, _ in kept], [said for _, said in kept])
+    return with_bounds(figure, interval(cell.hits)) if kept else figure
+
+
+def _share(name: str, hits: Sequence[bool], empty: str) -> Figure:
+    return with_bounds(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
+
+
+def _values(cell: Cell, line: Line) -> list[float]:
+    last: dict[int, int] = {}
+    for each in cell.answers:
+        last[each.item] = max(last.get(each.item, 0), each.round)
+    wanted: Callable[[Told], bool] = {
+        "all": lambda each: True,
+        "right": lambda each: each.right is True,
+        "wrong": lambda each: each.right is False,
+        "last": lambda each: each.round == last[each.item],
+    }[line.answers]
+    return [each.scores[line.metric] for each in cell.answers if line.metric in each.scores and wanted(each)]
+
+
+def _mean(cell: Cell, line: Line) -> Figure:
+    return mean("mean", _values(cell, line), empty="no such answer is scored")
+
+
+def _quantile(cell: Cell, line: Line) -> Figure:
+    values = _values(cell, line)
+    if not values:
+        return undefined("quantile", "no answer is scored")
+    return Figure(name="quantile", value=float(np.quantile(values, line.at)), n=len(values))
+
+
+def _above(cell: Cell, line: Line) -> Figure:
+    # Without an interval: the answers of one debate are not independent.
+    return mean("above", [value > line.at for value in _values(cell, line)], empty="no answer is scored")
+
+
+def _settled(cell: Cell, line: Line) -> list[tuple[int, bool, bool]]:
+    """Of each claim with answers: its place, whether round 1 settles it under the gate, and rightly."""
+    gate = cell.gate(line)
+    rounds: dict[int, list[Told]] = {}
+    for each in cell.answers:
+        if each.round == 1:
+            rounds.setdefault(each.item, []).append(each)
+    found = []
+    for item, told in rounds.items():
+        agreed = len({each.label for each in told}) == 1 and told[0].label is not None
+        passed = all(each.scores.get(metric, -math.inf) > limit for each in told for metric, limit in gate.items())
+        found.append((item, agreed and passed, bool(told[0].right)))
+    return found
+
+
+def _how_settled(cell: Cell, line: Line) -> Figure:
+    return _share("settled", [settled for _, settled, _ in _settled(cell, line)], "no claim has an answer")
+
+
+def _settled_right(cell: Cell, line: Line) -> Figure:
+    return _share("settled-right", [right for _, settled, right in _settled(cell, line) if settled], "none is settled")
+
+
+def _ahead(cell: Cell, line: Line) -> list[tuple[int, Told]]:
+    """Of each claim that the judge decided between different answers: the last one of who has the highest mean."""
+    debates: dict[int, dict[str, list[Told]]] = {}
+    for each in cell.answers:
+        debates.setdefault(each.item, {}).setdefault(each.agent, []).append(each)
+    found = []
+    for item, agents in debates.items():
+        if cell.verdicts[item].decided_by != "judge":
+            continue
+        scored = {
+            agent: statistics.fmean(values)
+            for agent, told in agents.items()
+            if (values := [each.scores[line.metric] for each in told if line.metric in each.scores])
+        }
+        last = {agent: max(agents[agent], key=lambda each: each.round) for agent in scored}
+        order = sorted(scored, key=lambda agent: -scored[agent])
+        if len(order) < 2 or scored[order[0]] == scored[order[1]] or len({each.label for each in last.values()}) < 2:
+            continue
+        found.append((item, last[order[0]]))
+    return found
+
+
+NO_CONTEST = "the judge never decided between debaters with different answers and scores"
+
+
+def _judge_follows(cell: Cell, line: Line) -> Figure:
+    ahead = _ahead(cell, line)
+    return _share("judge-follows", [cell.verdicts[item].label == told.label for item, told in ahead], NO_CONTEST)
+
+
+def _higher_is_right(cell: Cell, line: Line) -> Figure:
+    return _share("higher-is-right", [bool(told.right) for _, told in _ahead(cell, line)], NO_CONTEST)
+
+
+_MEASURES: dict[str, Callable[[Cell, Line], Figure]] = {
+    "accuracy": _accuracy,
+    "mean": _mean,
+    "quantile": _quantile,
+    "above": _above,
+    "settled": _how_settled,
+    "settled-right": _settled_right,
+    "judge-follows": _judge_follows,
+    "higher-is-right": _higher_is_right,
+}

@@ -1,0 +1,245 @@
+"""Runs what a published table needs and is not there yet: one bench folder a data set, shared by all tables.
+
+A contender that several tables show (Tool-MAD itself) is run once; a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from redargue.bench.datasets.documents import documents
+from redargue.bench.datasets.loading import load
+from redargue.bench.harness import Bench, Outcome
+from redargue.bench.system import READS, Contender
+from redargue.bench.tables.cell import Cell, recorded
+from redargue.bench.tables.schema import Line, Paper, Part, Published, Set
+from redargue.config import RunConfig
+from redargue.errors import CannotPlay, RecordError, UsageError
+from redargue.retrieval.corpus.index import open_corpus
+from redargue.retrieval.corpus.ingest import read_documents
+
+SEARCHED = ("corpus", "keywords")  # tools that need a corpus
+
+Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], None]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What a user wants of a table.
+
+    Attributes:
+        out: the folder of the runs.
+        data: the folder that holds the data sets, at the places that the paper's file names; None where there is none.
+        limit: claims a data set at most; 0 for each data set's own.
+        half: ``even``, ``odd`` or ``all``.
+        take: as of a sample.
+        sets: the columns that are wanted; empty for all.
+        tools: instead of a data set's, by ``rag`` and ``search``.
+        paths: of data sets that lie elsewhere, by name.
+        stores: corpora that are searched instead, by the data set's name.
+        config: of the verifiers: profile of the methods whose row names none, models, budget of each contender, seed
+            of samples and runs.
+        concurrency: number of claims verified at the same time.
+        memory_from: the model whose runs in the same folder left the memories that rows with another's memory get;
+            empty for the same model's.
+    """
+
+    out: Path
+    data: Path | None = None
+    limit: int = 0
+    half: str = "even"
+    take: str = "random"
+    sets: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    stores: Mapping[str, str] = field(default_factory=dict)
+    config: RunConfig = field(default_factory=RunConfig)
+    concurrency: int = 2
+    memory_from: str = ""
+
+    def check(self, papers: Iterable[Paper]) -> None:
+        """Refuses a data set that none of the papers has.
+
+        Raises:
+            UsageError: such a name.
+        """
+        known = list(dict.fromkeys(name for paper in papers for name in paper.sets))
+        for name in (*self.sets, *self.paths, *self.stores):
+            if name not in known:
+                raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(known)}")
+
+    @property
+    def who(self) -> str:
+        """The folder of the runs of one model."""
+        return folder_of(self.config.model)
+
+
+def folder_of(model: str) -> str:
+    """The name of the folder of a model's runs; empty is the embedded backend."""
+    return re.sub(r"[^a-z0-9.]+", "-", (model or "embedded").lower()).strip("-") or "model"
+
+
+class Runner:
+    """The cells of a paper's tables.
+
+    Args:
+        paper: whose tables.
+        choice: what the user wants.
+        watch: shows a contender's progress.
+        tell: is told what takes long besides.
+
+    Attributes:
+        cells: what was run, by data set and contender.
+        refused: what could not be run, by data set and contender, and why: what the backend cannot play, and readers of
+            a debate that did not finish there.
+    """
+
+    def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
+        self.paper, self.choice, self._watch, self._tell = paper, choice, watch, tell
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.refused: dict[tuple[str, str], str] = {}
+
+    def columns(self, table: Published) -> tuple[str, ...]:
+        """The data sets that are wanted of a table."""
+        return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
+
+    def lacking(self, name: str) -> str:
+        """Why a data set cannot be run; empty where it can."""
+        chosen = self.paper.sets[name]
+        if self._path(name) is None:
+            return f"no file {chosen.path!r}: --data DIR holds it, or --path {name}=FILE"
+        for file in chosen.files.values():
+            if self._file(file) is None:
+                return f"no file {file!r} in the folder --data"
+        if set(self.roles(chosen).values()) & set(SEARCHED) and name not in self.choice.stores:
+            if not chosen.corpus:
+                return f"nothing to search: --store {name}=CORPUS (and --path {name}=FILE)"
+            parts = self.paper.corpora[chosen.corpus].documents
+            missing = [part.path for part in parts if self._file(part.path) is None]
+            if missing:
+                return f"no file {missing[0]!r} to search: --data DIR holds it, or --store {name}=CORPUS"
+        return ""
+
+    def limit(self, name: str) -> int:
+        """How many claims of a data set at most."""
+        return self.choice.limit or self.paper.sets[name].limit
+
+    def roles(self, chosen: Set) -> dict[str, str]:
+        """The tools of the paper's two agents on a data set."""
+        return {"rag": chosen.rag, "search": chosen.search, **self.choice.tools}
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What every row may name: the profile, and whose words it uses."""
+        profile = self.choice.config.profile
+        return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
+
+    def spec(self, template: str, chosen: Set) -> str:
+        """A row's contender on a data set."""
+        if READS in template:  # the other contender as its own row has it
+            return READS.join(self.spec(part, chosen) for part in template.split(READS))
+        words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
+        spec = template.format(**words)
+        if chosen.settings and "{search}" in template and template.startswith("tool-mad"):
+            spec += "," + chosen.settings.format(**words)
+        return spec
+
+    def run(self, table: Published) -> None:
+        """Runs what the table needs and is not there; what is there is read."""
+        for name in self.columns(table):
+            if self.lacking(name):
+                continue
+            chosen = self.paper.sets[name]
+            wanted = [spec for line in table.rows for spec in needed(table, line)]
+            specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
+            missing = [spec for spec in specs if (name, spec) not in {**self.cells, **self.refused}]
+            lent = {
+                self.spec(line.method, chosen): Contender.parse(self.spec(line.memory_of, chosen))
+                for line in table.rows
+                if line.memory_of
+            }
+            if missing:
+                self._run(name, [Contender.parse(spec) for spec in missing], lent)
+
+    def _run(self, name: str, contenders: Sequence[Contender], lent: Mapping[str, Contender]) -> None:
+        chosen, choice = self.paper.sets[name], self.choice
+        path = self._path(name)
+        assert path is not None
+        options = {**chosen.options, **{option: str(self._file(file)) for option, file in chosen.files.items()}}
+        loaded = load(
+            chosen.dataset,
+            path,
+            limit=self.limit(name),
+            take=choice.take,
+            half=choice.half,
+            seed=choice.config.seed,
+            options=options,
+        )
+        # Two papers may mean different files by one name.
+        known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
+        place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.config.seed}"
+        folder = choice.out / choice.who / place
+        config = choice.config.updated(store=self._store(name, contenders))
+        bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), config=config)
+        for contender in contenders:
+            if owner := lent.get(contender.spec):
+                bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, contender)
+            try:
+                with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
+                    asyncio.run(bench.run(contender, concurrency=choice.concurrency, seen=seen))
+            except CannotPlay:  # what needs a language model is a row without figures where there is none
+                self.refused[name, contender.spec] = "needs a language model: --model"
+                continue
+            except RecordError as error:
+                if not contender.reads:
+                    raise
+                self.refused[name, contender.spec] = " ".join(str(error).split())
+                continue
+            self.cells[name, contender.spec] = recorded(bench, contender)
+
+    def _store(self, name: str, contenders: Sequence[Contender]) -> str | None:
+        """The corpus of a data set, made where it is not there."""
+        if name in self.choice.stores:
+            return self.choice.stores[name]
+        if not {tool for each in contenders for tool in each.tools} & set(SEARCHED):
+            return None
+        corpus = self.paper.sets[name].corpus
+        path = self.choice.out / "corpora" / f"{corpus}.db"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            self._tell(f"indexing the corpus {corpus!r} in {path}, once: some minutes")
+        with open_corpus(path, write=True) as store:  # what is there already is left alone
+            for part in self.paper.corpora[corpus].documents:
+                store.add(self._documents(part))
+        return str(path)
+
+    def _documents(self, part: Part) -> Any:
+        path = self._file(part.path)
+        assert path is not None
+        if part.dataset:
+            return documents(part.dataset, path)
+        return (each for each in read_documents(path) if not isinstance(each, Exception))
+
+    def _path(self, name: str) -> Path | None:
+        return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
+
+    def _file(self, place: str) -> Path | None:
+        """A file of the data folder, packed or not."""
+        if self.choice.data is None:
+            return None
+        return next((path for end in ("", ".gz") if (path := self.choice.data / f"{place}{end}").is_file()), None)
+
+
+def needed(table: Published, line: Line) -> tuple[str, ...]:
+    """The contenders of a row: its own, and what a gain is over; none where redargue has no such method.
+
+    Rows are in order, so that a memory's owner stands above who is given the memory.
+    """
+    own = line.method or table.method
+    return (own, *((line.against,) if line.against else ())) if own else ()

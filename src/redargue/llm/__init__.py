@@ -1,0 +1,1 @@
+"""Asks language models: prompts, requests, and the reading of replies."""

@@ -1,0 +1,339 @@
+"""From a task to messages, and from a reply to an answer: the only place where replies are parsed.
+
+A reply is asked for as a JSON object that follows a schema, as a JSON object, as tagged text, or plainly: in the form
+that the paper's own prompt has; the step of an agent that acts also as a call of a function (:mod:`.calling`). Reading
+is strict: what is missing, of the wrong kind or ambiguous is an error that says so, and is never filled in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from pydantic import Field
+
+from redargue.claims import Frozen
+from redargue.llm import tool_calls as calling
+from redargue.llm.capabilities import Form
+from redargue.llm.client import Function, Message
+from redargue.llm.parsing import ITEM, one, one_of, quoted
+from redargue.llm.prompts import Prompts
+from redargue.tasks.acting import NextStep, Step, ToolCall
+from redargue.tasks.answering import Answer, LabelledTask, Piece
+from redargue.tasks.base import AnyTask, exactly_one, json_schema, lines, list_bounds, max_length
+from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
+from redargue.tasks.refereeing import Judgement, Vote
+
+
+class QueryReply(Frozen):
+    """A first query."""
+
+    query: str = Field(description="the query", json_schema_extra=max_length(LONGEST_QUERY))
+
+
+class RequeryReply(Frozen):
+    """A later query."""
+
+    keep: bool = Field(description="true to stay with the query you used before, false to change it")
+    query: str = Field(
+        description="the new query; empty if you keep the old one", json_schema_extra=max_length(LONGEST_QUERY)
+    )
+
+
+class AnswerReply(Frozen):
+    """An answer: the reasons come before the label, so that they are not made up for it."""
+
+    reasoning: str = Field(
+        description="your explanation, from the documents first", json_schema_extra=max_length(1_000)
+    )
+    quotes: tuple[str, ...] = Field(
+        description="what you rely on, copied word for word from the documents", json_schema_extra=list_bounds(6, 400)
+    )
+    label: str = Field(description="your final answer")
+
+
+class ReasonsReply(Frozen):
+    """Reasons alone, which come before an answer that is asked for next."""
+
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
+
+
+class ReasonedReply(ReasonsReply):
+    """An answer from no documents: reasons before the label."""
+
+    label: str = Field(description="your final answer")
+
+
+class LabelReply(Frozen):
+    """A label alone."""
+
+    label: str = Field(description="your final answer")
+
+
+ANSWERS: dict[tuple[Piece, ...], type[Frozen]] = {
+    ("reasoning", "quotes", "label"): AnswerReply,
+    ("reasoning", "label"): ReasonedReply,
+    ("reasoning",): ReasonsReply,
+    ("label",): LabelReply,
+}
+
+
+class StepReply(Frozen):
+    """A step: a tool with its input, or an answer; what is not wanted is empty."""
+
+    model_config = exactly_one("tool", "answer")
+
+    thought: str = Field(description="your reasoning", json_schema_extra=max_length(1_000))
+    tool: str = Field(description="the tool to call; empty with an answer")
+    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=max_length(300))
+    input: str = Field(
+        description="the text for the tool's first required parameter, or a JSON object of its parameters",
+        json_schema_extra=max_length(600),
+    )
+    answer: str = Field(description="your final answer; empty with a tool")
+    quotes: tuple[str, ...] = Field(
+        description="with an answer: what it rests on, copied word for word from the history",
+        json_schema_extra=list_bounds(6, 400),
+    )
+
+    def step(self) -> Step:
+        """What it comes to."""
+        call = ToolCall(name=self.tool.strip(), reason=self.reason, input=self.input) if self.tool.strip() else None
+        quotes = tuple(dict.fromkeys(text for each in self.quotes if (text := each.strip())))
+        return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
+
+
+class JudgementReply(Judgement):
+    """A judgement as it is asked for: nothing may be missing, though a reply without a vote is read (``D4``)."""
+
+    vote: Vote = Field(description="who wins: affirmative, negative or tie")
+    confidence: float = Field(ge=0, le=1, description="how sure you are, from 0 to 1")
+
+
+class Stretch(NamedTuple):
+    """Where an agent's text stands in the user's message, in characters, and the weight it has."""
+
+    start: int
+    end: int
+    weight: float
+
+
+class Prompt(NamedTuple):
+    """What is sent for a task.
+
+    Attributes:
+        messages: by the form in which JSON is asked for.
+        schema: name and JSON schema of the reply; None where it is read plainly.
+        stretches: agents' texts in ``user``, in their order.
+        history: earlier questions and replies of the chat, between ``system`` and ``user``.
+        functions: one of which is to be called instead of a reply in words.
+    """
+
+    system: str
+    user: str
+    schema: tuple[str, dict[str, Any]] | None
+    stretches: tuple[Stretch, ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    functions: tuple[Function, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """All that is sent, but how JSON is asked for."""
+        return "\0".join([self.system, *(text for pair in self.history for text in pair), self.user])
+
+    def messages(self, form: Form) -> Sequence[Message]:
+        """The messages, for one way to ask."""
+        system = self.system
+        if self.schema:
+            system = "\n".join(part for part in (system, _words(self.schema[1], form)) if part)
+        said = [{"role": "system", "content": system}] if system else []
+        for user, reply in self.history:
+            said += [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
+        return [*said, {"role": "user", "content": self.user}]
+
+
+class Renderer:
+    """Writes prompts and reads replies.
+
+    Args:
+        prompts: a user's own words; None for redargue's.
+        plain: whether replies have the papers' own form; None: in the ``paper`` profile.
+        calls: whether a step is asked for as a call of a function.
+    """
+
+    def __init__(self, prompts: Prompts | None = None, *, plain: bool | None = None, calls: bool = False) -> None:
+        self.prompts, self.plain, self.calls = prompts, plain, calls
+
+    def prompt(self, task: AnyTask) -> Prompt:
+        """The prompt of a task: what stays the same from call to call first."""
+        plain = tuple((each.prompt_text, each.reply) for each in task.chat_history())
+        history = tuple((each.input_text, each.reply) for each in task.chat_history())
+        if filled := self.prompts.fill(task) if self.prompts else None:
+            return Prompt(*filled, schema=None, history=plain)
+        if self.calls and isinstance(task, NextStep):
+            system, functions = calling.words(task), calling.functions(task)
+            return Prompt(system, task.rendered().input_text, None, history=history, functions=functions)
+        text = task.rendered()
+        if task.profile == "paper" if self.plain is None else self.plain:
+            return Prompt(text.system, text.prompt_text, None, _stretches(task, text.prompt_text), plain)
+        system = lines(f"Task: {task.name()}.", text.system, text.instructions).strip()
+        user = text.input_text
+        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), history)
+
+    def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
+        """The answer that a reply gives.
+
+        Raises:
+            ValueError: says what is wrong with the reply, as it can be said to the model.
+        """
+        if plain and (said := task.parse_plain(text)) is not None:
+            return cast(Frozen, task.validate_answer(said))
+        if plain and isinstance_of(task, Query):
+            query = parse_query(text)
+            if query is None or (query.kept and not isinstance(task, RewriteQuery)):
+                raise ValueError("no query in square brackets was found")
+            return query
+        if plain and isinstance(task, LabelledTask):
+            return _plain_answer(text, task)
+        if plain and isinstance_of(task, Step):
+            return cast(Frozen, task.validate_answer(one(text, Step, _shown(task))))
+        reply = one(text, reply_type(task), _shown(task))
+        if isinstance(reply, StepReply):
+            return cast(Frozen, task.validate_answer(reply.step()))
+        if isinstance(task, LabelledTask):
+            return _answer(reply, task)
+        if isinstance(reply, RequeryReply):
+            return Query(kept=True) if reply.keep else _query(reply.query)
+        return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.validate_answer(reply))
+
+
+def _shown(task: AnyTask) -> str:
+    """The input of the whole chat: a reply may repeat evidence that an earlier question showed."""
+    text = task.rendered()
+    return "\n".join([text.system, *(each.input_text for each in task.chat_history()), text.input_text])
+
+
+def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
+    """Where the agents' texts are in a task's message, which ends with the task's input.
+
+    Raises:
+        ValueError: the task's parts, joined, are not its input.
+    """
+    parts = task.parts()
+    if not any(part.agent for part in parts):
+        return ()
+    whole = "".join(part.text for part in parts)
+    if not user.endswith(task.fill(whole)):
+        raise ValueError(f"the parts of {task.name()} are not its input")
+    found, begin, marked = [], len(user) - len(task.fill(whole)), ""
+    for part in parts:
+        start = begin + len(task.fill(marked))  # the beginning of the marked text is the beginning of the filled one
+        marked += part.text
+        if part.agent:
+            found.append(Stretch(start, begin + len(task.fill(marked)), part.weight))
+    return tuple(found)
+
+
+def again(why: str) -> str:
+    """What a model is told whose reply cannot be read."""
+    return f"That reply cannot be read: {why}. Reply again, in the form that was asked for and nothing else."
+
+
+def isinstance_of(task: AnyTask, kind: type[Frozen]) -> bool:
+    """Whether the task's answers are of that kind."""
+    return issubclass(task.answer_type(), kind)
+
+
+def reply_type(task: AnyTask) -> type[Frozen]:
+    """What a reply in JSON or tags must hold."""
+    if isinstance_of(task, Query):
+        return RequeryReply if isinstance(task, RewriteQuery) else QueryReply
+    if isinstance_of(task, Step):
+        return StepReply
+    return ANSWERS[task.answer_fields] if isinstance(task, LabelledTask) else task.answer_type()
+
+
+def schema_of(task: AnyTask) -> dict[str, Any]:
+    """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
+    kind = JudgementReply if isinstance_of(task, Judgement) else reply_type(task)
+    schema: dict[str, Any] = json.loads(json_schema(kind))
+    if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
+        meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
+        schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}
+    for name, texts in task.enum_fields().items():
+        schema["properties"][name]["enum"] = list(texts)
+    if isinstance(task, NextStep):
+        schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
+        if offered := task.answers():
+            schema["properties"]["answer"]["enum"] = [*offered, ""]
+    return schema
+
+
+def _words(schema: dict[str, Any], form: Form) -> str:
+    """How to reply, in words: JSON modes want it said, too."""
+    if form == "text":
+        return "Reply in this form and with nothing else:\n" + _tagged(schema, schema)
+    fields = _fields(schema, schema)
+    return f"Reply with one JSON object and nothing else; its fields, in this order: {fields}"
+
+
+def _fields(schema: dict[str, Any], root: dict[str, Any]) -> str:
+    parts = []
+    for name, field in schema["properties"].items():
+        inner = field.get("items", {})
+        if "$ref" in inner:
+            inner = root["$defs"][inner["$ref"].rpartition("/")[2]]
+        kind = {"string": "text", "boolean": "true or false", "integer": "number"}.get(field.get("type", ""), "")
+        if field.get("type") == "array":
+            kind = f"list of objects with {_fields(inner, root)}" if "properties" in inner else "list of texts"
+        if "enum" in field:
+            kind = " or ".join(json.dumps(each) for each in field["enum"])
+        parts.append(f'"{name}" ({kind}): {field.get("description", "")}'.rstrip(": "))
+    return "; ".join(parts)
+
+
+def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
+    parts = []
+    for name, field in schema["properties"].items():
+        about = field.get("description", "")
+        if field.get("type") != "array":
+            parts.append(f"<{name}>{about}</{name}>")
+            continue
+        inner = field["items"]
+        if "$ref" in inner:
+            inner = root["$defs"][inner["$ref"].rpartition("/")[2]]
+        whole = "properties" in inner
+        tag = ITEM if whole else one_of(name)
+        parts.append(f"<{tag}>{_tagged(inner, root) if whole else about}</{tag}> (again for each)")
+    return "\n".join(parts)
+
+
+def _query(text: str) -> Query:
+    plain = " ".join(text.split())
+    if plain.startswith("[") and plain.find("]") == len(plain) - 1:  # the paper's own brackets around the whole
+        plain = plain[1:-1].strip()
+    if not plain:
+        raise ValueError("the query is empty")
+    return Query(text=plain[:LONGEST_QUERY])
+
+
+def _answer(reply: Frozen, task: LabelledTask) -> Answer:
+    """An answer from what a reply to the task holds: reasons, then what it quotes besides, then the label."""
+    given = reply.model_dump()
+    reasoning, label = str(given.get("reasoning", "")), None
+    if "label" in given:
+        label = task.chosen(given["label"])
+        if label is None:
+            raise ValueError(f"{given['label'][:60]!r} is none of the labels {', '.join(task.choice())}")
+    quotes = tuple(dict.fromkeys(text for each in given.get("quotes", ()) if (text := each.strip())))
+    cited = [f'"{quote}"' for quote in quotes if quote not in reasoning]
+    last = [f"**{label}**"] if label else []
+    return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
+
+
+def _plain_answer(text: str, task: LabelledTask) -> Answer:
+    label = task.label_of(text) if "label" in task.answer_fields else None
+    if label is None and not task.lenient:
+        raise ValueError(f"its last line is none of the labels {', '.join(task.choice())}")
+    return Answer(text=text.strip(), label=label, quotes=quoted(text) if "quotes" in task.answer_fields else ())

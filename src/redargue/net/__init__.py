@@ -1,0 +1,1 @@
+"""Sends requests: transport, rate limits, services and their keys."""

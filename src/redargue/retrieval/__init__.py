@@ -1,0 +1,1 @@
+"""Finds evidence: corpora, search tools, MCP servers."""

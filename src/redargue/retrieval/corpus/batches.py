@@ -1,0 +1,98 @@
+"""Prepares documents for a store: batches, chunks, vectors and the checksum of the content."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from redargue.errors import UnknownName, UsageError
+from redargue.nli.cache import Floats
+from redargue.nli.embedder import DIMENSIONS
+from redargue.registry import did_you_mean
+from redargue.retrieval.corpus.chunk import Chunk, chunks
+from redargue.retrieval.corpus.documents import Document
+
+BATCH = 200  # documents per batch: an interruption loses at most one batch
+BATCH_CHARS = 1_000_000  # a batch also ends when its texts reach this length
+
+
+class Prepared(NamedTuple):
+    """A document's chunks and their vectors, of shape (chunks, 384)."""
+
+    pieces: tuple[Chunk, ...]
+    vectors: Floats
+
+
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Splits documents into batches of at most ``BATCH`` documents, in order."""
+    batch: list[Document] = []
+    chars = 0
+    for document in documents:
+        batch.append(document)
+        chars += len(document.text)
+        if len(batch) >= BATCH or chars >= BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch
+
+
+def prepare(documents: Sequence[Document], encode: Callable[[Sequence[str]], Floats]) -> list[Prepared]:
+    """Splits documents into chunks, and embeds each chunk with the document's title prepended."""
+    chunks_by_document = [chunks(document.text) for document in documents]
+    texts = [
+        f"{document.title}. {chunk.text}" if document.title else chunk.text
+        for document, pieces in zip(documents, chunks_by_document, strict=True)
+        for chunk in pieces
+    ]
+    vectors = encode(texts) if texts else np.zeros((0, DIMENSIONS), np.float32)
+    if not documents:
+        return []
+    ends = np.cumsum([len(pieces) for pieces in chunks_by_document], dtype=int)
+    return list(map(Prepared, chunks_by_document, np.split(vectors, ends[:-1])))
+
+
+def digest(document: str, sha256: str) -> str:
+    """Hash of a document's id and content, hexadecimal."""
+    return hashlib.sha256(f"{document}\0{sha256}".encode()).hexdigest()
+
+
+def updated_checksum(content: str, digest: str, sign: int) -> str:
+    """Updates the checksum of a store's content, which does not depend on the order of its documents.
+
+    Args:
+        content: the current checksum, hexadecimal; "0" for an empty store.
+        digest: :func:`digest` of the document.
+        sign: 1 if the document is added, -1 if it is removed.
+    """
+    return f"{(int(content, 16) + sign * int(digest, 16)) % 2**256:x}"
+
+
+def is_from(path: str, place: str) -> bool:
+    """Whether a document's path is that file or below that folder."""
+    where = os.path.abspath(place)
+    return bool(place and path) and (path == where or path.startswith(where.rstrip(os.sep) + os.sep))
+
+
+def no_such_document(name: str, known: Sequence[str]) -> UnknownName:
+    """The error for a name that matches no document."""
+    if len(known) > 20:  # too many to list
+        known = difflib.get_close_matches(name, known, n=3)
+    hint = did_you_mean(name, list(known)) if known else "to list the documents: redargue corpus ls"
+    return UnknownName(f"no document {name!r}", hint=hint)
+
+
+def validated_query(query: str, k: int) -> str:
+    """Validates ``k``, and replaces unpaired surrogates in the query by question marks.
+
+    Raises:
+        UsageError: ``k`` is less than 1.
+    """
+    if k < 1:
+        raise UsageError(f"cannot search for {k} passages", hint="request at least 1")
+    return query.encode(errors="replace").decode()

@@ -1,0 +1,238 @@
+"""Reads documents from files. Files and lines that cannot be read are reported and skipped.
+
+=================  =========================================================================================
+``.txt``           the text
+``.md``            the text; the first ``# heading`` is the title
+``.html .htm``     the main text without navigation; title, date, address and publisher from the page's metadata
+``.pdf``           the text layer
+``.jsonl``         one document per line: ``text``, and optionally ``id title url publisher published``; or SciFact's
+                   format: ``doc_id``, ``title``, ``abstract`` (list of sentences)
+=================  =========================================================================================
+
+Each format may be compressed (``.gz``). Text is UTF-8.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from redargue.errors import UnreadableFile, UsageError
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.markup import read_html, read_pdf
+
+LARGEST_DOCUMENT = 256 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
+LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to
+
+_FIELDS = ("id", "title", "text", "url", "publisher", "published")
+
+
+def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
+    """Reads the documents of a file, or of all files below a folder in order of their paths.
+
+    Args:
+        path: a file or folder. Hidden files in a folder are skipped; a folder that is linked repeatedly is read once.
+
+    Yields:
+        Documents, and an error (yielded, not raised) for each file or line that cannot be read. A document that is a
+        whole file has the file's absolute path as its id.
+
+    Raises:
+        UsageError: ``path`` does not exist; raised by the call itself, not by the first iteration.
+    """
+    if not path.exists():
+        raise UsageError(f"no file or folder {str(path)!r}")
+    return (document for file in find_files(path) for document in read_file(file))
+
+
+def find_files(path: Path) -> Iterator[Path]:
+    """Yields the file itself, or all files below a folder in order of their paths.
+
+    A folder that cannot be listed is yielded like a file, so that :func:`read_file` reports it.
+    """
+    if path.is_dir():
+        yield from _walk(path, set())
+    else:
+        yield path
+
+
+def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+    try:
+        status = folder.stat()
+        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except OSError:
+        yield folder  # read_file reports the reason
+        return
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    for entry in entries:
+        if entry.is_dir():
+            yield from _walk(entry, seen)
+        else:
+            yield entry
+
+
+def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
+    """Yields the documents of one file, and an error for each part that cannot be read."""
+    path = Path(os.path.abspath(path))
+    compressed = path.suffix.lower() == ".gz"
+    suffix = Path(path.stem).suffix.lower() if compressed else path.suffix.lower()
+    try:
+        if path.exists() and not path.is_file():
+            if path.is_dir():
+                os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
+            raise UnreadableFile("not a regular file", where=str(path))
+        if suffix == ".jsonl":
+            yield from _read_lines(path, compressed)
+        elif suffix in _READERS:
+            fields = _READERS[suffix](_read_bytes(path, compressed))
+            yield _document(str(path), id=str(path), path=str(path), **fields)
+        else:
+            name = path.suffix or path.name
+            raise UnreadableFile(
+                f"unknown file type {name!r}",
+                where=str(path),
+                hint=f"supported types: {' '.join((*_READERS, '.jsonl'))}, optionally with .gz",
+            )
+    except UnreadableFile as error:
+        yield error if error.where else UnreadableFile(error.what, where=str(path), hint=error.hint)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        yield UnreadableFile(f"damaged gzip data: {error}", where=str(path))
+    except OSError as error:
+        yield UnreadableFile(f"cannot be opened: {error.strerror or error}", where=str(path))
+
+
+def _document(where: str, **fields: str) -> Document:
+    try:
+        return Document(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = str(first["msg"]).removeprefix("Value error, ")
+        raise UnreadableFile(f"{first['loc'][0]}: {problem}", where=where) from None
+
+
+def _open(path: Path, compressed: bool) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path) if compressed else path.open("rb")
+
+
+def _read_bytes(path: Path, compressed: bool) -> bytes:
+    with _open(path, compressed) as file:
+        content = file.read(LARGEST_DOCUMENT + 1)
+    if len(content) > LARGEST_DOCUMENT:
+        raise UnreadableFile(f"larger than {LARGEST_DOCUMENT:,} bytes", hint="split it, or convert it to .jsonl")
+    if not content:
+        raise UnreadableFile("the file is empty")
+    return content
+
+
+def _decode(content: bytes, before: int = 0) -> str:
+    """Decodes UTF-8; ``before`` is the number of bytes of the file that precede ``content``."""
+    if b"\0" in content:
+        raise UnreadableFile(f"not a text file: NUL byte at byte {before + content.index(0):,}")
+    try:
+        return content.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(f"not UTF-8 at byte {before + error.start:,}", hint="save it as UTF-8") from None
+
+
+def _read_lines(path: Path, compressed: bool) -> Iterator[Document | UnreadableFile]:
+    lines: dict[str, int] = {}
+    offset = number = 0
+    with _open(path, compressed) as file:
+        while line := file.readline(LARGEST_DOCUMENT + 1):
+            number += 1
+            where = f"{path}:{number}"
+            offset += len(line)
+            if len(line) > LARGEST_DOCUMENT:
+                raise UnreadableFile(f"line longer than {LARGEST_DOCUMENT:,} bytes", where=where)
+            if compressed and offset > LARGEST_DECOMPRESSED:
+                raise UnreadableFile(
+                    f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes", where=where, hint="decompress it"
+                )
+            try:
+                row = _decode(line, offset - len(line))
+                if not row.strip():
+                    continue
+                fields = _fields(row)
+                name = fields.setdefault("id", where)
+                if name in lines:
+                    raise UnreadableFile(f"duplicate id {name!r}, first used in line {lines[name]}")
+                lines[name] = number
+                yield _document(where, path=str(path), **fields)
+            except UnreadableFile as error:
+                yield UnreadableFile(error.what, where=where, hint=error.hint)
+    if not number:
+        raise UnreadableFile("the file is empty")
+
+
+def _fields(line: str) -> dict[str, str]:
+    """Document fields of a JSON line; a field that is null or empty counts as missing."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise UnreadableFile(f"not JSON: {error.msg} at character {error.pos + 1}") from None
+    except (ValueError, RecursionError):  # Python's limits on digits and on recursion
+        raise UnreadableFile("not JSON: a number is too long, or brackets are nested too deeply") from None
+    if not isinstance(row, dict):
+        raise UnreadableFile(f"expected a JSON object, got {line.strip()[:40]!r}")
+    if "text" not in row and isinstance(row.get("abstract"), list):  # SciFact's corpus
+        row = {**row, "id": row.get("doc_id"), "text": " ".join(str(sentence).strip() for sentence in row["abstract"])}
+    fields = {name: _text_of(name, row[name]) for name in _FIELDS if row.get(name) not in (None, "")}
+    if "text" not in fields:
+        raise UnreadableFile("missing field 'text'", hint=f"fields: {', '.join(_FIELDS)}; only text is required")
+    return fields
+
+
+def _text_of(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value if name == "text" else " ".join(value.split())
+    if isinstance(value, int) and not isinstance(value, bool) and name != "text":
+        return str(value)
+    raise UnreadableFile(f"{name!r}: expected a string, got {json.dumps(value)[:40]}")
+
+
+def _read_text(content: bytes) -> dict[str, str]:
+    return {"text": _normalize_newlines(_decode(content))}
+
+
+def _read_markdown(content: bytes) -> dict[str, str]:
+    text = _normalize_newlines(_decode(content))
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        heading = re.match(r"#\s+(.*?)[\s#]*$", line)
+        if heading and not fenced:
+            return {"text": text, "title": " ".join(heading.group(1).split())}
+    return {"text": text}
+
+
+def _normalize_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_html(content: bytes) -> dict[str, str]:
+    return read_html(_normalize_newlines(_decode(content)))
+
+
+def _read_pdf(content: bytes) -> dict[str, str]:
+    return read_pdf(BytesIO(content))
+
+
+_READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
+    ".txt": _read_text,
+    ".md": _read_markdown,
+    ".html": _read_html,
+    ".htm": _read_html,
+    ".pdf": _read_pdf,
+}

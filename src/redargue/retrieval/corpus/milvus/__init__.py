@@ -1,0 +1,1 @@
+"""Documents in Milvus: Milvus Lite or a server."""

@@ -1,0 +1,124 @@
+"""Ranking of search results: FTS5 queries, nearest vectors, reciprocal rank fusion, excerpts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from redargue.nli.cache import Floats
+
+MAX_QUERY_WORDS = 100  # a longer query is a text, whose first words are enough to find its topic
+RRF_K = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
+
+Span = tuple[int, int]
+
+_STOP = frozenset(
+    "a about an and are as at be been but by did do does for from had has have he her him his how i if in into is it "
+    "its me my of on or our she so than that the their them then there these they this those to us was we were what "
+    "when where which who whom why will with would you your".split()
+)
+
+
+def content_words(query: str) -> list[str]:
+    """A query's distinct words in lower case, at most 100; without stop words unless all are ("The Who")."""
+    words = dict.fromkeys(re.findall(r"\w+", query.lower()))
+    return ([word for word in words if word not in _STOP] or list(words))[:MAX_QUERY_WORDS]
+
+
+def fts5_query(query: str) -> str:
+    """An FTS5 expression that matches any content word of the query; empty if there is none.
+
+    Words are quoted, so that FTS5 does not interpret characters of the query as operators.
+    """
+    return " OR ".join(f'"{word}"' for word in content_words(query))
+
+
+def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:
+    """Indices of the rows with the largest dot product with ``vector``, rounded to six decimals; ties keep row order.
+
+    The search is exact.
+
+    Args:
+        matrix: of shape (rows, dimensions).
+        vector: of shape (dimensions,).
+        count: maximum number of rows.
+    """
+    # The order of summation depends on the row's position: without rounding, equal rows would get different scores.
+    scores = np.round(matrix @ vector, 6)
+    if count < len(scores):
+        least = np.partition(scores, len(scores) - count)[len(scores) - count]
+        rows = np.flatnonzero(scores >= least)
+    else:
+        rows = np.arange(len(scores))
+    return [int(row) for row in rows[np.lexsort((rows, -scores[rows]))][:count]]
+
+
+def fuse(*rankings: tuple[Sequence[int], float]) -> list[tuple[int, float]]:
+    """Reciprocal rank fusion: numbers with their scores, best first; ties go to the smaller number.
+
+    A number's score is the sum of ``weight / (60 + rank)`` over the rankings that contain it.
+
+    Args:
+        rankings: each a sequence of numbers, best first, and the weight of the ranking.
+    """
+    scores: dict[int, float] = {}
+    for numbers, weight in rankings:
+        for rank, number in enumerate(numbers, 1):
+            scores[number] = scores.get(number, 0.0) + weight / (RRF_K + rank)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], again: float) -> list[tuple[int, float]]:
+    """Diversifies a ranking: reduces the score of a chunk for every better chunk of the same document.
+
+    Args:
+        ranked: chunks with their scores, best first.
+        documents: document of each chunk.
+        again: factor per better chunk of the same document, in (0, 1].
+    """
+    seen: Counter[int] = Counter()
+    rescored = []
+    for chunk, score in ranked:
+        document = documents[chunk]
+        rescored.append((chunk, score * again ** seen[document]))
+        seen[document] += 1
+    return sorted(rescored, key=lambda item: -item[1])  # stable: ties keep their order
+
+
+def best_excerpt(spans: Sequence[Span], scores: Mapping[int, float], limit: int) -> Span:
+    """The span around a document's best chunk, extended by the better neighbouring chunk while it fits.
+
+    Args:
+        spans: start and end of the document's chunks, in order; at least one.
+        scores: scores of the matching chunks by index; higher is better.
+        limit: maximum characters; a single chunk may be longer.
+    """
+    first = last = max(range(len(spans)), key=lambda index: (scores.get(index, 0.0), -index))
+    while True:
+        fitting = [
+            index
+            for index in (last + 1, first - 1)
+            if 0 <= index < len(spans) and spans[max(last, index)][1] - spans[min(first, index)][0] <= limit
+        ]
+        if not fitting:
+            return spans[first][0], spans[last][1]
+        neighbour = max(fitting, key=lambda index: scores.get(index, 0.0))
+        first, last = min(first, neighbour), max(last, neighbour)
+
+
+def uncovered(span: Span, shown: Sequence[Span]) -> Span:
+    """The part of a span that the shown spans do not cover; it may be empty.
+
+    Chunks overlap only at their ends, so the remainder is contiguous.
+    """
+    start, end = span
+    for shown_start, shown_end in shown:
+        if start < shown_end and shown_start < end:
+            if start < shown_start:
+                end = shown_start
+            else:
+                start = min(end, shown_end)
+    return start, end

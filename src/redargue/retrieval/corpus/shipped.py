@@ -1,0 +1,49 @@
+"""The bundled starter corpus: sixty short articles, so that a first check needs no other documents."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+
+from redargue.errors import UnreadableFile
+from redargue.paths import home
+from redargue.retrieval.corpus.index import Corpus, default_store, open_corpus
+from redargue.retrieval.corpus.ingest import read_documents
+
+ARTICLES = Path(str(files("redargue.retrieval.corpus") / "starter"))
+STARTER = "starter"
+
+
+def open_store(store: str | Path | None) -> Corpus:
+    """Opens the given store; default: the user's corpus, or the starter corpus if the user has none."""
+    if store == STARTER or (store is None and not default_store().exists()):
+        return open_starter()
+    return open_corpus(store or default_store())
+
+
+def open_starter() -> Corpus:
+    """Opens the starter corpus; indexes it on first use and after its articles have changed.
+
+    Raises:
+        CorpusError: the index cannot be written.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(ARTICLES.glob("*.md")):
+        digest.update(path.read_bytes())
+    store = home() / f"starter-{digest.hexdigest()[:12]}.db"
+    if not store.exists():
+        store.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = store.with_suffix(".new")
+        for leftover in store.parent.glob(f"{unfinished.name}*"):
+            leftover.unlink()
+        with open_corpus(unfinished, write=True) as corpus:
+            documents = []
+            for document in read_documents(ARTICLES):
+                if isinstance(document, UnreadableFile):
+                    raise document
+                # The file name as id, instead of its path, makes the revision the same on every machine.
+                documents.append(document.model_copy(update={"id": Path(document.path).stem, "path": ""}))
+            corpus.add(documents)
+        unfinished.replace(store)  # atomic: readers see a complete index or none
+    return open_corpus(store)

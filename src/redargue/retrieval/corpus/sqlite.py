@@ -1,0 +1,340 @@
+"""A corpus in one SQLite file: exact vector search with numpy, keyword search with FTS5, reciprocal rank fusion.
+
+Exact search over 20,000 chunks takes a few milliseconds and 32 MB; an approximate index pays off from about a million.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from redargue.errors import StoreDamaged
+from redargue.evidence import Passage
+from redargue.nli.cache import Floats
+from redargue.nli.embedder import DIMENSIONS, Embedder, shared
+from redargue.retrieval.corpus.base import Added, Encoder, Entry, K, stores
+from redargue.retrieval.corpus.batches import (
+    batches,
+    digest,
+    no_such_document,
+    prepare,
+    updated_checksum,
+    validated_query,
+)
+from redargue.retrieval.corpus.chunk import SIZE, Chunk
+from redargue.retrieval.corpus.database import SCHEMA, Database
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread, uncovered
+from redargue.retrieval.corpus.words import bm25_search
+
+DEPTH = 50  # chunks of each ranking that enter the fusion
+EXCERPT = 2 * SIZE  # maximum characters of the excerpt that represents a document
+MEANING, WORDS = 1.0, 1.0  # weights of the two rankings
+AGAIN = 0.5  # factor on the score of a further chunk of the same document: prefers other documents
+
+_VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
+
+
+class _Vectors(NamedTuple):
+    """All vectors of one generation of the store; row ``i`` belongs to chunk ``numbers[i]``."""
+
+    generation: str
+    numbers: list[int]
+    matrix: Floats
+
+
+class SqliteCorpus:
+    """A corpus in a file.
+
+    Args:
+        path: the file.
+        write: whether documents may be added and removed; creates the file if it does not exist.
+        embedder: computes the vectors; default: the bundled embedder, loaded on first use.
+
+    Raises:
+        UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
+        CorpusError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path, *, write: bool = False, embedder: Encoder | None = None) -> None:
+        self._encoder, self._loading = embedder, Lock()
+        self._embedder = (embedder or Embedder).name
+        self._db = Database(path, write=write, embedder=self._embedder)
+        self._vectors: _Vectors | None = None
+
+    @property
+    def revision(self) -> str:
+        """Hash of the content, the embedder and the file format: sixteen hexadecimal digits."""
+        with self._db.read() as db:
+            content = _meta(db, "content")
+        return hashlib.sha256(f"{self._embedder} {SCHEMA} {content}".encode()).hexdigest()[:16]
+
+    def add(self, documents: Iterable[Document], *, progress: Callable[[Added], None] | None = None) -> Added:
+        """Stores documents in batches; see :meth:`redargue.retrieval.corpus.base.Corpus.add`."""
+        self._db.require_writable()
+        total = Added()
+        for batch in batches(documents):
+            total += self._add(batch)
+            if progress:
+                progress(total)
+        return total
+
+    def _add(self, batch: list[Document]) -> Added:
+        known = self._known(batch)
+        if all(known.get(document.id) == (document.sha256, document.path) for document in batch):
+            return Added(unchanged=len(batch))
+        # Embedding is slow and needs no lock; the write transaction checks again which documents exist.
+        changed = [document for document in batch if known.get(document.id, ("",))[0] != document.sha256]
+        prepared = dict(zip(map(id, changed), prepare(changed, self._encode), strict=True))
+        total = Added()
+        with self._db.write() as db:
+            for document in batch:
+                row = db.execute("SELECT number, sha256 FROM documents WHERE id = ?", (document.id,)).fetchone()
+                if row and row[1] == document.sha256:
+                    db.execute("UPDATE documents SET path = ? WHERE number = ?", (document.path, row[0]))
+                    total += Added(unchanged=1)
+                    continue
+                if row:
+                    _delete(db, row[0])
+                pieces, vectors = prepared.get(id(document)) or prepare([document], self._encode)[0]
+                _insert(db, document, pieces, vectors)
+                total += Added(added=not row, replaced=bool(row), chunks=len(pieces))
+        return total
+
+    def _known(self, batch: list[Document]) -> dict[str, tuple[str, str]]:
+        with self._db.read() as db:
+            find = "SELECT sha256, path FROM documents WHERE id = ?"
+            rows = {document.id: db.execute(find, (document.id,)).fetchone() for document in batch}
+        return {name: row for name, row in rows.items() if row}
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        with self._loading:
+            if self._encoder is None:
+                self._encoder = shared()
+        return self._encoder.encode(texts)
+
+    def remove(self, names: Iterable[str]) -> int:
+        """Removes documents by id or path; see :meth:`redargue.retrieval.corpus.base.Corpus.remove`."""
+        with self._db.write() as db:
+            numbers = {number for name in names for number in _named(db, name)}
+            for number in sorted(numbers):
+                _delete(db, number)
+        return len(numbers)
+
+    def clear(self) -> int:
+        """Removes all documents and frees their space; returns how many."""
+        with self._db.write() as db:
+            count: int = db.execute("SELECT count(*) FROM documents").fetchone()[0]
+            db.execute("DELETE FROM chunks")
+            db.execute("DELETE FROM documents")
+            for table in ("chunk_words", "document_words"):
+                db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+            _set_meta(db, "content", "0")
+            _next_generation(db)
+        self._db.shrink()
+        return count
+
+    def documents(self) -> tuple[Entry, ...]:
+        with self._db.read() as db:
+            rows = db.execute(
+                "SELECT id, title, path, length(text), (SELECT count(*) FROM chunks WHERE document = d.number), added"
+                " FROM documents d ORDER BY number"
+            ).fetchall()
+        return tuple(Entry(**dict(zip(Entry.model_fields, row, strict=True))) for row in rows)
+
+    def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
+        """Hybrid search; see :meth:`redargue.retrieval.corpus.base.Corpus.search`.
+
+        Raises:
+            UsageError: ``k`` is less than 1.
+        """
+        query = validated_query(query, k)
+        if not query.strip():
+            return ()
+        vector = self._encode([query])[0]
+        depth = max(DEPTH, 4 * k)
+        with self._db.read() as db:
+            numbers, matrix = self._all_vectors(db)
+            meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
+            words = [number for number, _ in bm25_search(db, "chunk_words", query, depth)]
+            ranked = fuse((meaning, MEANING), (words, WORDS))
+            return _passages(db, spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN), query, k)
+
+    def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
+        """Keyword search; see :meth:`redargue.retrieval.corpus.base.Corpus.search_keywords`.
+
+        Raises:
+            UsageError: ``k`` is less than 1.
+        """
+        query = validated_query(query, k)
+        passages: list[Passage] = []
+        with self._db.read() as db:
+            for number, score in bm25_search(db, "document_words", query, max(DEPTH, 4 * k)):
+                passage = _passage(db, number, _excerpt(db, number, query), query, len(passages) + 1, score)
+                if all(passage.text != better.text for better in passages):
+                    passages.append(passage)
+                if len(passages) == k:
+                    break
+        return tuple(passages)
+
+    def _all_vectors(self, db: sqlite3.Connection) -> tuple[list[int], Floats]:
+        """Chunk numbers and their vectors in float32, cached until the store changes."""
+        generation = _meta(db, "generation")
+        if self._vectors is None or self._vectors.generation != generation:
+            rows = db.execute("SELECT number, vector FROM chunks ORDER BY number").fetchall()
+            size = DIMENSIONS * _VECTOR_TYPE.itemsize
+            if broken := next((number for number, vector in rows if len(vector) != size), None):
+                raise StoreDamaged(
+                    f"{str(self._db.path)!r} is damaged: the vector of chunk {broken} has the wrong length"
+                )
+            matrix = np.frombuffer(b"".join(vector for _, vector in rows), _VECTOR_TYPE).astype(np.float32)
+            self._vectors = _Vectors(generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS))
+        return self._vectors.numbers, self._vectors.matrix
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+@stores.register("sqlite")
+def _open(address: str, *, write: bool, embedder: Encoder | None) -> SqliteCorpus:
+    return SqliteCorpus(Path(address).expanduser(), write=write, embedder=embedder)
+
+
+def _meta(db: sqlite3.Connection, name: str) -> str:
+    return str(db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0])
+
+
+def _set_meta(db: sqlite3.Connection, name: str, value: str) -> None:
+    db.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+
+
+def _next_generation(db: sqlite3.Connection) -> None:
+    """Counts changes. The revision cannot invalidate caches: restored content has its old revision, but new chunks."""
+    _set_meta(db, "generation", str(int(_meta(db, "generation")) + 1))
+
+
+def _count_in(db: sqlite3.Connection, document: str, sha256: str, sign: int) -> None:
+    """Updates the checksum of the content for a document added (1) or removed (-1)."""
+    _set_meta(db, "content", updated_checksum(_meta(db, "content"), digest(document, sha256), sign))
+    _next_generation(db)
+
+
+def _insert(db: sqlite3.Connection, document: Document, pieces: Sequence[Chunk], vectors: Floats) -> None:
+    row = (*(getattr(document, name) for name in "id sha256 title text url publisher published path".split()),)
+    number = db.execute(
+        "INSERT INTO documents (id, sha256, title, text, url, publisher, published, path, added)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*row, datetime.now(UTC).isoformat(timespec="seconds")),
+    ).lastrowid
+    insert_words = "INSERT INTO {} (rowid, title, text) VALUES (?, ?, ?)"
+    db.execute(insert_words.format("document_words"), (number, document.title, document.text))
+    for piece, vector in zip(pieces, vectors.astype(_VECTOR_TYPE), strict=True):
+        chunk = db.execute(
+            "INSERT INTO chunks (document, start, stop, vector) VALUES (?, ?, ?, ?)",
+            (number, piece.start, piece.end, vector.tobytes()),
+        ).lastrowid
+        db.execute(insert_words.format("chunk_words"), (chunk, document.title, piece.text))
+    _count_in(db, document.id, document.sha256, 1)
+
+
+def _delete(db: sqlite3.Connection, number: int) -> None:
+    name, sha256, title, text = db.execute(
+        "SELECT id, sha256, title, text FROM documents WHERE number = ?", (number,)
+    ).fetchone()
+    # A contentless FTS5 table does not store its texts, so a deletion must supply them.
+    delete_words = "INSERT INTO {0} ({0}, rowid, title, text) VALUES ('delete', ?, ?, ?)"
+    for chunk, start, stop in db.execute("SELECT number, start, stop FROM chunks WHERE document = ?", (number,)):
+        db.execute(delete_words.format("chunk_words"), (chunk, title, text[start:stop]))
+    db.execute(delete_words.format("document_words"), (number, title, text))
+    db.execute("DELETE FROM chunks WHERE document = ?", (number,))
+    db.execute("DELETE FROM documents WHERE number = ?", (number,))
+    _count_in(db, name, sha256, -1)
+
+
+def _named(db: sqlite3.Connection, name: str) -> list[int]:
+    """Number of the document with that id, or numbers of all documents from that file or folder."""
+    rows = db.execute("SELECT number FROM documents WHERE id = ?", (name,)).fetchall()
+    if not rows and name:
+        path = os.path.abspath(name)
+        below = path.rstrip(os.sep) + os.sep
+        rows = db.execute(
+            "SELECT number FROM documents WHERE path = ? OR substr(path, 1, ?) = ?", (path, len(below), below)
+        ).fetchall()
+    if not rows:
+        raise no_such_document(name, [row[0] for row in db.execute("SELECT id FROM documents ORDER BY number")])
+    return [row[0] for row in rows]
+
+
+def _documents_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, int]:
+    placeholders = ", ".join("?" * len(chunks))
+    return dict(db.execute(f"SELECT number, document FROM chunks WHERE number IN ({placeholders})", chunks))
+
+
+def _passages(db: sqlite3.Connection, ranked: Iterable[tuple[int, float]], query: str, k: int) -> tuple[Passage, ...]:
+    """The best chunks as passages, without text that a better chunk of the same document contains."""
+    passages: list[Passage] = []
+    shown: dict[int, list[Span]] = {}
+    for chunk, score in ranked:
+        document, start, end = db.execute(
+            "SELECT document, start, stop FROM chunks WHERE number = ?", (chunk,)
+        ).fetchone()
+        start, end = uncovered((start, end), shown.get(document, []))
+        passage = _passage(db, document, (start, end), query, len(passages) + 1, score)
+        if not passage.text or any(passage.text == better.text for better in passages):
+            continue
+        shown.setdefault(document, []).append((start, end))
+        passages.append(passage)
+        if len(passages) == k:
+            break
+    return tuple(passages)
+
+
+def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
+    rows = db.execute(
+        "SELECT number, start, stop FROM chunks WHERE document = ? ORDER BY number", (document,)
+    ).fetchall()
+    first, last = (
+        rows[0][0],
+        rows[-1][0],
+    )  # inserted together, so the numbers have no gaps
+    scores = db.execute(
+        "SELECT rowid, bm25(chunk_words, 0.0, 1.0) FROM chunk_words"  # all chunks have the same title
+        " WHERE chunk_words MATCH ? AND rowid BETWEEN ? AND ?",
+        (fts5_query(query), first, last),
+    )
+    return best_excerpt([row[1:] for row in rows], {number - first: -score for number, score in scores}, EXCERPT)
+
+
+def _passage(db: sqlite3.Connection, document: int, span: Span, query: str, rank: int, score: float) -> Passage:
+    start, end = span
+    name, title, url, publisher, published, text = db.execute(
+        "SELECT id, title, url, publisher, published, substr(text, ?, ?) FROM documents WHERE number = ?",
+        (start + 1, end - start, document),
+    ).fetchone()
+    return Passage(
+        document=name,
+        title=title,
+        url=url,
+        publisher=publisher,
+        published=published,
+        text=text.strip(),
+        start=start + len(text) - len(text.lstrip()),
+        query=query,
+        rank=rank,
+        score=score,
+    )

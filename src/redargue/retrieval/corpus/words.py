@@ -1,0 +1,56 @@
+"""Keyword search with SQLite's FTS5 over a table or a few texts, and FTS5's terms of a text for other engines.
+
+A term is a word in lower case, without diacritics, and stemmed (Porter): "Libraries" becomes ``librari``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+
+from redargue.retrieval.corpus.ranking import content_words, fts5_query
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+TITLE = 3.0  # weight of a word in a title; a word in the text has 1
+
+
+def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> list[tuple[int, float]]:
+    """Row ids of an FTS5 table with their BM25 scores, which are positive; best first."""
+    expression = fts5_query(query)
+    if not expression:
+        return []
+    return [
+        (number, -score)
+        for number, score in db.execute(
+            f"SELECT rowid, bm25({table}, {TITLE}, 1.0) AS score FROM {table} WHERE {table} MATCH ?"
+            " ORDER BY score, rowid LIMIT ?",
+            (expression, count),
+        )
+    ]
+
+
+def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
+    """BM25 scores, which are positive, of the texts that contain a content word of the query, by index."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
+        db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", enumerate(texts))
+        return dict(bm25_search(db, "words", query, len(texts)))
+
+
+def terms(texts: Sequence[str]) -> list[list[str]]:
+    """The terms of each text, in order and with repetitions."""
+    result: list[list[str]] = [[] for _ in texts]
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize='{TOKENIZER}')")
+        db.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (words, 'instance')")
+        db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", enumerate(texts))
+        for index, term in db.execute("SELECT doc, term FROM terms ORDER BY doc, offset"):
+            result[index].append(term)
+    return result
+
+
+def query_terms(query: str) -> str:
+    """The distinct terms of a query's content words, separated by spaces; empty if there are none."""
+    (stems,) = terms([" ".join(content_words(query))])
+    return " ".join(dict.fromkeys(stems))

@@ -1,0 +1,181 @@
+"""An MCP server as a child process: JSON-RPC messages, one per line, over its standard streams.
+
+This replaces the SDK's ``stdio_client``, which holds a line of any length, copies all that it holds whenever 64 kB
+arrive, and does not report how the process ended. Here a call whose answer is larger than the bound fails, and other
+calls continue.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redargue.errors import ProviderError
+from redargue.net.transport import LARGEST_ANSWER
+
+if TYPE_CHECKING:
+    from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+
+GRACE = 2.0  # seconds for the server to end after its input closes, and again after SIGTERM
+_LINES_KEPT, _LINE_KEPT = 20, 1_000  # of its standard error: lines, and bytes of a line
+_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*,')
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Command:
+    """A server that is started as a child process.
+
+    Attributes:
+        command: the program and its arguments.
+        environment: variables that it gets besides the few that the SDK passes to every server (PATH, HOME, …).
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _process: Process | None = field(default=None, init=False, repr=False)
+    _stderr: deque[bytes] = field(default_factory=lambda: deque(maxlen=_LINES_KEPT), init=False, repr=False)
+
+    @property
+    def place(self) -> str:
+        """The program's name; its arguments may contain secrets."""
+        return str(self.command[0]).replace("\\", "/").rpartition("/")[2]
+
+    def last_words(self) -> str:
+        """The exit status and the last line of its standard error; empty while it runs."""
+        if self._process is None or self._process.returncode is None:
+            return ""
+        line = next((text for line in reversed(self._stderr) if (text := line.decode(errors="replace").strip())), "")
+        return f"it ended with status {self._process.returncode}" + (f": {line[:200]}" if line else "")
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncIterator[Any]:
+        """The SDK's two streams of messages; on leaving, the process and its descendants are stopped.
+
+        Raises:
+            ProviderError: the command cannot be run.
+        """
+        import anyio
+        from mcp.client.stdio import get_default_environment
+        from mcp.shared.message import SessionMessage
+
+        environment = get_default_environment() | dict(self.environment)
+        try:
+            process = await anyio.open_process(list(self.command), env=environment, start_new_session=True)
+        except (OSError, ValueError) as error:
+            raise ProviderError(
+                f"{self.command[0]!r} cannot be run: {error}", hint="is the program installed, and on PATH?"
+            ) from error
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._stderr.clear()
+        incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+        async with process, anyio.create_task_group() as pipes:
+            pipes.start_soon(_receive, process.stdout, incoming)
+            pipes.start_soon(_send, process.stdin, outgoing)
+            pipes.start_soon(self._keep_stderr, process.stderr)
+            try:
+                yield read, write
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await _stop(process)
+                pipes.cancel_scope.cancel()
+                for stream in (read, write, incoming, outgoing):
+                    stream.close()
+
+    async def _keep_stderr(self, stderr: ByteReceiveStream) -> None:
+        from anyio import ClosedResourceError
+
+        rest = b""
+        with suppress(ClosedResourceError):
+            async for part in stderr:
+                *lines, rest = (rest + part).split(b"\n")
+                self._stderr.extend(line[-_LINE_KEPT:] for line in lines)
+                rest = rest[-_LINE_KEPT:]
+        self._stderr.append(rest)
+
+
+async def _receive(stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Forwards each line as a message until the server closes its output."""
+    from anyio import BrokenResourceError, ClosedResourceError
+    from mcp import types
+    from mcp.shared.message import SessionMessage
+
+    with suppress(BrokenResourceError, ClosedResourceError):
+        async with incoming:
+            async for line, size in _lines(stdout):
+                message: SessionMessage | Exception
+                try:
+                    if size > LARGEST_ANSWER:
+                        message = SessionMessage(types.jsonrpc_message_adapter.validate_python(_too_large(line, size)))
+                    else:
+                        message = SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+                except ValueError as error:
+                    _log.warning("skipped a line from an MCP server that is not a message")
+                    message = error
+                await incoming.send(message)
+
+
+async def _lines(stdout: ByteReceiveStream) -> AsyncIterator[tuple[bytes, int]]:
+    """Each line with its length in bytes; only the beginning of a line above the bound is kept."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in stdout:
+        *ends, rest = part.split(b"\n")
+        for end in ends:
+            yield b"".join([*parts, end]), size + len(end)
+            parts, size = [], 0
+        size += len(rest)
+        if size <= LARGEST_ANSWER or not parts:
+            parts.append(rest)
+
+
+def _too_large(line: bytes, size: int) -> dict[str, Any]:
+    """The error message that replaces an answer above the bound.
+
+    Raises:
+        ValueError: it does not begin like an answer, so that its request is unknown.
+    """
+    found = _ID.match(line)
+    if not found:
+        raise ValueError(f"a message of {size:,} bytes")
+    text = f"the answer of {size:,} bytes is larger than {LARGEST_ANSWER:,}; nothing of it was kept"
+    return {"jsonrpc": "2.0", "id": int(found[1]), "error": {"code": -32001, "message": text}}
+
+
+async def _send(stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    """Writes each message as a line until there are no more or the server closes its input."""
+    from anyio import BrokenResourceError, ClosedResourceError
+
+    with suppress(OSError, BrokenResourceError, ClosedResourceError):
+        async with outgoing:
+            async for sent in outgoing:
+                await stdin.send(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+
+async def _stop(process: Process) -> None:
+    """Closes the server's input and, if it does not end, terminates and kills its process group."""
+    import anyio
+    from mcp.os.posix.utilities import terminate_posix_process_tree
+
+    assert process.stdin
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdin.aclose()
+    with anyio.move_on_after(GRACE):
+        await process.wait()
+        return
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        await terminate_posix_process_tree(process, GRACE)

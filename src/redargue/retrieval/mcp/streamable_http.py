@@ -1,0 +1,83 @@
+"""An MCP server at a web address, over the SDK's streamable HTTP transport."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+
+from redargue.net.secrets import place
+from redargue.net.transport import LARGEST_ANSWER
+
+TIMEOUT, START = 60.0, 30.0  # seconds, of a call and of a server's start
+
+
+@dataclass
+class Address:
+    """A server at a web address (streamable HTTP).
+
+    Attributes:
+        url: of its endpoint.
+        token: sent as a bearer token; empty for none.
+        timeout: seconds for a call.
+    """
+
+    url: str = field(repr=False)
+    token: str = field(default="", repr=False)
+    timeout: float = TIMEOUT
+
+    @property
+    def place(self) -> str:
+        """The address without what may be secret in it."""
+        return place(self.url)
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncIterator[Any]:
+        """The SDK's two streams of messages; no answer passes the bound, no redirect leaves the server's origin."""
+        from mcp.client.streamable_http import streamable_http_client
+
+        headers = {"Accept-Encoding": "identity"}  # a few bytes could unpack to more than the bound
+        headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(START, read=self.timeout + START),
+            headers=headers,
+            mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # through no proxy
+            event_hooks={"response": [_bound]},
+        )
+        async with (
+            client,
+            streamable_http_client(self.url, http_client=client, max_sse_event_size=LARGEST_ANSWER) as streams,
+        ):
+            yield streams
+
+    def last_words(self) -> str:
+        """Empty: the end of a remote server is not known."""
+        return ""
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Bounds an answer of JSON, which the SDK reads whole; it bounds events itself."""
+    if "json" in response.headers.get("content-type", ""):
+        response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that raises an error once it is larger than the bound."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._inner:
+            size += len(part)
+            if size > LARGEST_ANSWER:
+                raise httpx2.StreamError(f"the answer is larger than {LARGEST_ANSWER:,} bytes; nothing of it was kept")
+            yield part
+
+    async def aclose(self) -> None:
+        """Closes the connection or returns it to the pool."""
+        await self._inner.aclose()

@@ -1,0 +1,101 @@
+"""What things cost: a table that comes along, and the user's own, whose entries win."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from redargue.claims import Frozen
+from redargue.errors import UsageError
+from redargue.paths import home
+from redargue.registry import did_you_mean
+
+
+class Price(Frozen):
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """US dollars for that many tokens."""
+        return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
+
+
+class Prices(Frozen):
+    """Prices of models and searches.
+
+    Attributes:
+        models: by the endpoint's name for the model.
+        searches: US dollars a request, by tool.
+    """
+
+    models: dict[str, Price] = Field(default_factory=dict)
+    searches: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
+
+    @classmethod
+    def shipped(cls) -> Prices:
+        """The table that comes along."""
+        return _parse((files("redargue.runs") / "prices.toml").read_text(encoding="utf-8"), "prices.toml")
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Prices:
+        """The table that comes along under the user's: ``path``, or ``prices.toml`` in redargue's home.
+
+        Raises:
+            UsageError: the file is missing though it was named, or is no price table.
+        """
+        prices, mine = cls.shipped(), path or home() / "prices.toml"
+        if not mine.is_file():
+            if path:
+                raise UsageError(f"no file {str(path)!r}", where="--prices", hint="give a TOML file of prices")
+            return prices
+        try:
+            own = _parse(mine.read_text(encoding="utf-8"), str(mine))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{str(mine)!r} cannot be read: {error}") from error
+        return cls(models=prices.models | own.models, searches=prices.searches | own.searches)
+
+    def model(self, name: str) -> Price | None:
+        """The price of a model, also of a dated version of it (``gpt-4o-2024-08-06``); None where unknown."""
+        return self.models.get(name) or self.models.get(re.sub(r"-\d{4}-\d{2}-\d{2}$", "", name))
+
+    def require(self, models: list[str], searches: list[str]) -> None:
+        """Refuses to count money where a price is unknown.
+
+        Raises:
+            UsageError: names what has no price, and the line that gives it one.
+        """
+        for name in models:
+            if self.model(name) is None:
+                raise UsageError(
+                    f"no price is known for the model {name!r}",
+                    hint=f"put its price into {home() / 'prices.toml'}, in US dollars per million tokens:"
+                    f' [models] "{name}" = {{ input = 0.15, output = 0.60 }}; {did_you_mean(name, list(self.models))}',
+                )
+        for name in searches:
+            if name not in self.searches:
+                raise UsageError(
+                    f"no price is known for the tool {name!r}",
+                    hint=f"put it into {home() / 'prices.toml'}, in US dollars a request: [searches] {name} = 0.001",
+                )
+
+
+def _parse(text: str, where: str) -> Prices:
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+        return Prices.model_validate(table)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{where!r} cannot be read as TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(
+            f"{first['input']!r} is no price: {first['msg']}",
+            where=f"{where}, {'.'.join(map(str, first['loc']))}",
+            hint='write it like "gpt-4o" = { input = 2.5, output = 10 }',
+        ) from error

@@ -1,0 +1,61 @@
+"""Adds up what a claim costs, from the events of its run."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from redargue.events import CallFailed, CallFinished, EvidenceFound, EvidenceMissing
+from redargue.runs.budget import Cost
+from redargue.verdicts import Usage
+
+
+def cost_of(event: CallFinished | CallFailed) -> Cost:
+    """What a recorded call cost of a budget."""
+    calls = event.requests if event.charge == "call" else 0
+    return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
+
+
+class Spent:
+    """Adds up what a claim costs."""
+
+    def __init__(self, priced: bool) -> None:
+        self._priced = priced
+        self._counts: Counter[str] = Counter()
+        self._agents: Counter[str] = Counter()
+        self._tasks: Counter[str] = Counter()
+        self._rounds: Counter[str] = Counter()
+        self._tools: Counter[str] = Counter()
+        self._usd = 0.0
+
+    def call(self, event: CallFinished | CallFailed) -> None:
+        """Counts the requests of one performed task."""
+        self._counts["prompt"] += event.prompt_tokens
+        self._counts["completion"] += event.completion_tokens
+        self._usd += event.usd
+        if event.charge == "embedding":
+            self._counts["embeddings"] += event.requests
+            return
+        self._counts["calls"] += event.requests
+        self._agents[event.agent] += event.requests
+        self._tasks[event.task] += event.requests
+        self._rounds[str(event.round)] += event.requests
+
+    def search(self, event: EvidenceFound | EvidenceMissing) -> None:
+        """Counts the requests of one search."""
+        self._tools[event.tool] += event.requests
+        self._usd += event.usd
+
+    def usage(self) -> Usage:
+        """The sums; tables in alphabetical order, so that two equal runs read the same."""
+        return Usage(
+            calls=self._counts["calls"],
+            embeddings=self._counts["embeddings"],
+            searches=self._tools.total(),
+            prompt_tokens=self._counts["prompt"],
+            completion_tokens=self._counts["completion"],
+            usd=round(self._usd, 9) if self._priced else None,
+            by_agent=dict(sorted(self._agents.items())),
+            by_task=dict(sorted(self._tasks.items())),
+            by_round=dict(sorted(self._rounds.items())),
+            by_tool=dict(sorted(self._tools.items())),
+        )

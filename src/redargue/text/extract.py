@@ -1,0 +1,114 @@
+"""Extracts claims from a text: code splits it into sentences and locates the claims, a backend writes the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from redargue.claims import Frozen
+from redargue.concurrency import together
+from redargue.methods.agent import Agent
+from redargue.run import Run
+from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.extracting import BLOCK, ExtractClaims, MarkOpinions
+from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
+
+EXTRACTOR = "extractor"
+CONTEXT_SENTENCES = 8  # preceding sentences shown with a block
+
+
+class Extraction(Frozen):
+    """Claims in the order of their sentences, and the sentences without claims."""
+
+    claims: tuple[LocatedClaim, ...]
+    unchecked: tuple[UncheckedSentence, ...] = ()
+
+
+def recorded(record: Mapping[str, Any]) -> tuple[Text, Extraction]:
+    """Reads a text and its claims from the record in ``run.json``.
+
+    Raises:
+        ValueError: the record does not describe a text.
+    """
+    fields = {model: {name: record.get(name) for name in model.model_fields} for model in (Text, Extraction)}
+    return Text.model_validate(fields[Text]), Extraction.model_validate(fields[Extraction])
+
+
+def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:
+    """Tasks that the extraction performs for this kind of text."""
+    if text.kind == "qa":
+        return ()
+    return (MarkOpinions, ExtractClaims) if text.kind == "dialogue" else (ExtractClaims,)
+
+
+async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Extraction:
+    """Extracts the claims of a text.
+
+    In a dialogue, sentences that only express opinions are excluded first (Sun et al. 2024). A question and its answer
+    are one claim, verbatim.
+
+    Args:
+        text: the text to check.
+        run: run whose backend performs the tasks.
+        profile: prompt profile.
+
+    Raises:
+        BadReply, BudgetReached, ProviderError: the extraction failed.
+    """
+    if text.kind == "qa":
+        start = len(text.text) - len(text.text.lstrip())
+        return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
+    extractor, sentences = Agent(EXTRACTOR, run), sentences_of(text.text)
+    subjective: set[Sentence] = set()
+    if text.kind == "dialogue":
+        subjective = await _subjective(sentences, text, extractor, profile)
+    objective = [sentence for sentence in sentences if sentence not in subjective]
+    blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
+    claims_by_block = await together(_claims(objective, block, text, extractor, profile) for block in blocks)
+    claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
+    spans = {(claim.start, claim.end) for claim in claims}
+    return Extraction(
+        claims=claims,
+        unchecked=tuple(
+            UncheckedSentence(
+                start=sentence.start,
+                end=sentence.end,
+                why="subjective" if sentence in subjective else "states nothing that can be checked",
+            )
+            for sentence in sentences
+            if (sentence.start, sentence.end) not in spans
+        ),
+    )
+
+
+async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:
+    """The sentences that only express opinions."""
+    blocks = [sentences[start : start + BLOCK] for start in range(0, len(sentences), BLOCK)]
+    tasks = (MarkOpinions(sentences=_texts(block), context=text.context, profile=profile) for block in blocks)
+    answers = await together(extractor.perform(task) for task in tasks)
+    return {
+        block[mark.sentence - 1]
+        for block, answer in zip(blocks, answers, strict=True)
+        for mark in answer.marks
+        if mark.subjective
+    }
+
+
+async def _claims(
+    sentences: Sequence[Sentence], block: range, text: Text, extractor: Agent, profile: Profile
+) -> list[LocatedClaim]:
+    """The claims of a block of sentences, in order and without duplicates."""
+    block_sentences = sentences[block.start : block.stop]
+    before = sentences[max(0, block.start - CONTEXT_SENTENCES) : block.start]
+    answer = await extractor.perform(
+        ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
+    )
+    claims: dict[LocatedClaim, None] = {}
+    for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
+        sentence = block_sentences[extracted.sentence - 1]
+        claims[LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end)] = None
+    return list(claims)
+
+
+def _texts(sentences: Sequence[Sentence]) -> tuple[str, ...]:
+    return tuple(sentence.text for sentence in sentences)

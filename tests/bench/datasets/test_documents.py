@@ -1,0 +1,44 @@
+"""The documents that data sets bring along, as a corpus takes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redargue.bench.datasets.documents import READERS, documents
+from redargue.errors import UsageError
+
+
+def test_pubmedqas_abstracts_come_without_the_conclusions_that_answer_their_questions(samples: Path) -> None:
+    first, *_ = documents("pubmedqa", samples / "pubmedqa.json")
+    assert (first.id, first.published) == ("1001", "2012")
+    assert first.text == "Forty invented patients sang.\nTheir bones were counted."
+
+
+def test_feverous_pages_hold_the_gold_sentences_of_all_claims_each_once(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "claim": "A.", "label": "supports", "evidence": "Velt\tVelt is a [[River|river]].\nOrvell\tA town."},
+        {
+            "id": 2,
+            "claim": "B.",
+            "label": "refutes",
+            "evidence": "Velt\tVelt is long.\nVelt\tVelt is a [[River|river]].",
+        },
+    ]
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps(rows))
+    found = {each.id: (each.title, each.text) for each in documents("feverous", path)}
+    assert found == {"Velt": ("Velt", "Velt is a river. Velt is long."), "Orvell": ("Orvell", "A town.")}
+    path.write_text(json.dumps([{**rows[0], "evidence": []}]))
+    with pytest.raises(UsageError, match="sentence-only form"):
+        list(documents("feverous", path))
+
+
+def test_a_data_set_without_documents_and_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'medqa' brings no documents"):
+        documents("medqa", tmp_path)
+    for name in READERS:
+        with pytest.raises(UsageError, match="no file"):
+            documents(name, tmp_path / "x")

@@ -1,0 +1,96 @@
+"""Anyone's own claims."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from redargue.bench.datasets.labels import TRUE_FALSE
+from redargue.bench.datasets.table import Table, read_mapping
+from redargue.claims import TWO
+from redargue.errors import UsageError
+
+MAPPING = "claim=statement,label=verdict,id=key,context=about,as_of=day"
+
+
+def test_a_csv_file_is_read_by_its_mapping(samples: Path) -> None:
+    first, second = Table(mapping=MAPPING).read(samples / "table.csv")
+    assert (first.id, first.claim.text, first.gold) == ("x1", "The ferry runs, daily.", "SUPPORTS")
+    assert (first.claim.context, first.claim.as_of) == ("Two\nlines.", date(2021, 3, 31))
+    assert (second.gold, second.claim.context, second.claim.as_of) == ("NOT ENOUGH INFO", "", None)
+
+
+def test_a_tsv_file_and_json_lines_need_no_mapping_where_columns_are_called_so(samples: Path) -> None:
+    (only,) = Table(labels="two").read(samples / "table.tsv")
+    assert (only.id, only.gold, only.claim.labels) == ("1", "REFUTES", TWO)
+    first, *_ = Table(mapping={"claim": "claim", "label": "label", "id": "id"}).read(samples / "fever.jsonl")
+    assert (first.id, first.gold) == ("7", "SUPPORTS")
+
+
+def test_labels_may_be_named_as_a_data_sets_own(samples: Path) -> None:
+    examples = list(Table(labels="true-false").read(samples / "fire.jsonl"))
+    assert [(each.gold, each.claim.labels) for each in examples] == [("true", TRUE_FALSE), ("false", TRUE_FALSE)]
+    with pytest.raises(UsageError, match="unknown label set 'three'"):
+        Table(labels="three")
+
+
+def test_a_column_of_evidence_becomes_the_passage(samples: Path) -> None:
+    first, second = Table(mapping="claim=statement,evidence=about").read(samples / "table.csv")
+    assert [each.text for each in first.passages] == ["Two\nlines."]
+    assert second.passages == ()
+
+
+def test_without_a_column_for_labels_gold_is_hidden(samples: Path) -> None:
+    assert [each.gold for each in Table(mapping="claim=statement").read(samples / "table.csv")] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("claim", "'claim' in the mapping"),
+        ("claim=", "'claim=' in the mapping"),
+        ("claim=a,claim=b", "'claim' stands twice"),
+        ("claim=a,lable=b", r"unknown role 'lable'[\s\S]*'label'"),
+        ("label=b", "no column for the claim"),
+    ],
+)
+def test_a_wrong_mapping_says_what_is_wrong(mapping: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read_mapping(mapping)
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(samples: Path) -> None:
+    with pytest.raises(UsageError, match="no field text; its fields: key, statement, verdict, about, day"):
+        list(Table(mapping="claim=text").read(samples / "table.csv"))
+    with pytest.raises(UsageError, match="no field extra"):
+        list(Table(mapping="claim=statement,context=extra").read(samples / "table.csv"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("claim,label\nA b.,TRUE\n", r"label: one of SUPPORTS, .* was expected, not \"TRUE\" \(.*t\.csv, row 1\)"),
+        ("claim,label\nA b.\n", r"no field for the columns label \(.*row 1\)"),
+        ("claim,label\nA b.,SUPPORTS,3\n", r"1 fields more than the 2 columns \(.*row 1\)"),
+        ("claim,claim\nA b.,SUPPORTS\n", "two columns are called 'claim'"),
+        ("claim,label\n", "a head line, but no row"),
+        ('claim,label\nA b.,SUPPORTS\n"A,REFUTES\n', r"not a table: .* \(.*row 2\)"),
+        ("claim,label\n ,SUPPORTS\n", 'claim: text was expected, not " "'),
+        ("claim,label,as_of\nA b.,SUPPORTS,March\n", "as_of: a day as in '2021-03-31' was expected"),
+    ],
+)
+def test_a_wrong_table_says_which_row_and_what_was_expected(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(content, encoding="utf-8")
+    mapping = "claim=claim,label=label" + (",as_of=as_of" if "as_of" in content else "")
+    with pytest.raises(UsageError, match=message):
+        list(Table(mapping=mapping).read(file))
+
+
+def test_a_long_cell_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(f"claim,label,about\nA b.,SUPPORTS,{'word ' * 40_000}\n", encoding="utf-8")
+    (only,) = Table(mapping="claim=claim,context=about").read(file)
+    assert len(only.claim.context) == 200_000

@@ -1,0 +1,78 @@
+"""Longer texts as one item, and what verdicts cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from redargue.bench.metrics.classification import Binary
+from redargue.bench.metrics.cost import cost
+from redargue.bench.metrics.responses import f1_at, factuality, responses_right
+from redargue.errors import UsageError
+from redargue.verdicts import Usage
+
+
+def test_a_response_is_right_only_if_all_its_claims_are() -> None:
+    assert responses_right(["r", "s", "r", "s"], [True, True, False, True]).value == 0.5
+    assert responses_right([], []).undefined == "no responses"
+
+
+def test_a_response_is_factual_only_if_all_its_claims_are() -> None:
+    names = ["a", "a", "b", "b", "c", "d", "d", "e"]
+    gold = [True, True, True, False, True, True, True, False]
+    said = [True, True, False, None, False, None, True, None]
+    found = factuality(names, gold, said)
+    # a called factual and is; b called false and is; c called false and is not; d and e are not called
+    assert found.counts == Binary(tp=1, fp=1, fn=2, tn=1)
+    assert found.accuracy.value == pytest.approx(2 / 5)
+    assert found.precision.value == 1.0
+    assert found.recall.value == pytest.approx(1 / 3)
+    assert found.f1.value == pytest.approx(2 * 1 / (1 + 3))
+    assert found.coverage.value == pytest.approx(3 / 5)
+
+
+def test_where_nothing_is_called_factual_precision_is_undefined() -> None:
+    found = factuality(["a"], [False], [False])
+    assert found.precision.undefined == "no response was called factual"
+    assert found.recall.undefined == "no response is factual"
+    assert found.f1.value == 0.0
+
+
+def test_f1_at_k_wants_k_supported_claims_of_a_response() -> None:
+    names = ["a"] * 4 + ["b"] * 2 + ["c"]
+    rated = [True, True, False, None, True, True, False]
+    # a: precision 2/3, recall 2/4; b: 1 and 2/4; c: nothing supported
+    expected = (2 * (2 / 3) * 0.5 / (2 / 3 + 0.5) + 2 * 0.5 / 1.5 + 0) / 3
+    assert f1_at(4, names, rated).value == pytest.approx(expected)
+    assert f1_at(1, ["b", "b"], [True, True]).value == 1.0  # more than K is no more than complete
+    assert f1_at(64, [], []).undefined == "no responses"
+    assert f1_at(64, ["a"], [None]).value == 0.0
+    with pytest.raises(UsageError, match="F1 at 0"):
+        f1_at(0, [], [])
+
+
+def usage(usd: float | None) -> Usage:
+    return Usage(calls=3, searches=2, prompt_tokens=100, completion_tokens=20, usd=usd, by_agent={"judge": 1})
+
+
+def test_costs_are_summed_and_wrong_verdicts_count_in_the_price_of_a_correct_one() -> None:
+    found = cost([usage(0.1), usage(0.2), usage(0.3)], right=[True, False, True], seconds=[1.0, 2.0, 3.0])
+    assert (found.usage.calls, found.tokens, found.usage.by_agent) == (9, 360, {"judge": 3})
+    each = {figure.name: figure.value for figure in (*found.per_item(), *found.per_correct())}
+    assert each["calls-per-item"] == 3
+    assert each["usd-per-correct"] == pytest.approx(0.3)
+    assert each["seconds-per-correct"] == 3.0
+    assert each["tokens-per-correct"] == 180
+
+
+def test_one_item_without_a_price_leaves_the_sum_undefined_and_says_so() -> None:
+    found = cost([usage(0.1), usage(None)], right=[False, False])
+    each = {figure.name: figure.undefined for figure in (*found.per_item(), *found.per_correct())}
+    assert found.usage.usd is None
+    assert each["usd-per-item"] == "1 of 2 items have no price"
+    assert each["calls-per-correct"] == "no verdict is correct"
+    assert each["seconds-per-item"] == "it was not measured"
+    assert cost([usage(0.1)]).per_correct()[0].undefined == "no gold labels"
+
+
+def test_no_items_cost_nothing_measurable() -> None:
+    assert {figure.undefined for figure in cost([]).per_item()} == {"no items", "it was not measured"}

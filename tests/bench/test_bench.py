@@ -1,0 +1,351 @@
+"""A bench from the outside: one sample, several contenders, one world of evidence; on again, scored again."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from redargue.bench.compare import Comparison, compare, read
+from redargue.bench.datasets.base import GoldEvidence
+from redargue.bench.datasets.loading import load
+from redargue.bench.harness import Bench, reopened
+from redargue.bench.system import Contender
+from redargue.cli.app import run
+from redargue.config import RunConfig
+from redargue.errors import BadReply, RecordError, UsageError
+from redargue.events import canonical
+from redargue.evidence import Passage
+from redargue.methods.tool_mad.settings import ToolMadSettings
+from redargue.reports.tables import results
+from redargue.reports.terminal import print_comparison
+from redargue.runs.record import read_events
+from redargue.verdicts import ErrorInfo
+
+pytest.importorskip("scipy", reason="needs the extra bench")
+
+pytestmark = pytest.mark.anyio
+
+ROWS = [
+    {"claim": "The bridge at Orvell was opened in 1889.", "label": "SUPPORTS"},
+    {"claim": "The bridge at Orvell was opened in 1920.", "label": "REFUTES"},
+    {"claim": "The mayor of Orvell owns a red bicycle.", "label": "NOT ENOUGH INFO"},
+    {"claim": "The bridge at Orvell is made of stone.", "label": "SUPPORTS"},
+]
+TEXT = "The stone bridge at Orvell was opened in May 1889. It crosses the river Velt and carries one lane of traffic."
+MAPPING = "claim=claim,label=label,evidence=evidence"
+FROZEN = "tool-mad:debaters=frozen+frozen-words"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({**row, "evidence": TEXT}) + "\n" for row in ROWS))
+    return path
+
+
+def lengthen(file: Path) -> None:
+    file.write_text(file.read_text() + json.dumps({**ROWS[0], "claim": "Another claim.", "evidence": TEXT}) + "\n")
+
+
+def bench(folder: Path, file: Path, *specs: str) -> Bench:
+    loaded = load("table", file, options={"mapping": MAPPING})
+    contenders = [Contender.parse(spec) for spec in specs]
+    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+
+
+def printed(comparison: Comparison) -> str:
+    text = StringIO()
+    print_comparison(comparison, file=text)
+    return text.getvalue()
+
+
+def rows_of(comparison: Comparison, title: str) -> list[dict[str, str]]:
+    """The rows of a table by column."""
+    (table,) = (table for table in results(comparison) if table.title == title)
+    titles = [column.title for column in table.columns]
+    return [dict(zip(titles, row, strict=True)) for row in table.text_rows]
+
+
+def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
+    each = Contender.parse("tool-mad@paper:debaters=corpus+wikipedia,rounds=1")
+    assert (each.method, each.profile) == ("tool-mad", "paper")
+    assert ToolMadSettings(**each.settings).debaters == ("corpus", "wikipedia")
+    assert each.slug == "tool-mad-paper-debaters-corpus-wikipedia-rounds-1"
+    assert Contender.parse("single-reader:tools=debated").tools == ("debated",)
+    assert Contender.parse("mermaid:tools=,memory=off").tools == ()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "tool-mda",
+        "tool-mad@papr",
+        "tool-mad:rounds",
+        "tool-mad:rouns=1",
+        "tool-mad:rounds=x",
+        "single-reader:tools=corpus~mermaid",
+    ],
+)
+def test_a_contender_that_cannot_be_meant_is_refused(spec: str) -> None:
+    with pytest.raises(UsageError):
+        Contender.parse(spec)
+
+
+async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_read(
+    tmp_path: Path, file: Path
+) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
+    debate, reader = each.contenders
+    with pytest.raises(RecordError, match="never finished"):
+        await each.run(reader)
+    outcomes = await each.run(debate, concurrency=2)
+    assert [verdict.label for verdict, _ in outcomes][:2] == ["SUPPORTS", "REFUTES"]
+    assert all(seconds > 0 for _, seconds in outcomes)
+    await each.run(reader)
+    read_by = each.read_by(debate)
+    found = [event.passages for event in read_events(each.folder / reader.slug) if event.kind == "evidence_found"]
+    assert [{passage.sha256 for passage in passages} for passages in read_by] == [
+        {passage.sha256 for passage in passages} for passages in found
+    ]
+
+
+async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: Path, file: Path) -> None:
+    narrow = "single-reader:tools=frozen,top_k=1"
+    each = bench(tmp_path / "b", file, "mermaid:tools=,memory=off", narrow, f"single-reader:tools=debated~{narrow}")
+    reader = each.contenders[2]
+    assert (reader.method, reader.reads, reader.tools) == ("single-reader", narrow, ("debated",))
+    with pytest.raises(RecordError, match="never finished") as refused:
+        await each.run(reader)
+    assert refused.value.hint == f"run {narrow!r} first: name it before"  # the same command would not go on
+    for contender in each.contenders:
+        await each.run(contender)
+    texts = [[[passage.text for passage in found] for found in each.read_by(one)] for one in each.contenders]
+    assert texts[2] == texts[1] != texts[0]
+    lone = bench(tmp_path / "lone", file, FROZEN, reader.spec)
+    with pytest.raises(UsageError, match=f"'{narrow}' is none of this bench"):
+        await lone.run(lone.contenders[1])
+
+
+async def test_a_reader_is_told_when_what_it_read_was_found_anew(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
+    debate, reader = each.contenders
+    await each.run(debate)
+    log = each.folder / debate.slug / "events.jsonl"
+    whole = [json.loads(line) for line in log.read_text().splitlines()]
+    failed = json.loads(ErrorInfo.of(BadReply("cannot be read", raw="")).model_dump_json())
+    for event in whole:
+        if event["item"] == 0 and event["kind"] == "claim_ended":
+            event["verdict"] |= {"label": None, "error": failed}
+    kept = [event for event in whole if event["item"] or event["kind"] == "claim_ended"]
+    log.write_text("".join(json.dumps(event) + "\n" for event in kept))
+    await each.run(reader)
+    await each.run(debate)  # the claim in error is tried again, and something is found for it
+    with pytest.raises(RecordError, match=r"were tried again since.*\n.*remove the folder"):
+        await each.run(reader)
+
+
+async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Path, file: Path) -> None:
+    first = bench(tmp_path / "b", file, FROZEN)
+    await first.run(first.contenders[0])
+    before = canonical(read_events(first.folder / first.contenders[0].slug))
+    more = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
+    seen: list[int] = []
+    for contender in more.contenders:
+        await more.run(contender, seen=lambda item, outcome: seen.append(item))
+    assert canonical(read_events(first.folder / first.contenders[0].slug)) == before
+    lengthen(file)
+    with pytest.raises(UsageError, match="another sample"):
+        bench(tmp_path / "b", file, FROZEN)
+    with pytest.raises(UsageError, match="twice"):
+        bench(tmp_path / "c", file, FROZEN, FROZEN)
+
+
+async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
+    with pytest.raises(RecordError, match="no contender"):
+        compare(each)
+    for contender in each.contenders:
+        await each.run(contender)
+    result = compare(each, draws=100)
+    assert [row.spec for row in result.rows] == [FROZEN, "single-reader:tools=frozen"]
+    (pair,) = result.pairs
+    assert pair.test.n == len(ROWS)
+    assert pair.sight.warning
+    debate = result.rows[0].said[0]
+    assert debate.labels == (("SUPPORTS", "SUPPORTS"),)
+    assert debate.quotes[0] > 0
+    text = printed(result)
+    assert re.search(rf"^A +{re.escape(FROZEN)} ", text, re.MULTILINE)
+    assert re.search(r"^A +B +[+-]\d\.\d{3} \(", text, re.MULTILINE)
+    assert pair.sight.warning.split()[0] in text
+
+
+async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_it_cannot(
+    tmp_path: Path, file: Path
+) -> None:
+    each = bench(tmp_path / "b", file, FROZEN)
+    (debate,) = each.contenders
+    outcomes = await each.run(debate)
+    again, lost = await each.rescore(debate, {})
+    assert [verdict and verdict.label for verdict in again] == [outcome.verdict.label for outcome in outcomes]
+    assert lost == 0
+    strict, lost = await each.rescore(debate, {"faithfulness_threshold": 1.0})
+    assert lost > 0  # debates that ended in the first round would have gone on
+    assert strict.count(None) == lost
+    loose, lost = await each.rescore(debate, {"faithfulness_threshold": 0.0, "relevance_threshold": -1.0})
+    assert lost == 0
+    assert all(
+        verdict and verdict.rounds <= outcome.verdict.rounds for verdict, outcome in zip(loose, outcomes, strict=True)
+    )
+
+
+def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
+    tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "b"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
+    command += ["--method", FROZEN, "--method", "single-reader:tools=debated", "--seeds", "3", "--seed", "5", "-q"]
+    assert run([*command, "--budget", "900calls"]) == 0
+    told = capfd.readouterr().out
+    assert re.search(rf"^{re.escape(FROZEN)} +5, 6, 7 +\d\.\d{{3}} ", told, re.MULTILINE)
+    result = read(folder)
+    assert [row.spec for row in result.rows[:3]] == [f"{FROZEN}#{seed}" for seed in (5, 6, 7)]
+    assert [each.seeds for each in result.repeats] == [(5, 6, 7)] * 2
+    assert result.repeats[0].stability.flipped.value == 0.0  # the embedded backend draws nothing
+    assert [(pair.first, pair.second) for pair in result.pairs] == [(f"{FROZEN}#5", "single-reader:tools=debated#5")]
+    assert json.loads((folder / result.rows[1].slug / "run.json").read_text())["seed"] == 6
+    assert run(["report", str(folder), "-f", "md"]) == 0
+    report = capfd.readouterr().out
+    assert "The same system with several seeds" in report
+    assert f"--map {MAPPING} --method" in report
+    assert "--budget 900calls" in report
+
+
+def test_a_contender_that_is_added_leaves_the_others_in_the_table(
+    tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "b"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder), "-q"]
+    assert run([*command, "--method", FROZEN]) == 0
+    assert run([*command, "--method", "single-reader:tools=frozen"]) == 0
+    assert [row.spec for row in read(folder).rows] == [FROZEN, "single-reader:tools=frozen"]
+    assert run([*command, "--method", "single-reader:tools=debated"]) == 0  # what the first contender read
+    before = (folder / "bench.json").read_text()
+    assert run([*command, "--method", "single-reader:tools=debated", "--limit", "2"]) == 2
+    assert run([*command, "--method", FROZEN, "--budget", "5"]) == 2
+    assert (folder / "bench.json").read_text() == before
+    assert all(row.scores.cost.peak_bytes for row in read(folder).rows)
+    (folder / "results.json").unlink()
+    capfd.readouterr()
+    assert run(["bench", "compare", str(folder)]) == 2
+    assert run(["bench", "compare", str(folder), "--path", str(file)]) == 0
+    assert len(read(folder).rows) == 3
+
+
+@pytest.mark.parametrize("damaged", ["{", "[]", "{}", '{"sample": [], "contenders": []}'])
+def test_a_damaged_description_is_an_error_that_says_so(
+    tmp_path: Path, file: Path, damaged: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "bench.json").write_text(damaged)
+    command = [
+        "bench",
+        "run",
+        "--dataset",
+        "table",
+        "--path",
+        str(file),
+        "--map",
+        MAPPING,
+        "--out",
+        str(tmp_path / "b"),
+    ]
+    rescoring = ["bench", "rescore", str(tmp_path / "b"), "--path", str(file), "--method", FROZEN]
+    for each in (command, rescoring, ["bench", "ls", str(tmp_path)]):
+        assert run(each) == 2
+        assert "is damaged" in capfd.readouterr().err
+    assert run(["bench", "ls", str(tmp_path / "nowhere")]) == 2
+
+
+async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_were(tmp_path: Path, file: Path) -> None:
+    loaded = load("table", file, options={"mapping": "claim=claim,label=label"})
+    bare = Bench(tmp_path / "c", loaded.examples, [Contender.parse(FROZEN)], sample=loaded.sample.model_dump())
+    with pytest.raises(UsageError, match="brings no evidence along"):
+        await bare.run(bare.contenders[0])
+    assert not (tmp_path / "c").exists()
+    each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
+    each.config = RunConfig(budget="25calls")
+    outcomes = await each.run(each.contenders[0])
+    assert any(verdict.error for verdict, _ in outcomes)
+    with pytest.raises(RecordError, match="ended in BudgetReached"):
+        await each.run(each.contenders[1])
+    each.config = RunConfig()
+    for contender in each.contenders:
+        assert not any(verdict.error for verdict, _ in await each.run(contender))
+
+
+async def test_what_was_never_run_is_not_called_rescored(tmp_path: Path, file: Path) -> None:
+    each = bench(tmp_path / "b", file, FROZEN)
+    with pytest.raises(RecordError, match="never finished"):
+        await each.rescore(each.contenders[0], {})
+
+
+async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file: Path) -> None:
+    loaded = load("table", file, options={"mapping": MAPPING})
+    passages = (Passage(document="d1", text=TEXT), Passage(document="d2", text="A bakery opened in Velt."))
+    gold = (GoldEvidence(document="d1", element="0"),)
+    examples = [
+        each.model_copy(update={"passages": passages, "evidence": (gold,) * (at < 2)})
+        for at, each in enumerate(loaded.examples)
+    ]
+    contenders = [Contender.parse("single-reader:tools=frozen")]
+    sample = loaded.sample.model_dump(mode="json")
+    each = Bench(tmp_path / "b", examples, contenders, sample=sample)
+    await each.run(contenders[0])
+    figures = {figure.name: figure for figure in compare(each, draws=50).rows[0].retrieval}
+    assert (figures["hit@1"].value, figures["hit@1"].n) == (1.0, 2)
+    named = Bench(tmp_path / "b", examples, contenders, sample=sample)
+    named.relevant = {examples[3].id: frozenset(("d2",))}
+    figures = {figure.name: figure for figure in compare(named, draws=50).rows[0].retrieval}
+    assert (figures["hit@1"].value, figures["hit@3"].value, figures["mrr"].value) == (0.0, 1.0, 0.5)
+    (cells,) = rows_of(compare(named, draws=50), "Retrieval of gold documents")
+    assert cells["hit@1"] == "0.000"
+    named.relevant = {examples[3].id: frozenset(("Velt_(town)",))}  # names that the corpus does not use
+    (cells,) = rows_of(compare(named, draws=50), "Retrieval of gold documents")
+    assert cells["hit"].startswith("undefined: nothing that was found is called as")
+
+
+def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:
+    folder = tmp_path / "b"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
+    run([*command, "--method", "single-reader:tools=frozen", "--base-url", "http://me:hunter2hunter2@127.0.0.1:9/v1"])
+    kept = (folder / "bench.json").read_text()
+    assert "127.0.0.1:9" in kept
+    assert "hunter2" not in kept
+
+
+def test_the_command_runs_compares_lists_and_scores_again(
+    tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "benches" / "one"
+    command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder)]
+    command += ["--method", FROZEN, "--method", "single-reader:tools=frozen", "-q"]
+    assert run(command) == 0
+    table = capfd.readouterr().out
+    assert "Accuracy of each system" in table
+    assert run(command) == 0  # goes on: nothing is left to do
+    assert capfd.readouterr().out == table
+    assert run(["bench", "compare", str(folder)]) == 0
+    assert capfd.readouterr().out == table
+    assert json.loads((folder / "results.json").read_text()) == read(folder).model_dump(mode="json")
+    assert run(["bench", "ls", str(folder.parent)]) == 0
+    assert "4 claims" in capfd.readouterr().out
+    rescored = ["bench", "rescore", str(folder), "--path", str(file), "--method", FROZEN]
+    assert run([*rescored, "--set", "relevance_threshold=-1", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
+    assert reopened(folder, file).examples[0].claim.text == ROWS[0]["claim"]
+    assert run(["bench", "compare", str(tmp_path)]) == 2

@@ -1,0 +1,177 @@
+"""What batches a ledger holds, and dropping one of them, on every database there is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.conftest import Clock, Opened
+from cluster.test_queue import ABOUT, CLAIMS, Hand, batch_of
+from redargue.cli.app import run
+from redargue.cluster import batches, queue
+from redargue.cluster.batches import drop, listed
+from redargue.cluster.heartbeat import LEASE
+from redargue.cluster.queue import find, progress, submit
+from redargue.cluster.store import SharedDatabase, open_ledger
+from redargue.errors import RecordError, UsageError
+
+TABLES = ("jobs", "results", "paid", "workers")
+
+
+def rows(database: SharedDatabase, batch: int) -> list[int]:
+    with database.transaction() as db:
+        each = "SELECT count(*) FROM {} WHERE batch = ?"
+        return [int(db.execute(each.format(name), (batch,)).fetchone()[0]) for name in TABLES]
+
+
+def worked(database: SharedDatabase, **about: Any) -> Hand:
+    """A batch of which three claims are leased: one is done, one ended in an error, one is paid for."""
+    hand = Hand(database, batch_of(database, **about))
+    hand.lease(3)
+    hand.finish(0)
+    hand.finish(1, error=True)
+    hand.pay(2, "key")
+    return hand
+
+
+def test_every_batch_is_listed_with_how_far_it_is(opened: Opened) -> None:
+    database = opened()
+    worked(database)
+    batch_of(database, method="mermaid")
+    second, first = listed(database)
+    assert (second.method, second.waiting, second.workers) == ("mermaid", len(CLAIMS), 0)
+    assert (first.total, first.waiting, first.leased, first.done, first.errors) == (len(CLAIMS), 9, 1, 1, 1)
+    assert (first.workers, first.id) == (1, find(database, first.id[:12]).id)
+
+
+def test_a_dropped_batch_is_gone_and_the_others_stay(opened: Opened, clock: Clock) -> None:
+    database = opened()
+    hand, other = worked(database), worked(database, seed=1)
+    with pytest.raises(UsageError, match="1 worker is at the batch"):
+        drop(database, hand.batch)
+    hand.leave()
+    before = rows(database, other.batch.number)
+    assert drop(database, hand.batch) == len(CLAIMS)
+    assert rows(database, hand.batch.number) == [0, 0, 0, 0]
+    assert rows(database, other.batch.number) == before
+    assert [each.id for each in listed(database)] == [other.batch.id]
+    with pytest.raises(UsageError, match="no batch"):
+        find(database, hand.batch.id)
+    clock.now += LEASE + 1  # a worker that was killed counts no longer
+    assert drop(database, other.batch) == len(CLAIMS)
+    assert listed(database) == ()
+
+
+def test_what_is_half_dropped_is_found_by_nobody_and_dropped_to_its_end(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "CHUNK", 5)
+    database = opened()
+    hand, other = worked(database), worked(database, seed=1)
+    for each in (hand, other):
+        each.leave()
+    begun: list[str] = []
+
+    class Torn:
+        """A database that goes away in the third transaction."""
+
+        def transaction(self) -> Any:
+            begun.append("one")
+            if len(begun) == 3:
+                raise KeyboardInterrupt
+            return database.transaction()
+
+        def close(self) -> None: ...
+
+    with pytest.raises(KeyboardInterrupt):
+        drop(Torn(), hand.batch)
+    assert 0 < rows(database, hand.batch.number)[0] < len(CLAIMS)
+    again = batch_of(database)  # the same claims: a new batch, not half of the old one
+    assert again.number != hand.batch.number
+    assert find(database, again.id) == again
+    assert len(listed(database)) == 2
+    assert drop(database, other.batch) == len(CLAIMS)
+    assert rows(database, hand.batch.number) == [0, 0, 0, 0]
+    assert rows(database, again.number)[0] == len(CLAIMS)
+
+
+def test_the_commands_list_and_drop_and_make_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    where = tmp_path / "ledger.db"
+    for command in (["ledger", "ls", str(where)], ["ledger", "drop", str(where), "a"], ["worker", str(where)]):
+        assert run(command) == 2
+        assert "no ledger at" in capfd.readouterr().err
+    assert not where.exists()
+    database = open_ledger(where)
+    hand = worked(database)
+    hand.leave()
+    database.close()
+    assert run(["ledger", "ls", str(where)]) == 0
+    printed = capfd.readouterr().out
+    assert printed.startswith(hand.batch.id[:12])
+    assert "1 of 12 done, 1 errors, 0 in work, 0 workers; " in printed
+    assert run(["ledger", "ls", str(where), "--json"]) == 0
+    (found,) = json.loads(capfd.readouterr().out)["batches"]
+    assert (found["id"], found["done"]) == (hand.batch.id, 1)
+    for command in (["ledger", "drop", str(where), "zz", "--yes"], ["worker", str(where), "--batch", "zz"]):
+        assert run(command) == 2
+        said = capfd.readouterr().err
+        assert "no batch 'zz'" in said
+        assert "redargue ledger ls lists them" in said
+    assert run(["ledger", "drop", str(where), "", "--yes"]) == 2  # a shell's variable that is not set
+    assert "'' is no batch's id" in capfd.readouterr().err
+    assert run(["ledger", "drop", str(where), hand.batch.id[:8], "--yes"]) == 0
+    assert capfd.readouterr().out == "12 claims removed\n"
+    assert run(["ledger", "ls", str(where), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["batches"] == []
+
+
+def test_who_knew_a_dropped_batch_gets_nothing_of_the_next_one(opened: Opened) -> None:
+    database = opened()
+    old = batch_of(database)  # a worker has found it, and loads its models
+    drop(database, old)
+    new = batch_of(database, method="mermaid")
+    assert new.number != old.number
+    with pytest.raises(RecordError, match="was dropped"):
+        Hand(database, old)
+    with pytest.raises(RecordError, match="was dropped"):
+        progress(database, old.number)
+    assert rows(database, new.number) == [len(CLAIMS), 0, 0, 0]
+
+
+def test_a_batch_that_is_dropped_while_it_is_added_leaves_nothing_behind(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "CHUNK", 5)
+    database, other, begun = opened(), opened(), list[str]()
+
+    class Slow:
+        """A database in which somebody else drops the batch between two chunks of its claims."""
+
+        def transaction(self) -> Any:
+            begun.append("one")
+            if len(begun) == 4:
+                drop(other, find(other))
+            return database.transaction()
+
+        def close(self) -> None: ...
+
+    with pytest.raises(RecordError, match="was dropped"):
+        submit(Slow(), CLAIMS, about=ABOUT, spec={})
+    with database.transaction() as db:
+        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (0,)
+
+
+def test_a_worker_that_finds_its_ledger_busy_may_be_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    where = tmp_path / "ledger.db"
+    database = open_ledger(where)
+    batch_of(database)
+    monkeypatch.setattr("redargue.cluster.store.BUSY", 0.01)
+    with database.transaction():
+        assert run(["worker", str(where)]) == 5  # 2 would end the batch: a worker that cannot be set up here
+    assert "is being written to all the time" in capfd.readouterr().err
+    database.close()

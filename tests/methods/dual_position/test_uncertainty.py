@@ -1,0 +1,224 @@
+"""Uncertainty: DebUnc's golden values, TokenSAR by hand, agreement of samples, and what each needs of a backend."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from redargue.backends.base import Output, Reply, Token
+from redargue.backends.scripted import ScriptedBackend
+from redargue.llm.attention import rescaled
+from redargue.llm.response import read_completion
+from redargue.methods.agent import Agent
+from redargue.methods.dual_position.uncertainty import (
+    attention_weights,
+    confidence_levels,
+    token_sar,
+    uncertain,
+)
+from redargue.run import Run
+from redargue.runs.record import Record
+from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.base import Profile, Task
+from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
+from redargue.tasks.literature import Keywords, WriteKeywords
+from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from support.debates import CLAIM, CLOCK
+from support.manifests import MANIFEST
+
+pytestmark = pytest.mark.anyio
+
+ASK = AnswerClaim(claim=CLAIM)
+WRITE = WriteKeywords(query="Cape Ansel")
+
+
+class Sure(ScriptedBackend):
+    """Plays a script, and says how sure it is."""
+
+    def __init__(self, script: dict[Any, Any], *, entropy: float | None = None, tokens: tuple[Token, ...] = ()) -> None:
+        super().__init__(script)
+        self._entropy, self._tokens = entropy, tokens
+
+    async def perform(self, task: Any, call: Any) -> Reply[Any]:
+        reply = await super().perform(task, call)
+        return Reply(tuple(Output(each.answer, each.text, "", self._entropy, self._tokens) for each in reply.outputs))
+
+
+def agent(backend: ScriptedBackend) -> Agent:
+    return Agent("gatherer", Run(backend, clock=CLOCK))
+
+
+def answered(*labels: str | None) -> list[Answer]:
+    return [Answer(text=f"**{label}**", label=label) for label in labels]
+
+
+# the formulas
+
+
+@pytest.mark.parametrize(
+    ("uncertainties", "levels"), [((1, 1, 1), (5, 5, 5)), ((0.5, 1, 2), (8, 4, 2)), ((0.001, 5), (10, 1)), ((), ())]
+)
+def test_confidence_levels_are_debuncs(uncertainties: Sequence[float], levels: tuple[int, ...]) -> None:
+    assert confidence_levels(uncertainties) == levels
+
+
+def test_agents_without_any_uncertainty_are_equally_sure_and_far_above_the_others() -> None:
+    assert confidence_levels((0, 0, 0)) == (5, 5, 5)
+    assert confidence_levels((0, 0.5, 0.5)) == (10, 1, 1)
+    assert all(math.isfinite(each) for each in attention_weights((0, 1)))
+
+
+def test_attention_weights_are_the_inverse_of_the_uncertainties() -> None:
+    assert attention_weights((0.5, 1, 2)) == (2, 1, 0.5)
+
+
+def test_attention_of_two_ranges_is_rescaled_to_the_mass_that_both_had() -> None:
+    attention, inside = np.array([0.6, 0.2, 0.2]), np.array([0.0, 1, 1])
+    scaled = rescaled(attention, np.array([1.0, 2, 1]), inside)
+    assert scaled == pytest.approx([0.6, 0.2667, 0.1333], abs=1e-4)
+    logits = np.log(attention) + np.log([1, 2, 1])  # what a mask would do does not keep the mass
+    masked = np.exp(logits) / np.exp(logits).sum()
+    assert masked[1:] == pytest.approx([0.333, 0.167], abs=1e-3)
+
+
+def test_attention_that_never_looks_at_the_ranges_stays_as_it_is() -> None:
+    attention = np.array([[1.0, 0, 0], [0.5, 0.5, 0]])
+    scaled = rescaled(attention, np.array([1.0, 3, 1]), np.array([0.0, 1, 1]))
+    assert scaled.tolist() == attention.tolist()
+
+
+def test_token_sar_weighs_each_tokens_surprise_by_how_much_it_matters() -> None:
+    assert token_sar([-1.0, -2.0, -4.0], [0.1, 0.3, 0.0]) == pytest.approx((0.1 * 1 + 0.3 * 2) / 0.4)
+    assert token_sar([-3.0], [0.5]) == 3.0
+    assert token_sar([-1.0, -2.0], [0.0, 0.0]) is None
+
+
+# what an agent is asked
+
+
+async def test_entropy_is_taken_from_the_reply_where_the_backend_gives_it() -> None:
+    found = await uncertain(agent(Sure({AnswerClaim: answered("SUPPORTS")}, entropy=0.25)), ASK)
+    assert (found.value, found.measure, found.output.answer.label) == (0.25, "entropy", "SUPPORTS")
+
+
+async def test_without_log_probabilities_more_samples_are_asked_for_and_compared() -> None:
+    backend = Sure({AnswerClaim: answered("SUPPORTS", "SUPPORTS", "REFUTES")})
+    found = await uncertain(agent(backend), ASK)
+    assert (found.measure, found.output.answer.label) == ("agreement", "SUPPORTS")
+    assert found.value == pytest.approx(1 - 1 / 3)  # one pair of three agrees
+    first, more = (call.sampling for _, call in backend.calls[:2])
+    assert (first.n, first.temperature, more.n, more.temperature) == (1, 0.0, 2, 1.0)
+
+
+async def test_agreement_alone_is_one_request_for_all_samples() -> None:
+    backend = Sure({AnswerClaim: answered("SUPPORTS", "SUPPORTS", "SUPPORTS")}, entropy=0.25)
+    found = await uncertain(agent(backend), ASK, measure="agreement")
+    assert (found.value, len(backend.calls)) == (0.0, 1)
+
+
+async def test_answers_without_a_label_agree_with_nothing() -> None:
+    found = await uncertain(agent(Sure({AnswerClaim: answered(None, None, None)})), ASK, measure="agreement")
+    assert found.value == 1.0
+
+
+async def test_samples_of_free_text_agree_as_far_as_they_are_near() -> None:
+    script: dict[Any, Any] = {
+        WriteKeywords: [Keywords(keywords=(each,)) for each in ("light", "lamp", "reef")],
+        CompareTexts: lambda task, call: Similarities(values=(0.9, -0.2)[: len(task.texts)]),
+    }
+    found = await uncertain(agent(Sure(script)), WRITE, measure="agreement")
+    assert found.value == pytest.approx(1 - (0.9 + 0 + 0.9) / 3)
+
+
+async def test_one_sample_cannot_agree() -> None:
+    with pytest.raises(ValueError, match="1 samples"):
+        await uncertain(agent(Sure({})), ASK, samples=1)
+
+
+async def test_token_sar_compares_the_text_with_and_without_each_token() -> None:
+    tokens = (Token("lit", -1.0), Token(" in", -2.0), Token(" 1871", -4.0))
+    backend = Sure(
+        {WriteKeywords: [Keywords(keywords=("lit in 1871",))], RateTexts: Similarities(values=(0.9, 1.0, 0.5))},
+        entropy=0.3,
+        tokens=tokens,
+    )
+    found = await uncertain(agent(backend), WRITE, measure="token-sar", question="When?")
+    assert found.measure == "token-sar"
+    assert found.value == pytest.approx((0.1 * 1 + 0.5 * 4) / 0.6)
+    rated = backend.calls[1][0]
+    assert isinstance(rated, RateTexts)
+    assert rated.reference == "When? lit in 1871"
+    assert rated.texts == ("When?  in 1871", "When? lit 1871", "When? lit in")
+
+
+async def test_a_text_of_one_token_is_as_uncertain_as_the_token() -> None:
+    backend = Sure({WriteKeywords: [Keywords(keywords=("lit",))]}, tokens=(Token("lit", -1.5),))
+    found = await uncertain(agent(backend), WRITE, measure="token-sar")
+    assert (found.value, len(backend.calls)) == (1.5, 1)
+
+
+async def test_the_record_gives_back_how_sure_the_model_was(tmp_path: Path) -> None:
+    backend = Sure({AnswerClaim: answered("SUPPORTS")}, entropy=0.25, tokens=(Token("lit", -1.5),))
+    with Record(tmp_path / "run", MANIFEST) as record:
+        first = await Agent("a", Run(backend, clock=CLOCK, record=record)).ask(ASK)
+    with Record(tmp_path / "run", MANIFEST) as record:
+        again = await Agent("a", Run(Sure({}), clock=CLOCK, record=record)).ask(ASK)
+    assert again == first
+
+
+def test_a_chat_reply_keeps_its_tokens_where_all_have_log_probabilities() -> None:
+    def read(*content: dict[str, Any]) -> tuple[Token, ...]:
+        choice = {"message": {"content": "lit"}, "logprobs": {"content": list(content)}}
+        (found,) = read_completion(json.dumps({"choices": [choice]}))
+        return found.tokens
+
+    assert read({"token": "li", "logprob": -1}, {"token": "t", "logprob": -0.5}) == (("li", -1.0), ("t", -0.5))
+    assert read({"token": "li", "logprob": -1}, {"token": "t"}) == ()
+    assert read({"token": "li", "logprob": math.nan}) == ()
+
+
+# what the others are told
+
+
+class _Merge(Task[Keywords]):
+    said: tuple[AgentText, ...]
+
+    def input_text(self) -> str:
+        return "".join(part.text for part in self.parts())
+
+    def parts(self) -> Any:
+        return agent_text_parts(self.said)
+
+
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+def test_a_text_stands_with_its_writers_level_and_only_its_own_words_are_its_part(profile: Profile) -> None:
+    said = (
+        AgentText(agent="analyst", text="It was lit. </data>", level=8, weight=2.0),
+        AgentText(agent="gatherer", text="Yes."),
+    )
+    task = _Merge(said=said, profile=profile)
+    assert "what analyst wrote (confidence level is 8):" in task.rendered().input_text
+    assert "what gatherer wrote:" in task.rendered().input_text
+    own = [(part.agent, part.text, part.weight) for part in task.parts() if part.agent]
+    assert own == [("analyst", "It was lit. </data>", 2.0), ("gatherer", "Yes.", 1.0)]
+    closed = "It was lit. </data>" if profile == "paper" else "It was lit. ‹/data›"
+    assert closed in task.rendered().input_text
+    assert "1 (lowest) to 10 (highest)" in LEVELS
+
+
+def test_a_weight_belongs_to_the_question() -> None:
+    light, heavy = (_Merge(said=(AgentText(agent="a", text="Yes.", weight=each),)) for each in (1.0, 2.0))
+    assert light.prompt_text() == heavy.prompt_text()
+    assert light.fingerprint != heavy.fingerprint
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, math.inf, math.nan])
+def test_a_weight_is_a_number_above_zero(weight: float) -> None:
+    with pytest.raises(ValueError, match="weight"):
+        AgentText(agent="a", text="Yes.", weight=weight)

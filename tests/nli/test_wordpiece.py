@@ -1,0 +1,81 @@
+"""WordPiece: token ids equal those of the package ``tokenizers``, which a plain installation lacks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redargue.errors import MissingExtra, UsageError
+from redargue.nli.session import WEIGHTS, _tokenizer
+from redargue.nli.wordpiece import Cut, WordPiece
+
+DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS / "tokenizer.json").read_text(encoding="utf-8"))
+OLD = st.characters(max_codepoint=0x5FF, exclude_categories=["Cs"])  # characters that every Unicode version knows
+TEXTS = st.one_of(
+    st.text(OLD, max_size=80),
+    st.lists(
+        st.sampled_from(
+            "Fußball café İstanbul ΣΊΣΥΦΟΣ [SEP] [MASK] 東京 U.S. don't ﬁne e\u0301 😀 x_y “quote”".split()
+        ),
+        max_size=60,
+    ).map(" ".join),
+)
+
+
+def ours(longest: int, cut: Cut = "longest_first") -> WordPiece:
+    tokenizer = WordPiece.of(DESCRIPTION, longest=longest, cut=cut)
+    assert tokenizer is not None
+    return tokenizer
+
+
+@pytest.fixture(scope="module")
+def reference() -> Any:
+    tokenizers = pytest.importorskip("tokenizers", reason="needs the extra tokenizers")
+    tokenizer = tokenizers.Tokenizer.from_file(str(WEIGHTS / "tokenizer.json"))
+    tokenizer.no_padding()
+    return tokenizer
+
+
+@given(text=TEXTS)
+def test_token_ids_of_a_text_equal_those_of_tokenizers(reference: Any, text: str) -> None:
+    reference.enable_truncation(32)
+    expected = reference.encode(text)
+    (tokens,) = ours(32).encode_batch([text])
+    assert (tokens.ids, tokens.attention_mask, tokens.type_ids) == (
+        expected.ids,
+        expected.attention_mask,
+        expected.type_ids,
+    )
+
+
+@given(first=TEXTS, second=TEXTS)
+def test_pairs_are_cut_as_tokenizers_cuts_them(reference: Any, first: str, second: str) -> None:
+    reference.enable_truncation(24, strategy="longest_first")
+    expected = reference.encode(first, second)
+    (tokens,) = ours(24).encode_batch([(first, second)])
+    assert (tokens.ids, tokens.type_ids) == (expected.ids, expected.type_ids)
+
+
+def test_only_the_first_text_is_cut_where_that_is_asked() -> None:
+    tokenizer = ours(8, "only_first")
+    (tokens,) = tokenizer.encode_batch([("one two three four five six", "seven eight")])
+    assert len(tokens.ids) == 8
+    assert tokens.type_ids == [0, 0, 0, 0, 0, 1, 1, 1]
+    with pytest.raises(UsageError, match="truncation"):
+        tokenizer.encode_batch([("one", "two three four five six seven")])
+
+
+def test_another_kind_of_tokenizer_is_left_to_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {**DESCRIPTION, "pre_tokenizer": {"type": "Whitespace"}}
+    assert WordPiece.of(other, longest=8, cut="longest_first") is None
+    (tmp_path / "tokenizer.json").write_text(json.dumps(other), encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(MissingExtra) as refused:
+        _tokenizer(tmp_path, 8, "longest_first")
+    assert refused.value.hint == "pip install 'redargue[tokenizers]'"

@@ -1,0 +1,303 @@
+"""Reading files: each kind, and each way in which a file can be unfit, named and skipped."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from redargue.errors import UnreadableFile, UsageError
+from redargue.retrieval.corpus import ingest
+from redargue.retrieval.corpus.documents import Document
+from redargue.retrieval.corpus.ingest import read_documents
+
+
+def pdf(text: str, title: str = "", extra: str = "") -> bytes:
+    """A PDF file with one page."""
+    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Title ({title}) >>",
+    ]
+    out, offsets = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n"
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    trailer = f"trailer\n<< /Size 7 /Root 1 0 R /Info 6 0 R {extra} >>\nstartxref\n{len(out)}\n%%EOF"
+    return (out + f"xref\n0 7\n0000000000 65535 f \n{table}{trailer}").encode()
+
+
+PAGE = """<html><head><title>The Tower | Example</title><meta property="og:title" content="The Tower">
+<meta property="og:site_name" content="Example News"><link rel="canonical" href="https://example.org/tower">
+<meta property="article:published_time" content="2020-03-04"></head><body><nav>Home About Login</nav>
+<article><p>The tower opened in 1889, and it is 330 metres tall. Many people visit it every year.</p>
+<p>Its second paragraph says that it was repainted in 2019.</p></article></body></html>"""
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def one(path: Path) -> Document:
+    (found,) = read_documents(path)
+    assert isinstance(found, Document), found
+    return found
+
+
+def refused(path: Path) -> UnreadableFile:
+    (found,) = read_documents(path)
+    assert isinstance(found, UnreadableFile), found
+    assert str(path) in found.where
+    return found
+
+
+def test_text_may_begin_with_a_byte_order_mark_and_end_lines_as_it_likes(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.TXT", b"\xef\xbb\xbfOne\r\ntwo\rthree \xe6\x97\xa5")
+    assert one(path) == Document(id=str(path), path=str(path), text="One\ntwo\nthree 日")
+
+
+def test_the_first_heading_of_markdown_is_its_title(tmp_path: Path) -> None:
+    assert (
+        one(write(tmp_path / "a.md", "intro\n```\n# not this\n```\n##  nor this\n#  The  title ##\n")).title
+        == "The title"
+    )
+    assert one(write(tmp_path / "b.md", "no #heading")).title == ""
+
+
+def test_html_gives_its_main_text_and_what_it_says_of_itself(tmp_path: Path) -> None:
+    page = one(write(tmp_path / "a.html", PAGE))
+    assert "opened in 1889" in page.text
+    assert "Login" not in page.text
+    assert (page.title, page.publisher) == ("The Tower", "Example News")
+    assert (page.url, page.published) == ("https://example.org/tower", "2020-03-04")
+    undated = one(write(tmp_path / "b.htm", "<html><body><p>It happened on 3 May 2011.</p></body></html>"))
+    assert undated.published == ""
+
+
+PARAGRAPHS = "".join(
+    f"<p>In {year} the bridge carried {year * 7} vehicles, the ministry of transport said in its yearly report.</p>"
+    for year in range(2010, 2016)
+)
+
+
+def test_only_the_main_text_of_a_page_is_taken(tmp_path: Path) -> None:
+    page = one(
+        write(
+            tmp_path / "a.html",
+            f"""<body><header>Site header</header><div role="dialog">Accept cookies</div><main><article>
+            <header><h1>The bridge</h1></header>{PARAGRAPHS}<ul><li>Cars pay two pounds.</li></ul>
+            <table><tr><th>Opened</th><td>1932</td></tr></table><p style="display: none">Hidden words</p>
+            <aside>Related stories</aside></article><section class="comments"><p>A comment.</p></section></main>
+            <footer>Legal notice</footer><script>var code = 1;</script></body>""",
+        )
+    )
+    for text in ("In 2010 the bridge carried 14070 vehicles", "Cars pay two pounds.", "Opened 1932"):
+        assert text in page.text
+    for text in ("Site header", "cookies", "Hidden", "Related stories", "A comment", "Legal notice", "code"):
+        assert text not in page.text
+
+
+def test_chapters_in_containers_of_their_own_are_all_taken(tmp_path: Path) -> None:
+    chapters = "".join(f"<div><h2>Chapter {number}</h2>{PARAGRAPHS}</div>" for number in range(1, 5))
+    page = one(write(tmp_path / "a.html", f"<nav>Contents</nav><div><div>{chapters}</div></div>"))
+    assert all(f"Chapter {number}" in page.text for number in range(1, 5))
+    assert "Contents" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        (
+            """<title>Bridge reopens - Example</title><script type="application/ld+json">{"@graph": [{"@type":
+            "NewsArticle", "datePublished": "2024-06-04T10:00:00Z", "publisher": {"name": "Example"}}]}</script>""",
+            {"title": "Bridge reopens", "publisher": "Example", "published": "2024-06-04"},
+        ),
+        (
+            """<title>A trial</title><meta name="citation_publication_date" content="2019/3/7">
+            <meta property="og:url" content="https://www.example.org/a">""",
+            {
+                "title": "A trial",
+                "url": "https://www.example.org/a",
+                "publisher": "example.org",
+                "published": "2019-03-07",
+            },
+        ),
+        (
+            """<title>Damaged</title><script type="application/ld+json">{"datePublished": </script>
+            <link rel="canonical" href="/relative"><meta name="date" content="2020-02-31">""",
+            {"title": "Damaged"},
+        ),
+        ("", {}),
+    ],
+)
+def test_metadata_of_a_page_comes_from_what_it_states(tmp_path: Path, head: str, expected: dict[str, str]) -> None:
+    body = "<body><h1>Bridge reopens</h1><p>It was closed on 3 May 2011.</p></body>"
+    page = one(write(tmp_path / "a.html", f"<html><head>{head}</head>{body}</html>"))
+    fields = page.model_dump(include={"title", "url", "publisher", "published"})
+    assert {name: value for name, value in fields.items() if value} == expected
+
+
+def test_pdf_gives_its_text_and_title(tmp_path: Path) -> None:
+    document = one(write(tmp_path / "a.pdf", pdf("The tower opened in 1889.", "Towers")))
+    assert (document.text, document.title) == ("The tower opened in 1889.", "Towers")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (pdf(""), "the PDF contains no text"),
+        (b"%PDF-1.4\nnothing of the kind", "the PDF is damaged"),
+        (pdf("x")[:200], "the PDF is damaged"),
+        (
+            pdf(
+                "x",
+                extra=f"/Encrypt << /Filter /Standard /V 1 /R 2 /O ({32 * 'o'}) /U ({32 * 'u'}) /P -4 >> /ID [(a)(a)]",
+            ),
+            "the PDF is encrypted",
+        ),
+    ],
+)
+def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    assert message in refused(write(tmp_path / "a.pdf", content)).what
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"", "the file is empty"),
+        ("a.txt", b" \n ", "text: must not be blank"),
+        ("a.txt", b"caf\xe9", "not UTF-8 at byte 3"),
+        ("a.md", b"ab\0c", "NUL byte at byte 2"),
+        ("a.html", b"<html></html>", "a page without text"),
+        ("a.jsonl", b"", "the file is empty"),
+        ("a.docx", b"x", "unknown file type '.docx'"),
+        ("README", b"x", "unknown file type 'README'"),
+        ("a.tar.gz", b"x", "unknown file type '.gz'"),
+        ("a.txt.gz", b"plain", "damaged gzip data"),
+        ("a.txt.gz", gzip.compress(b"x" * 1000, mtime=0)[:-9], "damaged gzip data"),
+        ("a.txt.gz", gzip.compress(b"", mtime=0), "the file is empty"),
+    ],
+)
+def test_an_unfit_file_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    assert message in refused(write(tmp_path / name, content)).what
+
+
+def test_an_unknown_kind_says_which_are_known(tmp_path: Path) -> None:
+    assert ".txt .md .html .htm .pdf .jsonl" in refused(write(tmp_path / "a.docx", "x")).hint
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.pdf"])
+def test_every_kind_may_be_packed(tmp_path: Path, name: str) -> None:
+    content = {"a.html": PAGE.encode(), "a.pdf": pdf("Some text.")}.get(name, b"# Some text.")
+    plain = one(write(tmp_path / name, content))
+    packed = one(write(tmp_path / f"{name}.gz", gzip.compress(content)))
+    assert packed.sha256 == plain.sha256
+
+
+def test_rows_need_a_text_only_and_a_bad_one_is_skipped(tmp_path: Path) -> None:
+    rows = [
+        json.dumps(
+            {"id": "a", "title": "T", "text": "One.", "url": "u", "published": 2020, "publisher": "p", "x": [1]}
+        ),
+        json.dumps({"text": "Two.", "title": None}),
+        "",
+        "{bad",
+        "[1]",
+        json.dumps({"id": "c"}),
+        json.dumps({"id": "d", "text": 5}),
+        json.dumps({"id": "a", "text": "Again."}),
+        json.dumps({"id": "e", "text": "\ud800"}),
+        '{"id": "f", "text": "x\\u0000"}',
+        "[" * 100_000,
+        '{"text": ' + "1" * 5000 + "}",
+        json.dumps({"id": 7, "text": "Seven."}),
+        json.dumps({"id": True, "text": "x"}),
+    ]
+    path = write(tmp_path / "a.jsonl", "\n".join(rows))
+    found = list(read_documents(path))
+    documents = [each for each in found if isinstance(each, Document)]
+    errors = {each.where.rpartition(":")[2]: each.what for each in found if isinstance(each, UnreadableFile)}
+    assert [each.id for each in documents] == ["a", f"{path}:2", "7"]
+    first = documents[0]
+    assert (first.title, first.url, first.published, first.publisher) == ("T", "u", "2020", "p")
+    assert errors.keys() == {"4", "5", "6", "7", "8", "9", "10", "11", "12", "14"}
+    assert "not JSON: Expecting property name" in errors["4"]
+    assert errors["5"] == "expected a JSON object, got '[1]'"
+    assert "missing field 'text'" in errors["6"]
+    assert "'text': expected a string, got 5" in errors["7"]
+    assert errors["8"] == "duplicate id 'a', first used in line 1"
+    assert "unpaired surrogate" in errors["9"]
+    assert "NUL" in errors["10"]
+
+
+def test_a_bad_byte_in_a_row_is_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
+    good = b'{"text": "ok"}\n'
+    found = list(read_documents(write(tmp_path / "a.jsonl", good + b'{"text": "\xff"}\n' + good)))
+    assert [type(each) for each in found] == [Document, UnreadableFile, Document]
+    assert isinstance(found[1], UnreadableFile)
+    assert f"not UTF-8 at byte {len(good) + 10}" in found[1].what
+
+
+def test_rows_before_a_damage_are_kept(tmp_path: Path) -> None:
+    rows = b"".join(b'{"text": "%s"}\n' % os.urandom(40).hex().encode() for _ in range(2000))
+    found = list(read_documents(write(tmp_path / "a.jsonl.gz", gzip.compress(rows)[:-500])))
+    assert len(found) > 100
+    assert isinstance(found[-1], UnreadableFile)
+    assert all(isinstance(each, Document) for each in found[:-1])
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "LARGEST_DOCUMENT", 1000)
+    monkeypatch.setattr(ingest, "LARGEST_DECOMPRESSED", 3000)
+    assert "larger than 1,000 bytes" in refused(write(tmp_path / "a.txt.gz", gzip.compress(b"a" * 10**6))).what
+    assert "larger than 1,000 bytes" in refused(write(tmp_path / "a.txt", b"a" * 1001)).what
+    assert "line longer than 1,000" in refused(write(tmp_path / "a.jsonl.gz", gzip.compress(b"a" * 10**6))).what
+    rows = gzip.compress(b'{"text": "abc"}\n' * 1000)
+    found = list(read_documents(write(tmp_path / "b.jsonl.gz", rows)))
+    assert isinstance(found[-1], UnreadableFile)
+    assert "decompresses to more than 3,000 bytes" in found[-1].what
+    assert len(found) == 3000 // 16 + 1
+
+
+def test_a_folder_is_read_in_order_without_hidden_files_and_link_loops(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    for name in ("b.txt", "a/z.txt", "a/.hidden.txt", ".git/x.txt", "c.txt"):
+        write(folder / name, name)
+    (folder / "a" / "loop").symlink_to(folder)
+    (folder / "d.txt").symlink_to(folder / "nowhere")
+    found = list(read_documents(folder))
+    assert [each.text for each in found if isinstance(each, Document)] == ["a/z.txt", "b.txt", "c.txt"]
+    (error,) = [each for each in found if isinstance(each, UnreadableFile)]
+    assert error.where == str(folder / "d.txt")
+    assert "No such file" in error.what
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    assert "not a regular file" in refused(tmp_path / "a.txt").what
+
+
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    monkeypatch.setattr(os, "listdir", denied)
+    assert "Permission denied" in refused(tmp_path / "docs").what
+
+
+def test_a_path_that_is_not_there_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no file or folder .*missing"):
+        read_documents(tmp_path / "missing")

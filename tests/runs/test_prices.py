@@ -1,0 +1,172 @@
+"""Prices: the shipped table under the user's, what is no price, and budgets in money."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from redargue.errors import UsageError
+from redargue.paths import home
+from redargue.runs.budget import Account, Budget, Cost
+from redargue.runs.prices import Price, Prices
+
+OWN = """
+[models]
+"llama3.1" = { input = 0, output = 0 }
+"gpt-4o" = { input = 1, output = 2 }
+[searches]
+serper = 0.0003
+tavily = 0
+"""
+
+
+def written(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_price_is_in_dollars_per_million_tokens() -> None:
+    assert Price(input=2.5, output=10).of(1_000_000, 100_000) == pytest.approx(3.5)
+    assert Price(input=2.5, output=10).of(0, 0) == 0.0
+
+
+def test_the_shipped_table_is_read_and_names_every_tool() -> None:
+    prices = Prices.shipped()
+    assert prices.model("gpt-4o-mini") == Price(input=0.15, output=0.60)
+    assert {*prices.searches} >= {"tavily", "google", "wikipedia", "corpus", "keywords"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_users_entries_win_and_the_rest_stays(named: bool, tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.toml" if named else home() / "prices.toml", OWN)
+    prices = Prices.read(path if named else None)
+    assert prices.model("llama3.1") == Price(input=0, output=0)
+    assert prices.model("gpt-4o") == Price(input=1, output=2)
+    assert prices.model("gpt-4o-mini") == Prices.shipped().model("gpt-4o-mini")
+    assert (prices.searches["serper"], prices.searches["tavily"], prices.searches["google"]) == (0.0003, 0, 0.001)
+
+
+def test_a_named_file_goes_before_the_one_at_home(tmp_path: Path) -> None:
+    written(home() / "prices.toml", OWN)
+    assert Prices.read(written(tmp_path / "p.toml", "")).model("llama3.1") is None
+
+
+def test_without_a_file_the_shipped_table_counts() -> None:
+    assert Prices.read() == Prices.shipped()
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("gpt-4o", True),
+        ("gpt-4o-2024-08-06", True),
+        ("gpt-4o-mini-2024-07-18", True),
+        ("gpt-4o-audio", False),
+        ("gpt-4o-2024", False),
+        ("my-gpt-4o", False),
+        ("", False),
+    ],
+)
+def test_a_dated_version_costs_what_its_model_does_and_nothing_else_is_guessed(name: str, known: bool) -> None:
+    assert (Prices.shipped().model(name) is not None) == known
+
+
+def test_an_unknown_price_is_refused_with_the_line_that_gives_it() -> None:
+    prices = Prices.shipped()
+    prices.require(["gpt-4o", "gpt-4o-2024-08-06"], ["tavily", "corpus"])
+    with pytest.raises(UsageError, match="'gpt-4o-mny'") as caught:
+        prices.require(["gpt-4o", "gpt-4o-mny"], [])
+    assert '"gpt-4o-mny" = { input = 0.15, output = 0.60 }' in caught.value.hint
+    assert "gpt-4o-mini" in caught.value.hint
+    assert str(home() / "prices.toml") in caught.value.hint
+    with pytest.raises(UsageError, match="the tool 'crystal-ball'") as caught:
+        prices.require([], ["crystal-ball"])
+    assert "crystal-ball = 0.001" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[models", "cannot be read as TOML"),
+        ('[models]\n"m" = 3', "3 is no price"),
+        ('[models]\n"m" = { input = 1 }', "is no price: Field required"),
+        ('[models]\n"m" = { input = -1, output = 1 }', "-1 is no price"),
+        ('[models]\n"m" = { input = nan, output = 1 }', "nan is no price"),
+        ('[models]\n"m" = { input = "cheap", output = 1 }', "'cheap' is no price"),
+        ('[models]\n"m" = { input = 1, output = 1, cached = 1 }', "1 is no price"),
+        ('[model]\n"m" = { input = 1, output = 1 }', "is no price"),
+        ('[searches]\ntavily = "free"', "'free' is no price"),
+        (b"\xff\xfe", "cannot be read"),
+    ],
+)
+def test_what_is_no_price_table_is_refused_with_its_place(text: str | bytes, said: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "mine.toml", text)
+    with pytest.raises(UsageError, match=said) as caught:
+        Prices.read(path)
+    assert "mine.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf"])
+def test_a_search_costs_nothing_or_something(value: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        Prices.read(written(tmp_path / "mine.toml", f"[searches]\ntavily = {value}\n"))
+
+
+def test_a_models_price_is_finite(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        Prices.read(written(tmp_path / "mine.toml", '[models]\n"m" = { input = inf, output = 1 }'))
+
+
+def test_a_file_that_was_named_and_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no file '.*nowhere\.toml'") as caught:
+        Prices.read(tmp_path / "nowhere.toml")
+    assert caught.value.where == "--prices"
+    with pytest.raises(UsageError, match="no file"):
+        Prices.read(tmp_path)
+
+
+def test_prices_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        Prices.shipped().model("gpt-4o").input = 0  # type: ignore[union-attr,misc]
+
+
+# budgets
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "tokens", "usd"),
+    [
+        ("40calls", 40, None, None),
+        ("1call", 1, None, None),
+        ("200ktok", None, 200_000, None),
+        ("1.5m tokens", None, 1_500_000, None),
+        ("0.50usd", None, None, 0.5),
+        ("3$", None, None, 3.0),
+        ("40calls, 0.50usd,1ktok", 40, 1000, 0.5),
+    ],
+)
+def test_a_budget_is_read(text: str, calls: int | None, tokens: int | None, usd: float | None) -> None:
+    budget = Budget.parse(text)
+    assert (budget.calls, budget.tokens, budget.usd) == (calls, tokens, usd)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "40", "calls", "-1calls", "0calls", "0usd", "0.5calls", "1calls,2calls", "1e3usd", "40 euros", "1usd,"]
+)
+def test_what_is_no_budget_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        Budget.parse(text)
+
+
+@pytest.mark.anyio
+async def test_tenths_of_a_cent_add_up_to_the_budget_and_not_beyond() -> None:
+    budget, paid = Budget(usd=0.3), 0
+    for _ in range(3):
+        async with Account(budget).request(usd=0.1) as receipt:
+            receipt.pay(usd=0.1)
+            paid += 1
+    assert budget.spent == Cost(3, 0, 0.3)
+    with pytest.raises(Exception, match=r"\$0\.3 is spent"):
+        await budget.reserve(Cost(usd=1e-6))

@@ -1,0 +1,68 @@
+"""Texts and their sentences: where they stand is exact, whatever the text."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from redargue.text.segment import MAX_LENGTH, Text, sentences_of
+
+PROSE = st.lists(
+    st.sampled_from(
+        "The tower opened in 1889. Mr. J. Smith paid $1.5 m! Who? «Non.» (See Fig. 2.) e.g. x\u0301 日本。 \n\n \n- "
+        "\n1. \n* \n## \r\n\t … \u2028 don't 😀 \n12) \n(a) **bold** ".split(" ")
+    ),
+    max_size=80,
+).map(" ".join)
+GAP = re.compile(r"[\W_]*(?:\(?(?:\d{1,3}|[A-Za-z])[.)][\W_]*)*")  # no word, or marks of a list's entries
+
+
+@given(whole=PROSE | st.text(max_size=300))
+@settings(max_examples=400, deadline=None)
+def test_sentences_stand_where_they_say_and_nothing_between_them_is_lost(whole: str) -> None:
+    found = sentences_of(whole)
+    for each in found:
+        assert each.text == whole[each.start : each.end]
+        assert each.text == each.text.strip()
+        assert re.search(r"\w", each.text)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    ends = [0, *(each.end for each in found)]
+    begins = [*(each.start for each in found), len(whole)]
+    for end, begin in zip(ends, begins, strict=True):
+        assert GAP.fullmatch(whole[end:begin]), whole[end:begin]
+
+
+def test_headings_and_entries_of_lists_are_sentences_of_their_own() -> None:
+    whole = (
+        "# Bees\nBees are\ninsects. They fly.\n\nThey make:\n1. honey\n2) wax, e.g. candles\n- and noise\nA. Einstein"
+    )
+    assert [each.text for each in sentences_of(whole)] == [
+        "# Bees",
+        "Bees are\ninsects.",
+        "They fly.",
+        "They make:",
+        "honey",
+        "wax, e.g. candles",
+        "and noise\nA. Einstein",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"text": " ?! "}, "contains no words"),
+        ({"text": "a\x07b"}, "control character"),
+        ({"text": "a" * (MAX_LENGTH + 1)}, "the limit is 200,000"),
+        ({"text": "a", "context": "\x00"}, "control character"),
+        ({"text": "The Sund.", "kind": "qa"}, "needs a question"),
+        ({"text": "The Sund.", "kind": "poem"}, "kind"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(fields: dict[str, str], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Text.model_validate(fields)

@@ -1,0 +1,301 @@
+"""Texts verified claim by claim: offsets, what they come to, many at once, failures, going on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.api import replay
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import FREE_TEXT, TWO
+from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, UsageError
+from redargue.events import CallFinished, canonical
+from redargue.runs.budget import Budget
+from redargue.runs.record import read_events
+from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.extracting import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
+from redargue.tasks.extracting import SentenceMarks as Marks
+from redargue.text.report import Outcome
+from redargue.text.segment import KINDS
+from redargue.text.verification import ground, verify_text
+from support.debates import CLOCK, ShelfTool, answer
+from support.loopback import Ask, Loopback
+from support.scripts import agreeing
+
+pytestmark = pytest.mark.anyio
+
+TEXT = "The bridge was opened in 1889.  I love it!\n\n- It is 250 metres long.\n"
+PLAIN: dict[str, Any] = {"method": "single-reader", "clock": CLOCK}
+
+
+def claimed(*claims: tuple[int, str]) -> ExtractedClaims:
+    return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=text) for at, text in claims))
+
+
+def scripted(labels: dict[str, Any], *extracted: Any, **parts: Any) -> ScriptedBackend:
+    """Says of each claim what ``labels`` has for it; an exception is raised."""
+
+    def said(task: AnswerClaim, call: Any) -> Any:
+        found = labels[task.claim.text]
+        return found if isinstance(found, Exception) else answer(found)
+
+    marks = {MarkOpinions: parts["marks"]} if parts else {}
+    return ScriptedBackend({ExtractClaims: list(extracted) or claimed(), AnswerClaim: said, **marks})
+
+
+def options(backend: ScriptedBackend, **more: Any) -> dict[str, Any]:
+    return {**PLAIN, "backend": backend, "evidence": {"corpus": ShelfTool("corpus")}, **more}
+
+
+async def test_claims_stand_where_the_text_makes_them_and_the_rest_is_named() -> None:
+    found = claimed((3, "The bridge is 250 metres long."), (1, "The bridge was opened."), (1, "It was 1889."))
+    labels = {
+        "The bridge is 250 metres long.": "SUPPORTS",
+        "The bridge was opened.": "SUPPORTS",
+        "It was 1889.": "REFUTES",
+    }
+    report = await verify_text(TEXT, **options(scripted(labels, found)))
+    assert [(each.stated, each.verdict.claim.text, each.verdict.label) for each in report.claims] == [
+        ("The bridge was opened in 1889.", "The bridge was opened.", "SUPPORTS"),
+        ("The bridge was opened in 1889.", "It was 1889.", "REFUTES"),
+        ("It is 250 metres long.", "The bridge is 250 metres long.", "SUPPORTS"),
+    ]
+    assert all(TEXT[each.start : each.end] == each.stated for each in report.claims)
+    assert [TEXT[each.start : each.end] for each in report.unchecked] == ["I love it!"]
+    assert report.outcome is Outcome.NON_FACTUAL
+    assert (report.usage.calls, report.usage.by_task["ExtractClaims"]) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "outcome"),
+    [
+        (("SUPPORTS", "SUPPORTS"), "factual"),
+        (("SUPPORTS", "REFUTES"), "non_factual"),
+        (("NOT ENOUGH INFO", "REFUTES"), "non_factual"),
+        (("SUPPORTS", "NOT ENOUGH INFO"), "undecided"),
+        (("SUPPORTS", BadReply("prose", raw="")), "undecided"),
+        ((BadReply("prose", raw=""), "REFUTES"), "non_factual"),
+        ((), "not_checkable"),
+    ],
+)
+async def test_a_text_is_not_factual_if_one_of_its_claims_is_not(labels: tuple[Any, ...], outcome: str) -> None:
+    claims = [(1, f"Claim {at} of the text.") for at, _ in enumerate(labels)]
+    backend = scripted({text: label for (_, text), label in zip(claims, labels, strict=True)}, claimed(*claims))
+    report = await verify_text(TEXT, **options(backend))
+    assert report.outcome == outcome
+    assert [each.verdict.error is None for each in report.claims] == [isinstance(label, str) for label in labels]
+
+
+async def test_opinions_of_a_dialogue_go_before_its_claims_are_asked_for() -> None:
+    marks = Marks(marks=tuple(SentenceMark(sentence=at, subjective=int(at == 2)) for at in (1, 2, 3)))
+    found = claimed((2, "The bridge is 250 metres long."))
+    backend = scripted({"The bridge is 250 metres long.": "SUPPORTS"}, found, marks=marks)
+    report = await verify_text(TEXT, kind="dialogue", context="What about the bridge?", **options(backend))
+    (asked,) = [task for task, _ in backend.calls if isinstance(task, ExtractClaims)]
+    assert asked.sentences == ("The bridge was opened in 1889.", "It is 250 metres long.")
+    assert [each.stated for each in report.claims] == ["It is 250 metres long."]
+    assert report.claims[0].verdict.claim.context == "What about the bridge?"
+    assert [each.why for each in report.unchecked] == ["states nothing that can be checked", "subjective"]
+
+
+async def test_question_and_answer_are_one_claim_without_asking_for_any() -> None:
+    whole = "What does the bridge cross? The Sund."
+    backend = scripted({whole: "SUPPORTS"})
+    report = await verify_text(" The Sund.\n", kind="qa", context="What does the bridge cross? ", **options(backend))
+    assert [(each.start, each.end, each.verdict.claim.text) for each in report.claims] == [(1, 10, whole)]
+    assert report.usage.calls == 1
+
+
+async def test_a_long_text_is_taken_apart_in_blocks_that_see_what_stands_before() -> None:
+    text = " ".join(f"Number {at} is a number." for at in range(45))
+    backend = scripted(
+        {f"Claim {at}.": "SUPPORTS" for at in range(3)}, *(claimed((5, f"Claim {at}.")) for at in range(3))
+    )
+    report = await verify_text(text, **options(backend))
+    asked = sorted(
+        (task for task, _ in backend.calls if isinstance(task, ExtractClaims)), key=lambda each: len(each.before)
+    )
+    assert [len(each.sentences) for each in asked] == [20, 20, 5]
+    assert [len(each.before) for each in asked] == [0, 8, 8]
+    assert [each.stated for each in report.claims] == [f"Number {at} is a number." for at in (4, 24, 44)]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    with Loopback(agreeing) as running:
+        monkeypatch.setenv("REDARGUE_BASE_URL", f"{running.url}/v1")
+        yield running
+
+
+def said(ask: Ask) -> str:
+    """All that was said so far; in a second try the task is not the last thing."""
+    return "\n".join(str(each["content"]) for each in ask.messages)
+
+
+FORTY = " ".join(f"Bridge number {at} was opened in {1800 + at}." for at in range(1, 41))
+
+
+async def test_forty_claims_run_at_once_under_one_limiter_and_a_failed_one_does_not_lose_the_rest(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(ask: Ask) -> Any:
+        return "I would rather not." if ask.role == "AnswerClaim" and "number 7 was" in said(ask) else agreeing(ask)
+
+    server.script = failing
+    server.hold_until_in_flight(5, matching="AnswerClaim")
+    monkeypatch.setenv("REDARGUE_MODEL_IN_FLIGHT", "5")
+    report = await verify_text(FORTY, model="for-m", evidence={"corpus": ShelfTool("corpus")}, **PLAIN)
+    assert len(report.claims) == 40
+    assert [each.stated for each in report.claims] == [f"{part}." for part in FORTY.rstrip(".").split(". ")]
+    assert [FORTY[each.start : each.end] for each in report.claims] == [each.stated for each in report.claims]
+    failed = [each for each in report.claims if each.verdict.error]
+    assert [(each.verdict.claim.text, each.verdict.error.type) for each in failed if each.verdict.error] == [
+        ("Bridge number 7 was opened in 1807.", "BadReply")
+    ]
+    assert all(each.verdict.label == "SUPPORTS" for each in report.claims if each not in failed)
+    assert report.outcome is Outcome.UNDECIDED
+    assert server.counts.most_in_flight == 5
+    assert report.usage.calls == server.counts.requests["chat"] == 2 + 40 + 1  # two blocks, the claims, one repair
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_language_model_grounds_every_kind_of_text(kind: Any, server: Loopback) -> None:
+    report = await ground(
+        "The bridge was opened in 1889. I love it.", contexts=["It was opened in 1889."], kind=kind, model="for-m",
+        context="When was it opened?", **PLAIN
+    )  # fmt: skip
+    stated = {"dialogue": 1, "qa": 1}.get(kind, 2)
+    assert [each.verdict.label for each in report.claims] == ["SUPPORTS"] * stated
+    assert {quote.source.document for each in report.claims for quote in each.verdict.quotes if quote.source} == {
+        "context-1"
+    }
+
+
+async def test_a_reply_about_a_sentence_that_is_not_there_is_asked_for_again_and_then_an_error(
+    server: Loopback,
+) -> None:
+    bad = {"claims": [{"sentence": 9, "claim": "The bridge is old."}]}
+    good = {"claims": [{"sentence": 3, "claim": "The bridge is long."}]}
+    tries = iter([bad, good])
+    server.script = lambda ask: next(tries) if ask.role == "ExtractClaims" else agreeing(ask)
+    report = await verify_text(TEXT, model="for-m", evidence={"corpus": ShelfTool("corpus")}, **PLAIN)
+    assert [each.verdict.claim.text for each in report.claims] == ["The bridge is long."]
+    server.script = lambda ask: bad
+    with pytest.raises(BadReply, match="there is no sentence 9, only 1 to 3"):
+        await verify_text(TEXT, model="for-m", evidence={"corpus": ShelfTool("corpus")}, **PLAIN)
+
+
+async def test_a_run_goes_on_without_asking_for_the_claims_again(server: Loopback, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    given: dict[str, Any] = {"model": "for-m", "folder": folder, "evidence": {"corpus": ShelfTool("corpus")}, **PLAIN}
+    server.script = lambda ask: {} if "250" in said(ask) and ask.role == "AnswerClaim" else agreeing(ask)
+    first = await verify_text(TEXT, **given)
+    assert [each.verdict.error is None for each in first.claims] == [True, True, False]
+    server.script = agreeing
+    server.reset()
+    again = await verify_text(TEXT, **given)
+    assert again.outcome is Outcome.FACTUAL
+    assert [ask.body["messages"][0]["content"].split()[1] for ask in server.requests] == ["AnswerClaim."]
+    assert again.claims[:2] == first.claims[:2]
+    assert await replay(folder) == [each.verdict for each in again.claims]
+
+
+async def test_the_extraction_stands_in_the_record_and_the_claims_replay(server: Loopback, tmp_path: Path) -> None:
+    folder, seen = tmp_path / "run", list[Any]()
+    evidence = {"corpus": ShelfTool("corpus")}
+    report = await verify_text(
+        TEXT, model="for-m", models={"extractor": "cheap"}, folder=folder, evidence=evidence, **PLAIN
+    )
+    assert await replay(folder, listeners=[seen.append]) == [each.verdict for each in report.claims]
+    assert canonical(seen) == canonical(each for each in read_events(folder) if each.item < 3)
+    (extraction,) = [each for each in read_events(folder) if each.item == 3]
+    assert isinstance(extraction, CallFinished)
+    assert (extraction.task, extraction.agent) == ("ExtractClaims", "extractor")
+    about = (folder / "run.json").read_text()
+    (folder / "run.json").write_text(about.replace('"start": 0', '"start": 1'))
+    with pytest.raises(RecordError, match="other claims come out"):
+        await replay(folder)
+    (folder / "run.json").write_text(about.replace("1889.  I love it!", "1889.  I love her!"))
+    with pytest.raises(ReplayMiss, match="ExtractClaims of 'extractor'"):
+        await replay(folder)
+
+
+async def test_a_folder_of_another_text_is_refused_before_anything_is_asked(server: Loopback, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"model": "for-m", "evidence": {"corpus": ShelfTool("corpus")}, **PLAIN}
+    await verify_text(TEXT, folder=tmp_path / "run", **given)
+    server.reset()
+    with pytest.raises(RecordError, match="the run of another text"):
+        await verify_text("Bees are insects.", folder=tmp_path / "run", **given)
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    del about["text"]
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    with pytest.raises(RecordError, match="not one of a text"):
+        await verify_text(TEXT, folder=tmp_path / "run", **given)
+    assert server.counts.requests["chat"] == 0
+
+
+async def test_the_claims_and_their_extraction_are_paid_from_one_budget() -> None:
+    labels = {"One bridge.": "SUPPORTS", "Two bridges.": "SUPPORTS"}
+    found = claimed((1, "One bridge."), (1, "Two bridges."))
+    report = await verify_text(TEXT, concurrency=1, budget=Budget(2), **options(scripted(labels, found)))
+    assert [each.verdict.error is None for each in report.claims] == [True, False]
+    with pytest.raises(BudgetReached):
+        await verify_text(TEXT * 20, budget=Budget(1), **options(scripted(labels, found, found, found)))
+
+
+async def test_a_model_may_be_named_for_the_extraction(server: Loopback) -> None:
+    evidence = {"corpus": ShelfTool("corpus")}
+    await verify_text(TEXT, model="for-m", models={"extractor": "cheap"}, evidence=evidence, **PLAIN)
+    assert [ask.body["model"] for ask in server.requests] == ["cheap", "for-m", "for-m", "for-m"]
+    with pytest.raises(UsageError, match="no role 'extracter'"):
+        await verify_text(TEXT, model="for-m", models={"extracter": "cheap"}, evidence=evidence, **PLAIN)
+
+
+def homes() -> list[str]:
+    """What lies in the user's folder."""
+    return os.listdir(os.environ["REDARGUE_HOME"])
+
+
+async def test_ground_reads_no_memory_and_no_tools_of_servers(server: Loopback) -> None:
+    given: dict[str, Any] = {"contexts": ["It was opened in 1889."], "method": "mermaid", "model": "for-m"}
+    report = await ground("The bridge was opened in 1889.", **given)
+    assert [each.verdict.error for each in report.claims] == [None]
+    assert report.claims[0].verdict.usage.by_tool.keys() <= {"corpus", "keywords"}
+    assert not [name for name in homes() if "memory" in name]
+    for more in ({"settings": {"memory": "on"}}, {"actions": {"search": object()}}):
+        with pytest.raises(UsageError, match="no tools of servers and no memory"):
+            await ground("The bridge was opened in 1889.", **given, **more)
+
+
+async def test_ground_reads_nothing_but_the_given_documents_and_tells_where() -> None:
+    document = "The bridge at Orvell was opened in 1889. It crosses the Sund."
+    for method in ("tool-mad", "single-reader"):
+        report = await ground(
+            "The bridge at Orvell was opened in 1889. It was opened in 1950.", contexts=[document], method=method
+        )
+        quotes = [quote for each in report.claims for quote in each.verdict.quotes]
+        assert quotes
+        assert all(document[quote.offset : quote.offset + len(quote.text)] == quote.text for quote in quotes)
+        assert report.claims[0].verdict.label == "SUPPORTS"
+        assert report.usage.by_tool.keys() <= {"corpus", "keywords"}
+
+
+async def test_what_does_not_go_together_is_refused() -> None:
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"labels": FREE_TEXT}, "do not say whether a claim is supported"),
+        ({"documents": []}, "no document"),
+    )
+    for given, said in refused:
+        with pytest.raises(UsageError, match=said):
+            await verify_text(TEXT, **given, **options(scripted({})))
+    with pytest.raises(UsageError, match="against its document"):
+        await verify_text(TEXT, kind="summary", **options(scripted({})))
+    with pytest.raises(UsageError, match="this text cannot be checked"):
+        await verify_text("…", **options(scripted({})))
+    with pytest.raises(UsageError, match="the claim at characters 0 to"):
+        await verify_text("word " * 5_000, labels=TWO)
