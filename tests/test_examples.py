@@ -33,7 +33,7 @@ def test_the_readmes_method_is_the_examples_and_its_verdict_carries_verified_quo
 
 
 def test_the_example_claims_are_about_articles_that_come_along() -> None:
-    articles = ROOT / "src" / "redargue" / "corpus" / "starter"
+    articles = ROOT / "src" / "redargue" / "retrieval" / "corpus" / "starter"
     titles = {path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in articles.glob("*.md")}
     rows = [json.loads(line) for line in (ROOT / "examples" / "claims.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 50

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from redargue.errors import DiskFull, RecordError, StoreLocked, UsageError
-from redargue.postgresql import BUSY, Server, positional
+from redargue.net.postgresql import BUSY, Server, positional
 
 SCHEMA = 1
 APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file

@@ -9,7 +9,7 @@ from typing import Any
 
 from redargue.errors import CorpusError, StoreForeign, UsageError
 from redargue.memory.database import META, SCHEMA, TABLES, Transaction
-from redargue.postgresql import Server, positional
+from redargue.net.postgresql import Server, positional
 
 WRITE_LOCK = 0x52444D45  # advisory lock that serializes writers
 SCHEMA_NAME = "redargue_memory"
