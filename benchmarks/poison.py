@@ -47,7 +47,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.embedder import Embedder
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.base import PerClaim, Search, Tool
-from redargue.retrieval.tools.frozen import FrozenEvidence
+from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.verdicts import Verdict
 
 PASSAGES = 10  # of a claim
@@ -160,7 +160,7 @@ def _found(name: str, half: str) -> Iterator[tuple[Example, tuple[Passage, ...],
     loaded = load(chosen.dataset, data / chosen.path, half=half, options=chosen.options)
     decided = [each for each in loaded.examples if meaning(each) in (Meaning.SUPPORTED, Meaning.REFUTED)]
     if not chosen.corpus:  # no gold passages: any may bear on the claim
-        tools = FrozenEvidence([each.passages for each in decided], encoder=Embedder())
+        tools = FixedPassages([each.passages for each in decided], encoder=Embedder())
         for at, each in enumerate(decided):
             passages = asyncio.run(tools.of(at).search(each.claim.text, PASSAGES, search=Search()))
             yield each, passages, passages
@@ -193,8 +193,8 @@ async def every(cases: Sequence[Case], replace: str, seed: int) -> dict[tuple[st
         backend = EmbeddedBackend(publishers_once=condition.counted)
         for name, (method, settings) in METHODS.items():
             evidence: dict[str, Tool | PerClaim] = {
-                "frozen": FrozenEvidence(passages, encoder=backend.embedder, whole=name == "reader"),
-                "frozen-words": FrozenEvidence(passages, name="frozen-words"),
+                "frozen": FixedPassages(passages, encoder=backend.embedder, whole=name == "reader"),
+                "frozen-words": FixedPassages(passages, name="frozen-words"),
             }
             with Verifier(method=method, settings=settings, backend=backend, evidence=evidence, offline=True) as one:
                 verdicts = await one.verify_all([case.example.claim for case in cases])

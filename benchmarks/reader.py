@@ -34,7 +34,7 @@ from redargue.nli.reader import Reading
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.corpus import CorpusTool
-from redargue.retrieval.tools.frozen import FrozenEvidence
+from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.retrieval.tools.reranked import RerankedTool
 
 FROZEN = ("snapshot-factool-qa", "snapshot-bingcheck", "snapshot-factcheck-bench")
@@ -74,7 +74,7 @@ def _searched(examples: Sequence[Example], store: Path) -> list[tuple[Passage, .
 
 
 def _frozen(examples: Sequence[Example]) -> list[tuple[Passage, ...]]:
-    evidence = FrozenEvidence([each.passages for each in examples], encoder=Embedder())
+    evidence = FixedPassages([each.passages for each in examples], encoder=Embedder())
 
     async def search() -> list[tuple[Passage, ...]]:
         return [

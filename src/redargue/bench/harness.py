@@ -31,8 +31,8 @@ from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import configure
 from redargue.nli.embedder import shared
 from redargue.retrieval.tools.base import PerClaim, Tool
-from redargue.retrieval.tools.frozen import FrozenEvidence
-from redargue.retrieval.tools.shared import SharedTool
+from redargue.retrieval.tools.cached_tool import CachedTool
+from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.runs.record import Record, read_events, writing
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
@@ -229,15 +229,15 @@ class Bench:
                 hint="--option with_evidence=true, where the data set has it; or another tool",
             )
         if FROZEN in contender.tools:
-            found[FROZEN] = FrozenEvidence(passages, encoder=shared())
+            found[FROZEN] = FixedPassages(passages, encoder=shared())
         if FROZEN_WORDS in contender.tools:
-            found[FROZEN_WORDS] = FrozenEvidence(passages, name=FROZEN_WORDS)
+            found[FROZEN_WORDS] = FixedPassages(passages, name=FROZEN_WORDS)
         if DEBATED in contender.tools:
             debate = self._read_of(contender)
             if not (self.folder / debate.slug).exists():
                 hint = f"run {debate.spec!r} first: name it before"
                 raise RecordError(f"{debate.spec!r} was never finished", where=contender.spec, hint=hint)
-            found[DEBATED] = read = FrozenEvidence(self.read_by(debate), name=DEBATED, whole=True)
+            found[DEBATED] = read = FixedPassages(self.read_by(debate), name=DEBATED, whole=True)
             unchanged(self.folder / contender.slug, DEBATED, read.revision, of=debate.spec)
         return found
 
@@ -317,7 +317,7 @@ class Bench:
         """Puts services whose answers change behind one memory for all contenders."""
         for name, tool in verifier.tools.items():
             if not isinstance(tool, PerClaim) and getattr(tool, "online", False):
-                verifier.tools[name] = SharedTool(tool, self.folder / f"searches-{name}.jsonl")
+                verifier.tools[name] = CachedTool(tool, self.folder / f"searches-{name}.jsonl")
 
 
 def reopened(folder: Path, path: Path) -> Bench:

@@ -24,7 +24,7 @@ from redargue.events import CallFailed, CallFinished, Event
 from redargue.evidence import Passage
 from redargue.methods.base import methods
 from redargue.nli.backend import EmbeddedBackend
-from redargue.retrieval.tools.frozen import FrozenEvidence
+from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.run import Run
 from redargue.text.extract import EXTRACTOR, Extraction, extract, extraction_tasks, recorded
 from redargue.text.nearest_sentences import nearest_sentences
@@ -123,7 +123,7 @@ async def prepare(
     own = {role: model for role, model in config.models.items() if role in roles}
     config = config.updated(models={role: model for role, model in config.models.items() if role not in roles})
     method = method_of(config)
-    unread = {name: FrozenEvidence(()) for name in method.tools()}  # nothing is searched before there are claims
+    unread = {name: FixedPassages(()) for name in method.tools()}  # nothing is searched before there are claims
     alone = _without_memory(config).updated(mcp=())  # the extraction reads neither evidence nor memory
     with Verifier(alone, components=replace(parts, evidence=unread, actions={}, memory=None)) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
@@ -242,16 +242,16 @@ def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
 
 def _evidence(
     names: Sequence[str], text: Text, claims: Sequence[Claim], documents: Sequence[Passage]
-) -> dict[str, FrozenEvidence]:
+) -> dict[str, FixedPassages]:
     """The given documents in the place of every tool; what was said before is evidence, too (Sun et al. 2024)."""
     encoder = EmbeddedBackend().embedder
     if text.kind == "summary":
         nearest = nearest_sentences([claim.text for claim in claims], documents, encoder)
-        return {name: FrozenEvidence(nearest, name=name, whole=True, about=GIVEN) for name in names}
+        return {name: FixedPassages(nearest, name=name, whole=True, about=GIVEN) for name in names}
     before = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
     every = [(*documents, *before)] * len(claims)
     return {
-        name: FrozenEvidence(every, name=name, about=GIVEN, encoder=None if name == BY_WORDS else encoder)
+        name: FixedPassages(every, name=name, about=GIVEN, encoder=None if name == BY_WORDS else encoder)
         for name in names
     }
 

@@ -317,10 +317,10 @@ async def test_two_servers_with_a_tool_of_one_name_both_keep_theirs() -> None:
     ("given", "environment", "error", "told"),
     [
         ([" "], {}, UsageError, "names no MCP server"),
-        (["x='"], {}, UsageError, "no command"),
-        (["x=program"], {"REDARGUE_MCP_X_TIMEOUT": "soon"}, UsageError, "'soon' is no number above 0"),
+        (["x='"], {}, UsageError, "is not a command"),
+        (["x=program"], {"REDARGUE_MCP_X_TIMEOUT": "soon"}, UsageError, "expected a positive number, got 'soon'"),
         (["x=program"], {"REDARGUE_MCP_X_ENV": "NOT_SET"}, UsageError, "'NOT_SET' is not set"),
-        (["https:///x"], {}, UsageError, "is no address"),
+        (["https:///x"], {}, UsageError, "is not an address"),
         (["https://far.example/mcp"], {}, ProviderError, "--offline"),
         (["google"], {}, UsageError, "no key"),
     ],

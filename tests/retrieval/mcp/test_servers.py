@@ -348,7 +348,7 @@ def test_a_server_without_its_key_or_of_another_name_or_beyond_this_machine_is_r
         with pytest.raises(UsageError, match=told):
             build(kind, nothing)
     for place in ("0.0.0.0:80", "example.org:80", "127.0.0.1:x", "127.0.0.1:70000", "8080"):
-        with pytest.raises(UsageError, match="no place on this machine"):
+        with pytest.raises(UsageError, match="not an address on this machine"):
             serve_http(build("papers", nothing), place, print)
 
 

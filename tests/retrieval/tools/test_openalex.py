@@ -334,5 +334,5 @@ async def test_it_is_made_from_the_settings_and_needs_no_key() -> None:
     assert (tool.online, tool.name, tool.revision) == (True, "openalex", "https://api.openalex.example")
     with pytest.raises(UsageError, match="REDARGUE_OPENALEX_URL"):
         made()
-    with pytest.raises(UsageError, match="'me' is no mail address"):
+    with pytest.raises(UsageError, match="'me' is not an e-mail address"):
         made(openalex=service("https://api.openalex.example", mailto="me"))

@@ -60,5 +60,5 @@ async def test_as_many_as_asked_for_and_nothing_where_nothing_is_found(store: Pa
 async def test_other_weights_are_another_revision(store: Path) -> None:
     with open_corpus(store, embedder=WordEncoder()) as corpus:
         one, other = RerankedTool(corpus, Reading("a")), RerankedTool(corpus, Reading("b"))  # type: ignore[arg-type]
-        other._given.sha256 = "b" * 64  # type: ignore[union-attr]
+        other._supplied.sha256 = "b" * 64  # type: ignore[union-attr]
         assert one.revision != other.revision

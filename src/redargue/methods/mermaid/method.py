@@ -18,7 +18,7 @@ from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
 from redargue.retrieval.tools.base import Observation
-from redargue.retrieval.tools.searching import SearchAction
+from redargue.retrieval.tools.search_action import SearchAction
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.base import AnyTask
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition

@@ -30,12 +30,18 @@ def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> l
     ]
 
 
-def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
-    """BM25 scores, which are positive, of the texts that contain a content word of the query, by index."""
+def ranked_by_words(texts: Sequence[tuple[str, str]], query: str, count: int) -> list[tuple[int, float]]:
+    """Indices of pairs of title and text with their BM25 scores, which are positive; best first."""
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(f"CREATE VIRTUAL TABLE words USING fts5 (title, text, content='', tokenize='{TOKENIZER}')")
-        db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", enumerate(texts))
-        return dict(bm25_search(db, "words", query, len(texts)))
+        rows = ((index, title, text) for index, (title, text) in enumerate(texts))
+        db.executemany("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", rows)
+        return bm25_search(db, "words", query, count)
+
+
+def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
+    """BM25 scores, which are positive, of the texts that contain a content word of the query, by index."""
+    return dict(ranked_by_words([("", text) for text in texts], query, len(texts)))
 
 
 def terms(texts: Sequence[str]) -> list[list[str]]:

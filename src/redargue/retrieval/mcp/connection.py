@@ -15,51 +15,40 @@ from typing import Any, Protocol
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
-from redargue.retrieval.mcp.extra import needed
+from redargue.retrieval.mcp.extra import require_sdk
 from redargue.retrieval.mcp.streamable_http import START, TIMEOUT, Address
 
 _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
 
 
 class Target(Protocol):
-    """How a server is reached.
-
-    Attributes:
-        place: as it may be shown and recorded.
-    """
+    """How to reach a server."""
 
     @property
     def place(self) -> str:
-        """As it may be shown and recorded."""
+        """The location without secrets, for messages and records."""
         ...
 
     def transport(self) -> Any:
-        """What the SDK's client takes: a transport, or a server of this process."""
+        """The argument of the SDK's client: a transport, or a server in this process."""
         ...
 
     def last_words(self) -> str:
-        """How it ended, as far as known; empty otherwise."""
+        """How the server ended; empty if unknown."""
         ...
 
 
 @dataclass
 class InProcess:
-    """A server of this process: no socket, no start.
-
-    Attributes:
-        server: the SDK's.
-        place: as it may be shown and recorded.
-    """
+    """One of the SDK's servers in this process, connected without a socket."""
 
     server: Any
     place: str = "this process"
 
     def transport(self) -> Any:
-        """The server itself."""
         return self.server
 
     def last_words(self) -> str:
-        """Empty: it cannot end alone."""
         return ""
 
 
@@ -71,34 +60,34 @@ class Server:
     """A named MCP server; an asynchronous context manager that may be entered several times concurrently.
 
     Args:
-        name: as the user calls it.
-        target: how it is reached.
+        name: the user's name for it.
+        target: how to reach it.
         timeout: seconds for a call.
-        secrets: what to hide in whatever it says.
+        secrets: texts to hide in its answers.
 
     Raises:
         MissingExtra: the SDK is not installed.
     """
 
     def __init__(self, name: str, target: Target, *, timeout: float = TIMEOUT, secrets: Secrets | None = None) -> None:
-        needed()
+        require_sdk()
         self.name, self.target, self.timeout = name, target, timeout
         self.secrets = secrets or Secrets.of()
         if isinstance(target, Address):
             self.secrets.add(target.token)
             self.secrets.add_url(target.url)
         self._users = 0
-        self._life: _Life | None = None
-        self._begin_anew()
+        self._connection: _Connection | None = None
+        self._reset()
 
-    def _begin_anew(self) -> None:
-        """Forgets what belongs to an event loop, perhaps another one than the next."""
+    def _reset(self) -> None:
+        """Resets the state that is bound to an event loop; the next one may differ."""
         self._lost, self._until = "", 0.0
-        self._turn, self._again = asyncio.Lock(), asyncio.Lock()
+        self._connecting, self._repeating = asyncio.Lock(), asyncio.Lock()
 
     async def __aenter__(self) -> Server:
         if not self._users:
-            self._begin_anew()
+            self._reset()
         self._users += 1
         return self
 
@@ -106,9 +95,9 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self._users -= 1
-        if not self._users and self._life:
-            life, self._life = self._life, None
-            await life.end()
+        if not self._users and self._connection:
+            connection, self._connection = self._connection, None
+            await connection.end()
 
     async def ask(self, method: str, **arguments: Any) -> Any:
         """Calls a method of the SDK's client, and repeats it on a new connection if the server dies.
@@ -116,85 +105,78 @@ class Server:
         Requests that were in progress when the server died are repeated one by one, so that a call that kills the
         server does not make others fail.
 
-        Args:
-            method: of the client.
-            arguments: of the method.
-
         Raises:
-            ToolFailed: no connection, no answer in time, or an error of the protocol.
+            ToolFailed: no connection, no answer in time, or a protocol error.
         """
-        life = await self._living()
+        connection = await self._connected()
         try:
-            return await self._asked(life, method, arguments)
+            return await self._asked(connection, method, arguments)
         except _Died:
-            life.dead = True
-        async with self._again:
-            life = await self._living()
+            connection.dead = True
+        async with self._repeating:
+            connection = await self._connected()
             try:
-                return await self._asked(life, method, arguments)
+                return await self._asked(connection, method, arguments)
             except _Died:
-                life.dead = True
-                await life.end()  # only now is it known how its process ended
+                connection.dead = True
+                await connection.end()  # afterwards the exit status is known
                 why = f"died twice under the same call{self._ending()}"
-                raise self._failed(why, "the call may be what kills it") from None
+                raise self._failed(why, "the call itself may crash the server") from None
 
     async def about(self) -> str:
         """The name and version that the server reports; empty if it reports none."""
-        life = await self._living()
-        info = life.client.server_info
+        connection = await self._connected()
+        info = connection.client.server_info
         return self.secrets.hide(f"{info.name} {info.version}".strip()) if info else ""
 
-    async def _asked(self, life: _Life, method: str, arguments: Mapping[str, Any]) -> Any:
+    async def _asked(self, connection: _Connection, method: str, arguments: Mapping[str, Any]) -> Any:
         from mcp import MCPError
 
         try:
             async with asyncio.timeout(self.timeout):
-                return await getattr(life.client, method)(**arguments)
+                return await getattr(connection.client, method)(**arguments)
         except TimeoutError:
-            hint = f"REDARGUE_MCP_{self.name.upper()}_TIMEOUT gives it more seconds"
+            hint = f"REDARGUE_MCP_{self.name.upper()}_TIMEOUT sets a longer time limit"
             raise self._failed(f"gave no answer in {self.timeout:g} s", hint) from None
         except MCPError as error:
-            if life.task.done() or error.message.startswith(_GONE):
+            if connection.task.done() or error.message.startswith(_GONE):
                 raise _Died from None
             raise self._failed(f"answered with the error {error.code}: {error.message[:300]}") from None
-        except Exception as error:  # whatever a foreign server's answer does to the SDK must not end a verification
-            if life.task.done():
+        except Exception as error:  # an answer that breaks the SDK must not end a verification
+            if connection.task.done():
                 raise _Died from None
             raise self._failed(f"gave an answer that cannot be read: {type(error).__name__}") from error
 
-    async def _living(self) -> _Life:
+    async def _connected(self) -> _Connection:
         """The open connection, or a new one."""
         if not self._users:
             raise UsageError(f"the MCP server {self.name!r} is not open", hint="async with server: …")
-        async with self._turn:
+        async with self._connecting:
             if time.monotonic() < self._until:
                 raise ToolFailed(self._lost)
-            if self._life and (self._life.dead or self._life.task.done()):
-                await self._life.end()
-                self._life = None
-            if self._life is None:
-                life = _Life(self.target)
+            if self._connection and (self._connection.dead or self._connection.task.done()):
+                await self._connection.end()
+                self._connection = None
+            if self._connection is None:
+                connection = _Connection(self.target)
                 try:
                     async with asyncio.timeout(START):
-                        await life.ready()
-                except Exception as error:  # the SDK raises what its parts do
-                    await life.end()
+                        await connection.ready()
+                except Exception as error:  # the SDK raises errors of many libraries
+                    await connection.end()
                     raise self._not_started(error) from error
                 except BaseException:
-                    await life.end()
+                    await connection.end()
                     raise
-                self._life = life
-            return self._life
+                self._connection = connection
+            return self._connection
 
     def _not_started(self, error: Exception) -> ToolFailed:
-        why = (
-            f"gave no sign of life in {START:g} s"
-            if isinstance(error, TimeoutError)
-            else f"cannot be reached: {_first(error)}"
-        )
+        late = isinstance(error, TimeoutError)
+        why = f"did not start within {START:g} s" if late else f"cannot be reached: {_message(error)}"
         hint = error.hint if isinstance(error, ProviderError) else "does the same command or address work by hand?"
         failed = self._failed(why + self._ending(), hint)
-        self._lost, self._until = failed.what, time.monotonic() + START  # until then others need not wait for the same
+        self._lost, self._until = failed.what, time.monotonic() + START  # until then, other calls fail immediately
         return failed
 
     def _ending(self) -> str:
@@ -205,7 +187,7 @@ class Server:
         return ToolFailed(self.secrets.hide(f"the MCP server {self.name!r} ({self.target.place}) {why}"), hint=hint)
 
 
-class _Life:
+class _Connection:
     """One connection, in the task that entered it."""
 
     def __init__(self, target: Target) -> None:
@@ -223,7 +205,6 @@ class _Life:
         self.client = self._ready.result()
 
     async def end(self) -> None:
-        """Closes the connection."""
         self._leave.set()
         if not self._ready.done():
             self.task.cancel()
@@ -237,8 +218,8 @@ class _Life:
             await self._leave.wait()
 
 
-def _first(error: BaseException) -> str:
-    """What went wrong, out of the groups that the SDK wraps it in."""
+def _message(error: BaseException) -> str:
+    """The message of the first error in the groups that the SDK wraps errors in."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return (error.what if isinstance(error, ProviderError) else str(error) or type(error).__name__)[:300]

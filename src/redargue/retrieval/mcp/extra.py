@@ -1,4 +1,4 @@
-"""What the servers and the client share: whether the SDK is installed, and searches that no run pays for."""
+"""The check for the MCP SDK, and searches of redargue's own servers, which no budget pays for."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from redargue.retrieval.tools.base import Search
 from redargue.runs.budget import Account
 
 
-def needed() -> None:
-    """Refuses to go on without it.
-
-    Raises:
-        MissingExtra: the hint is the install line.
-    """
+def require_sdk() -> None:
+    """Raises MissingExtra with the install command if the SDK is not installed."""
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
         raise MissingExtra("MCP needs its SDK", hint="pip install 'redargue[mcp]'")
 
 
 def unpaid() -> Search:
-    """A search that no run pays for: whoever called the server counts the call."""
+    """A search that no budget pays for: the client of the server counts the call."""
     return Search(account=Account(counted=False))

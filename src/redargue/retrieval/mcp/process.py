@@ -36,7 +36,7 @@ class Command:
 
     Attributes:
         command: the program and its arguments.
-        environment: variables that it gets besides the few that the SDK passes to every server (PATH, HOME, …).
+        environment: variables that it gets besides those that the SDK passes to every server (PATH, HOME, …).
     """
 
     command: Sequence[str]
@@ -74,9 +74,9 @@ class Command:
             raise ProviderError(
                 f"{self.command[0]!r} cannot be run: {error}", hint="is the program installed, and on PATH?"
             ) from error
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
         self._process = process
         self._stderr.clear()
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)

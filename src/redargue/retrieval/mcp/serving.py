@@ -1,7 +1,7 @@
 """The tool servers of MERMAID's Table 5, for any client: ``redargue mcp-tools wikipedia|google|scholar|papers``.
 
-Tools, parameters and shapes are those of the servers that the paper's names point to; requests go through redargue's
-own transport, so limits, retries and the hiding of keys are those of every other search.
+Tools, parameters and result formats are those of the servers that the paper's names refer to. Requests go through
+redargue's transport, so limits, retries and the hiding of keys are those of every other search.
 """
 
 from __future__ import annotations
@@ -9,58 +9,57 @@ from __future__ import annotations
 import functools
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from redargue.errors import RedargueError, UsageError
 from redargue.registry import did_you_mean
-from redargue.retrieval.mcp.extra import needed
-from redargue.retrieval.mcp.literature import Catalogues
-from redargue.retrieval.mcp.web import Scholar, Web
-from redargue.retrieval.mcp.wikipedia import Encyclopedia
+from redargue.retrieval.mcp.extra import require_sdk
+from redargue.retrieval.mcp.google import GoogleServer, ScholarServer
+from redargue.retrieval.mcp.papers import ArxivServer, PubmedServer
+from redargue.retrieval.mcp.streamable_http import LOOPBACK
+from redargue.retrieval.mcp.wikipedia import WikipediaServer
 from redargue.retrieval.tools.base import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcp.server import MCPServer
 
-Served = Callable[..., Awaitable[Any]]
+ServedTool = Callable[..., Awaitable[Any]]
 
-KINDS: Mapping[str, Callable[[Sources], tuple[Served, ...]]] = {
-    "wikipedia": lambda sources: Encyclopedia.of(sources).tools(),
-    "google": lambda sources: Web.of(sources).tools(),
-    "scholar": lambda sources: Scholar.of(sources).tools(),
-    "papers": lambda sources: Catalogues.of(sources).tools(),
+KINDS: Mapping[str, Callable[[Sources], tuple[ServedTool, ...]]] = {
+    "wikipedia": lambda sources: WikipediaServer.make(sources).tools(),
+    "google": lambda sources: (GoogleServer.make(sources).search_google,),
+    "scholar": lambda sources: (ScholarServer.make(sources).search_google_scholar,),
+    "papers": lambda sources: (ArxivServer.make(sources).search_arxiv, PubmedServer.make(sources).search_pubmed),
 }
 PATH = "/mcp"
 
 
 def build(kind: str, sources: Sources) -> MCPServer:
-    """One of the servers; its transport is open as long as it serves.
+    """One of the servers, which keeps its transport open while it serves.
 
     Raises:
-        UsageError: no such server, or what it needs is not set.
+        UsageError: there is no such server, or a key or address is not set.
         MissingExtra: the SDK is not installed.
     """
     if kind not in KINDS:
         raise UsageError(f"there is no tool server {kind!r}", hint=did_you_mean(kind, list(KINDS)))
-    needed()
+    require_sdk()
     from mcp import types
     from mcp.server import MCPServer
 
     @asynccontextmanager
-    async def opened(_: Any) -> AsyncIterator[None]:
+    async def lifespan(_: Any) -> AsyncIterator[None]:
         async with sources.transport:
             yield
 
-    with _logging_untouched():
-        server = MCPServer(f"redargue-{kind}", version=version("redargue"), log_level="WARNING", lifespan=opened)
-    reads = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
+    with _logging_unchanged():
+        server = MCPServer(f"redargue-{kind}", version=version("redargue"), log_level="WARNING", lifespan=lifespan)
+    read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in KINDS[kind](sources):
-        server.add_tool(_plainly(tool), annotations=reads)
+        server.add_tool(_with_readable_errors(tool), annotations=read_only)
     return server
 
 
@@ -73,53 +72,53 @@ def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> N
     """Serves over streamable HTTP until it is stopped.
 
     Args:
-        server: as built.
-        where: ``HOST:PORT`` of this machine's loopback; port 0 takes a free one.
-        ready: is told the address.
+        server: from :func:`build`.
+        where: ``HOST:PORT`` on this machine's loopback; port 0 takes a free one.
+        ready: called with the address.
 
     Raises:
-        UsageError: the place is none, is taken, or lies beyond loopback: who reached it would search with your keys.
+        UsageError: the address is invalid, in use, or not on loopback: anyone who reaches it can search with your keys.
     """
     import uvicorn
 
     host, _, port = where.rpartition(":")
-    if host not in ("127.0.0.1", "localhost", "[::1]") or not port.isdigit() or int(port) > 65_535:
+    if host not in LOOPBACK or not port.isdigit() or int(port) > 65_535:
         raise UsageError(
-            f"{where!r} is no place on this machine",
+            f"{where!r} is not an address on this machine",
             where="--http",
-            hint="give 127.0.0.1:PORT; put a proxy that asks for a password before it to reach it from elsewhere",
+            hint="give 127.0.0.1:PORT; to reach it from elsewhere, put a proxy that asks for a password before it",
         )
     family = socket.AF_INET6 if host == "[::1]" else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host.strip("[]"), int(port)))
-            listener.listen()  # before anybody is told: who comes early waits
+            listener.listen()  # before the address is announced: early clients wait
         except OSError as error:
-            raise UsageError(f"{where!r} cannot be listened on: {error.strerror}", where="--http") from error
+            raise UsageError(f"cannot listen on {where!r}: {error.strerror}", where="--http") from error
         app = server.streamable_http_app(streamable_http_path=PATH, host=host)
         ready(f"http://{host}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
 
 
-def _plainly(tool: Served) -> Served:
-    """The tool with redargue's own errors told in their words; any other stays inside the server."""
+def _with_readable_errors(tool: ServedTool) -> ServedTool:
+    """Reports redargue's errors to the client; the SDK reports any other error without its message."""
 
     @functools.wraps(tool)
-    async def told(*given: Any, **named: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
         from mcp.server.mcpserver.exceptions import ToolError
 
         try:
-            return await tool(*given, **named)
+            return await tool(*args, **kwargs)
         except RedargueError as error:
             raise ToolError(f"{error.what}; {error.hint}" if error.hint else error.what) from error
 
-    return told
+    return call
 
 
 @contextmanager
-def _logging_untouched() -> Iterator[None]:
-    """Keeps the SDK from setting up the logging of the whole process, which it does where nobody else has."""
+def _logging_unchanged() -> Iterator[None]:
+    """Keeps the SDK from configuring the root logger, which it does if the root logger has no handler."""
     root, quiet = logging.getLogger(), logging.NullHandler()
     root.addHandler(quiet)
     try:

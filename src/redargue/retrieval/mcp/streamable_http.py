@@ -12,7 +12,8 @@ import httpx2
 from redargue.net.secrets import place
 from redargue.net.transport import LARGEST_ANSWER
 
-TIMEOUT, START = 60.0, 30.0  # seconds, of a call and of a server's start
+TIMEOUT, START = 60.0, 30.0  # seconds for a call, and for a server to start
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass
@@ -20,8 +21,7 @@ class Address:
     """A server at a web address (streamable HTTP).
 
     Attributes:
-        url: of its endpoint.
-        token: sent as a bearer token; empty for none.
+        token: sent as a bearer token, if not empty.
         timeout: seconds for a call.
     """
 
@@ -31,20 +31,20 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The address without what may be secret in it."""
+        """The address without the parts that may be secret."""
         return place(self.url)
 
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[Any]:
-        """The SDK's two streams of messages; no answer passes the bound, no redirect leaves the server's origin."""
+        """The SDK's two streams of messages; answers are bounded, and redirects stay on the server's origin."""
         from mcp.client.streamable_http import streamable_http_client
 
-        headers = {"Accept-Encoding": "identity"}  # a few bytes could unpack to more than the bound
+        headers = {"Accept-Encoding": "identity"}  # a few compressed bytes can expand beyond the bound
         headers |= {"Authorization": f"Bearer {self.token}"} if self.token else {}
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(START, read=self.timeout + START),
             headers=headers,
-            mounts=dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]")),  # through no proxy
+            mounts={f"all://{host}": None for host in LOOPBACK},  # without a proxy
             event_hooks={"response": [_bound]},
         )
         async with (
@@ -54,12 +54,12 @@ class Address:
             yield streams
 
     def last_words(self) -> str:
-        """Empty: the end of a remote server is not known."""
+        """Empty: it is not known how a remote server ended."""
         return ""
 
 
 async def _bound(response: httpx2.Response) -> None:
-    """Bounds an answer of JSON, which the SDK reads whole; it bounds events itself."""
+    """Bounds a JSON answer, which the SDK reads as a whole; it bounds events itself."""
     if "json" in response.headers.get("content-type", ""):
         response.stream = _Bounded(response.stream)
 
@@ -79,5 +79,4 @@ class _Bounded(httpx2.AsyncByteStream):
             yield part
 
     async def aclose(self) -> None:
-        """Closes the connection or returns it to the pool."""
         await self._inner.aclose()

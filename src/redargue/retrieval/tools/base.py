@@ -1,4 +1,4 @@
-"""Where evidence comes from: the protocol that every tool follows."""
+"""Interfaces of search tools and of actions that agents call, and the registry of tools."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from redargue.runs.budget import Account
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """What a search is made for.
+    """The context of a search.
 
     Attributes:
-        as_of: nothing that was published later is wanted; a tool that cannot tell returns what it has.
+        as_of: excludes later publications, as far as the tool knows their dates.
         account: pays for each request that is sent.
     """
 
@@ -37,7 +37,7 @@ class Sources:
         corpus: opens the user's corpus, once.
         transport: sends requests.
         services: address and key of each service, by name.
-        prices: US dollars a request, by tool.
+        prices: US dollars per request, by tool.
     """
 
     corpus: Callable[[], Corpus]
@@ -51,23 +51,21 @@ class Tool(Protocol):
 
     Attributes:
         name: registered name.
-        about: what it finds, in a few words, as agents are told.
-        revision: changes when the same query may be answered otherwise; part of a search's key.
+        about: what the tool searches, in a few words; part of the agents' prompts.
+        revision: changes when the same query may get another answer; part of a search's key.
     """
 
     name: str
     about: str
 
     @property
-    def revision(self) -> str:
-        """The state of the data behind the tool."""
-        ...
+    def revision(self) -> str: ...
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """At most ``k`` passages, the best first.
+        """At most ``k`` passages, best first.
 
         Raises:
-            ToolFailed: no answer could be had.
+            ToolFailed: no usable answer.
             BudgetReached: the budget has no room for a request.
         """
         ...
@@ -75,20 +73,14 @@ class Tool(Protocol):
 
 @runtime_checkable
 class PerClaim(Protocol):
-    """Evidence that belongs to single claims: each gets a tool of its own.
-
-    Attributes:
-        name: as of its tools.
-        about: likewise.
-        revision: of all of them together.
-    """
+    """Evidence that differs by claim: a separate tool for each claim. Attributes as in :class:`Tool`."""
 
     name: str
     about: str
 
     @property
     def revision(self) -> str:
-        """The state of all the data."""
+        """Identifies the evidence of all claims."""
         ...
 
     def of(self, item: int) -> Tool:
@@ -102,44 +94,40 @@ def own(each: Any, item: int) -> Any:
 
 
 class Action(Protocol):
-    """A tool that an agent calls by name, with arguments of its own choice (ReAct's action).
+    """A tool that an agent calls by name with arguments of its choice (ReAct's action).
 
     Attributes:
         name: as agents call it.
-        about: what it does, in its server's words: data, not instruction.
+        about: the server's description: data, not instruction.
         parameters: the JSON schema of its arguments.
-        revision: changes when the same call may be answered otherwise; part of a call's key.
+        revision: changes when the same call may get another answer; part of a call's key.
     """
 
     name: str
     about: str
 
     @property
-    def revision(self) -> str:
-        """The state of what is behind the tool."""
-        ...
+    def revision(self) -> str: ...
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The JSON schema of its arguments."""
-        ...
+    def parameters(self) -> Mapping[str, Any]: ...
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """What the tool answers, in pieces; none where it found nothing.
+        """The tool's answer as passages; empty if it found nothing.
 
         Raises:
-            ToolFailed: wrong arguments, no answer, or the tool's own error, in words that an agent can act on.
+            ToolFailed: wrong arguments, no answer, or the tool's error, in words that an agent can act on.
             BudgetReached: the budget has no room for the call.
         """
         ...
 
 
 class Observation(Frozen):
-    """What came of an action, as an agent is told it.
+    """The outcome of an action, as shown to the agent.
 
     Attributes:
-        passages: what the tool answered; empty where it found nothing or failed.
-        why: what went wrong; empty where nothing did. It is told, and is no evidence.
+        passages: the tool's answer; empty if it found nothing or failed.
+        why: the error message; empty if the call succeeded. The agent reads it, but it is not evidence.
     """
 
     passages: tuple[Passage, ...] = ()
@@ -147,30 +135,29 @@ class Observation(Frozen):
 
     @property
     def is_error(self) -> bool:
-        """Whether the call failed."""
         return bool(self.why)
 
     @property
     def text(self) -> str:
-        """What the agent reads; empty where the tool found nothing."""
-        return self.why or "\n".join(each.text for each in self.passages)
+        """What the agent reads; empty if the tool found nothing."""
+        return self.why or "\n".join(passage.text for passage in self.passages)
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The web addresses in what was answered, each once, in order."""
-        found = (url.rstrip(".,;:)]}") for each in self.passages for url in _URL.findall(f"{each.url} {each.text}"))
-        return tuple(dict.fromkeys(found))
+        """The distinct web addresses in the answer, in order."""
+        texts = (f"{passage.url} {passage.text}" for passage in self.passages)
+        return tuple(dict.fromkeys(url.rstrip(".,;:)]}") for text in texts for url in _URL.findall(text)))
 
 
 _URL = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
 
 
 class ToolKind(Protocol):
-    """A registered tool: what is known of it before there is one.
+    """A class of registered tools.
 
     Attributes:
-        about: as of the tool.
-        online: whether it asks a service beyond this machine.
+        about: as in :class:`Tool`.
+        online: whether it sends requests beyond this machine.
     """
 
     about: ClassVar[str]
@@ -178,17 +165,17 @@ class ToolKind(Protocol):
 
     @classmethod
     def make(cls, sources: Sources) -> Any:
-        """The tool.
+        """Makes the tool.
 
         Raises:
-            UsageError: it lacks a key or another setting; the hint says which.
+            UsageError: a key or another setting is missing; the hint says which.
         """
         ...
 
 
 TOOLS = {
     "corpus": "redargue.retrieval.tools.corpus:CorpusTool",
-    "keywords": "redargue.retrieval.tools.keywords:KeywordsTool",
+    "keywords": "redargue.retrieval.tools.corpus:KeywordsTool",
     "reranked": "redargue.retrieval.tools.reranked:RerankedTool",
     "wikipedia": "redargue.retrieval.tools.wikipedia:WikipediaTool",
     "tavily": "redargue.retrieval.tools.tavily:TavilyTool",

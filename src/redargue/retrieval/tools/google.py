@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Answer
 from redargue.retrieval.tools.base import Search, Sources, tools
-from redargue.retrieval.tools.online import OnlineTool, address, clean, cut, dicts, iso_date, publisher
+from redargue.retrieval.tools.online import OnlineTool, clean, dicts, iso_date, publisher, web_address
 
-SERPER_MOST, CUSTOM_MOST = 100, 10  # results of a request
-LONGEST_QUERY = 2000  # characters; it has to fit in an address
+CUSTOM_MAX_RESULTS = 10
 
 
 @tools.register("google")
 class GoogleTool(OnlineTool):
-    """Google's search, by the service named ``serper`` or ``google-cse``.
+    """Google's search, by the service ``serper`` (at most 100 results) or ``google-cse`` (10): one excerpt per page.
 
-    Args:
-        service: its address and key; Custom Search needs ``extra["cx"]`` too.
-        transport: sends the requests.
-        price: US dollars a request.
+    Custom Search (``google-cse``) also needs its engine's id, ``service.extra["cx"]``.
     """
 
     name: ClassVar[str] = "google"
     about: ClassVar[str] = "Google's web search, which shows a short excerpt of each page"
+    max_query: ClassVar[int] = 2000  # it has to fit in an address
+    max_results: ClassVar[int] = 100
     hints: ClassVar[Mapping[int, str]] = {
         400: "is the key right, and are there credits left on its account?",
         401: "is the key in SERPER_API_KEY (or GOOGLE_CSE_API_KEY) right?",
@@ -36,12 +34,8 @@ class GoogleTool(OnlineTool):
     }
 
     @classmethod
-    def make(cls, sources: Sources) -> GoogleTool:
-        """By Serper where its key is there, else by Custom Search, which takes no new customers.
-
-        Raises:
-            UsageError: neither has what it needs.
-        """
+    def make(cls, sources: Sources) -> Self:
+        """Uses Serper if its key is set, otherwise Custom Search, which accepts no new customers."""
         serper, custom = sources.services.get("serper"), sources.services.get("google-cse")
         service = serper if serper and serper.key else custom
         if service is None or not service.key or (service is custom and not service.extra.get("cx")):
@@ -55,55 +49,44 @@ class GoogleTool(OnlineTool):
 
     @property
     def revision(self) -> str:
-        """Where it asks; a digest stands for the search engine's name."""
+        """The service's address, and a digest of the search engine's id."""
         cx = self.service.extra.get("cx", "")
         return self.service.place + (f" {hashlib.sha256(cx.encode()).hexdigest()[:8]}" if cx else "")
 
-    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """At most ``k`` excerpts (100 by Serper, 10 by Custom Search), one a page.
-
-        Raises:
-            ToolFailed: the service did not answer, or refused.
-            BudgetReached: the budget has no room for the request.
-        """
-        asked = cut(query, LONGEST_QUERY)
-        if k < 1 or not asked:
-            return ()
-        ask = self._custom if self.service.name == "google-cse" else self._serper
-        return self.ordered(await ask(asked, k, search), k, query)
+    async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
+        return await (self._custom if self.service.name == "google-cse" else self._serper)(query, k, search)
 
     async def _serper(self, query: str, k: int, search: Search) -> list[Passage]:
-        count = min(k, SERPER_MOST)
-        body: dict[str, Any] = {"q": query, "num": count}
+        body: dict[str, Any] = {"q": query, "num": k}
         if search.as_of:
             body["tbs"] = f"cdr:1,cd_max:{search.as_of:%m/%d}/{search.as_of.year:04}"
-        found = await self.ask(
+        answer = await self.ask(
             "POST",
             "/search",
             search=search,
             headers={"X-API-KEY": self.service.key},
             json=body,
-            units=1 if count <= 10 else 2,
+            units=1 if k <= 10 else 2,
         )
-        if not isinstance(found.get("organic"), list) and "searchParameters" not in found:
+        if not isinstance(answer.get("organic"), list) and "searchParameters" not in answer:
             raise self.unreadable("no results and no account of the search")
-        return [*_answers(found), *map(_organic, dicts(found.get("organic")))]
+        return [*_answers(answer), *map(_organic, dicts(answer.get("organic")))]
 
     async def _custom(self, query: str, k: int, search: Search) -> list[Passage]:
-        params: dict[str, Any] = {"q": query, "cx": self.service.extra.get("cx", ""), "num": min(k, CUSTOM_MOST)}
+        params: dict[str, Any] = {"q": query, "cx": self.service.extra.get("cx", ""), "num": min(k, CUSTOM_MAX_RESULTS)}
         if search.as_of:
             params["sort"] = f"date:r::{search.as_of:%Y%m%d}"
-        found = await self.ask(
+        answer = await self.ask(
             "GET",
             "/customsearch/v1",
             search=search,
-            headers={"x-goog-api-key": self.service.key},  # in the address, proxies would log it
+            headers={"x-goog-api-key": self.service.key},  # proxies would log a key in the address
             params=params,
             final=_day_is_used_up,
         )
-        if not isinstance(found.get("items"), list) and not {"kind", "queries", "searchInformation"} & found.keys():
+        if not isinstance(answer.get("items"), list) and not {"kind", "queries", "searchInformation"} & answer.keys():
             raise self.unreadable("no results and no account of the search")
-        return [_item(item) for item in dicts(found.get("items"))]
+        return [_item(item) for item in dicts(answer.get("items"))]
 
 
 def _day_is_used_up(answer: Answer) -> bool:
@@ -111,7 +94,7 @@ def _day_is_used_up(answer: Answer) -> bool:
 
 
 def _passage(text: str, title: Any, link: Any, published: str, by: Any = None) -> Passage:
-    url = address(link)
+    url = web_address(link)
     return Passage(
         text=text,
         title=clean(title),
@@ -122,15 +105,14 @@ def _passage(text: str, title: Any, link: Any, published: str, by: Any = None) -
     )
 
 
-def _answers(found: Mapping[str, Any]) -> Iterator[Passage]:
-    """What Google puts above its results, where it says which page that is from."""
-    box, graph = (
-        {} if not isinstance(each, dict) else each for each in (found.get("answerBox"), found.get("knowledgeGraph"))
-    )
-    if address(box.get("link")):
+def _answers(answer: Mapping[str, Any]) -> Iterator[Passage]:
+    """The boxes above Google's results that name the page they are from."""
+    boxes = answer.get("answerBox"), answer.get("knowledgeGraph")
+    box, graph = (value if isinstance(value, dict) else {} for value in boxes)
+    if web_address(box.get("link")):
         text = clean(box.get("snippet")) or clean(box.get("answer"))
         yield _passage(text, box.get("title"), box.get("link"), iso_date(box.get("date")))
-    if address(graph.get("descriptionLink")):  # its website is that of the thing, not of the text
+    if web_address(graph.get("descriptionLink")):  # the box's website belongs to the thing, not to the text
         by = graph.get("descriptionSource")
         yield _passage(clean(graph.get("description")), graph.get("title"), graph.get("descriptionLink"), "", by)
 
@@ -146,11 +128,11 @@ _STATED = ("article:published_time", "og:published_time", "datepublished", "date
 
 
 def _item(item: Mapping[str, Any]) -> Passage:
-    """A result of Custom Search, which puts the page's date, where it knows one, before the excerpt."""
+    """A result of Custom Search, whose excerpt begins with the page's date if it is known."""
     text = clean(item.get("snippet"))
     dated = _DATED.match(text)
     pagemap = item.get("pagemap")
     tags = dicts(pagemap.get("metatags"))[:1] if isinstance(pagemap, dict) else []
     stated = [iso_date(tag.get(name)) for tag in tags for name in _STATED]
-    published = next((each for each in stated if each), iso_date(dated[1]) if dated else "")
+    published = next(filter(None, stated), iso_date(dated[1]) if dated else "")
     return _passage(text[dated.end() :] if dated else text, item.get("title"), item.get("link"), published)

@@ -1,6 +1,6 @@
-"""What the tools that ask a service share: sending, errors in plain words, and text made fit to be shown.
+"""Base class of tools that search an online service: requests, error messages, and cleaning of what services return.
 
-Whatever a service returns is data: it is cleaned and shown, and no address in it is ever opened.
+Text from a service is data: it is cleaned and shown, and no address in it is ever opened.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import html
 import json
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, ClassVar, Required, Self, TypedDict, Unpack
@@ -22,19 +23,15 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Answer, Service, Transport
 from redargue.retrieval.tools.base import Search, Sources
 
-MOST_SAID = 200  # characters of a service's own error message
+MAX_MESSAGE = 200  # characters of a service's error message
 
 
-class Asked(TypedDict, total=False):
+class Request(TypedDict, total=False):
     """A request besides its method and path.
 
     Attributes:
-        search: what it is made for.
-        headers: of the request.
-        json: its body.
-        params: its query.
-        units: prices that it costs; 1 where nothing is said.
-        final: whether asking again would not help, though the status looks like it.
+        units: multiples of the tool's price that it costs; default 1.
+        final: whether a status that is usually retried is final.
     """
 
     search: Required[Search]
@@ -45,22 +42,28 @@ class Asked(TypedDict, total=False):
     final: Callable[[Answer], bool]
 
 
-class OnlineTool:
-    """Asks one service.
+class OnlineTool(ABC):
+    """Searches one service.
 
     Attributes:
         name: registered name.
-        hints: what to do about an HTTP status, in plain words, where the service has its own.
+        hints: advice by HTTP status, where the general advice does not fit.
+        key_hint: how to set the key, if the service requires one.
+        max_query: characters of a query.
+        max_results: results of one search.
 
     Args:
-        service: whom to ask.
+        service: address, key and settings of the service.
         transport: sends the requests.
-        price: US dollars a request.
+        price: US dollars per request.
     """
 
     name: ClassVar[str]
     online: ClassVar[bool] = True
     hints: ClassVar[Mapping[int, str]] = {}
+    key_hint: ClassVar[str] = ""
+    max_query: ClassVar[int]
+    max_results: ClassVar[int]
 
     def __init__(self, service: Service, transport: Transport, *, price: float = 0.0) -> None:
         self.service, self.price = service, price
@@ -68,111 +71,144 @@ class OnlineTool:
 
     @classmethod
     def make(cls, sources: Sources) -> Self:
-        """By the service of the tool's own name, with a key where the environment has one.
+        """Makes the tool for the service of the same name.
 
         Raises:
-            UsageError: its address is not known.
+            UsageError: the service's address or required key is missing, or a setting of it is invalid.
         """
         service = sources.services.get(cls.name)
+        if cls.key_hint and not (service and service.key):
+            raise UsageError(f"the tool {cls.name!r} has no key", hint=cls.key_hint)
         if service is None:
             raise UsageError(f"the tool {cls.name!r} has no address", hint=f"export REDARGUE_{cls.name.upper()}_URL=…")
         return cls(service, sources.transport, price=sources.prices.get(cls.name, 0.0))
 
     @property
     def revision(self) -> str:
-        """Where it asks."""
         return self.service.place
 
-    async def ask(self, method: str, path: str, **asked: Unpack[Asked]) -> dict[str, Any]:
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        """At most ``k`` passages with distinct texts; see :meth:`redargue.retrieval.tools.base.Tool.search`."""
+        text = self.prepare(query)
+        if k < 1 or not text:
+            return ()
+        distinct: dict[str, Passage] = {}
+        for passage in await self.find(text, min(k, self.max_results), search):
+            if passage.text:
+                distinct.setdefault(passage.text, passage)
+        return tuple(
+            passage.model_copy(update={"rank": rank, "query": query, "tool": self.name})
+            for rank, passage in enumerate(list(distinct.values())[:k], 1)
+        )
+
+    def prepare(self, query: str) -> str:
+        """The query as it is sent; nothing is searched if it is empty."""
+        return shorten(query, self.max_query)
+
+    @abstractmethod
+    async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
+        """Sends the prepared query; returns the service's results in its order."""
+
+    async def ask(self, method: str, path: str, **request: Unpack[Request]) -> dict[str, Any]:
         """The JSON object that the service answers.
 
         Args:
             method: HTTP method.
-            path: added to the service's address.
-            asked: the rest of the request.
+            path: appended to the service's address.
+            request: the rest of the request.
 
         Raises:
-            ToolFailed: no answer, a refusal, or an answer that is no JSON object.
+            ToolFailed: no answer, a refusal, or an answer that is not a JSON object.
             BudgetReached: nothing was sent.
         """
-        found = parsed(await self.ask_text(method, path, **asked))
-        if not isinstance(found, dict):
+        answer = parse_json(await self.ask_text(method, path, **request))
+        if not isinstance(answer, dict):
             raise self.unreadable("no JSON object")
-        return found
+        return answer
 
-    async def ask_text(self, method: str, path: str, **asked: Unpack[Asked]) -> str:
-        """What the service answers, keys hidden; arguments as of :meth:`ask`.
-
-        Raises:
-            ToolFailed: no answer, or a refusal.
-            BudgetReached: nothing was sent.
-        """
-        usd = self.price * asked.get("units", 1)
+    async def ask_text(self, method: str, path: str, **request: Unpack[Request]) -> str:
+        """The body of the answer, keys hidden; arguments and errors as in :meth:`ask`."""
+        usd = self.price * request.get("units", 1)
         try:
             answer = await self._transport.send(
                 self.service,
                 method,
                 path,
-                account=asked["search"].account,
-                headers=asked["headers"],
-                json=asked.get("json"),
-                params=asked.get("params"),
+                account=request["search"].account,
+                headers=request["headers"],
+                json=request.get("json"),
+                params=request.get("params"),
                 usd=usd,
-                final=asked.get("final", lambda answer: False),
+                final=request.get("final", lambda answer: False),
                 paid=lambda _: (0, 0, usd),
             )
         except ProviderError as error:
             raise ToolFailed(self._secrets.hide(error.what), where=error.where, hint=error.hint) from error
         text = self._secrets.hide(answer.text)
         if answer.status != 200:
-            raise self.refused(answer.status, said(text))
+            raise self.refused(answer.status, error_message(text))
         return text
 
-    def refused(self, status: int, words: str) -> ToolFailed:
+    def refused(self, status: int, message: str) -> ToolFailed:
         """The error for a status other than 200."""
         prefix = "REDARGUE_" + self.service.name.upper().replace("-", "_")
-        usual = {
-            429: f"it is asked too often, or its quota is used up; {prefix}_REQUESTS_PER_MINUTE sets a slower pace",
+        general = {
+            429: f"too many requests, or the quota is used up; {prefix}_REQUESTS_PER_MINUTE sets a slower pace",
             404: f"is {self.service.place} its address? {prefix}_URL sets another",
         }
         hint = (
             self.hints.get(status)
-            or usual.get(404 if 300 <= status < 400 else status)
+            or general.get(404 if 300 <= status < 400 else status)
             or ("try again later" if status >= 500 else "")
         )
-        return ToolFailed(f"{self.service.name} answered {status}" + (f": {words}" if words else ""), hint=hint)
+        return ToolFailed(f"{self.service.name} answered {status}" + (f": {message}" if message else ""), hint=hint)
 
     def unreadable(self, what: str) -> ToolFailed:
-        """The error for an answer that is not what the service documents."""
+        """The error for an answer that does not match the service's documentation."""
         return ToolFailed(
             f"{self.service.name} answered with {what}", hint=f"is {self.service.place} the address of that service?"
         )
 
-    def ordered(self, found: Iterable[Passage], k: int, query: str) -> tuple[Passage, ...]:
-        """The first ``k`` passages that have a text of their own, ranked from 1."""
-        texts: dict[str, Passage] = {}
-        for passage in found:
-            if passage.text:
-                texts.setdefault(passage.text, passage)
-        return tuple(
-            passage.model_copy(update={"rank": rank, "query": query, "tool": self.name})
-            for rank, passage in enumerate(list(texts.values())[: max(0, k)], 1)
-        )
+
+class AbstractsTool(OnlineTool):
+    """A service that identifies its users by e-mail address (``service.extra["mailto"]``) and returns abstracts.
+
+    Attributes:
+        without_abstract: number of results skipped so far because they have no abstract.
+
+    Raises:
+        UsageError: ``mailto`` is not an e-mail address.
+    """
+
+    def __init__(self, service: Service, transport: Transport, *, price: float = 0.0) -> None:
+        super().__init__(service, transport, price=price)
+        self.without_abstract = 0
+        self.mail = service.extra.get("mailto", "").strip()
+        if self.mail and not re.fullmatch(r"[^\s@]+@[^\s@]+", self.mail, re.A):
+            raise UsageError(
+                f"{self.mail!r} is not an e-mail address", where="REDARGUE_MAILTO", hint="give one like you@example.org"
+            )
+
+    def with_abstract(self, passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
+        """Counts and skips passages without text, and skips those published after ``as_of``."""
+        passages = list(passages)
+        self.without_abstract += sum(not passage.text for passage in passages)
+        return published_by(passages, as_of)
 
 
-def parsed(text: str) -> Any:
-    """What a JSON text holds; None where it is none."""
+def parse_json(text: str) -> Any:
+    """The value of a JSON text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def parsed_xml(text: str) -> Any:
-    """The root of an XML text; None where it is none, or declares entities, of which a few lines can make gigabytes."""
+def parse_xml(text: str) -> Any:
+    """The root of an XML text; None if it is not XML or declares entities, a few of which can expand to gigabytes."""
     if "<!ENTITY" in text:
         return None
-    # As bytes in a fixed encoding, no declaration inside can contradict it.
+    # Bytes in a fixed encoding: no declaration inside can contradict it.
     parser = lxml.etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -188,29 +224,29 @@ def parsed_xml(text: str) -> Any:
         return None
 
 
-def said(text: str) -> str:
-    """A service's own words about an error, in at most 200 characters; empty where it sent a page or nothing."""
-    body = parsed(text)
+def error_message(text: str) -> str:
+    """A service's error message, at most 200 characters; empty if it sent a page or nothing."""
+    body = parse_json(text)
     if body is None:
         body = "" if re.match(r"\s*[<{\[]", text) else text
-    words = clean(re.sub(r"<[^<>]*>", " ", _message(body)[:2000]))
-    return words if len(words) <= MOST_SAID else words[: MOST_SAID - 1] + "…"
+    message = clean(re.sub(r"<[^<>]*>", " ", _message(body)[:2000]))
+    return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 1] + "…"
 
 
 def _message(body: Any, depth: int = 0) -> str:
-    """The first text under the names that services give their messages."""
+    """The first text under the field names that services use for messages."""
     if isinstance(body, str):
         return body
     if depth > 4 or not isinstance(body, dict | list):
         return ""
     inner = body[:1] if isinstance(body, list) else [body.get(name) for name in ("detail", "error", "message", "info")]
     inner += [body.get("msg")] if isinstance(body, dict) else []
-    return next((found for each in inner if (found := _message(each, depth + 1))), "")
+    return next((message for value in inner if (message := _message(value, depth + 1))), "")
 
 
 def dicts(values: Any) -> list[dict[str, Any]]:
-    """The objects in what should be a list of them."""
-    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    """The objects in what should be a list of objects."""
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 _TAGS = re.compile(
@@ -219,73 +255,59 @@ _TAGS = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});", re.IGNORECASE)
-
-
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """Without control characters (line ends and tabs stay) and halves of surrogate pairs."""
+    """Removes unpaired surrogates and control characters except line feeds and tabs."""
     return _UNSTORABLE.sub("", text)
 
 
 def clean(value: Any) -> str:
-    """A text on one line, without tags and entities; empty where the value is no text."""
+    """A text on one line, without tags and entities; empty if the value is not a text."""
     if not isinstance(value, str):
         return ""
     text = _TAGS.sub(lambda tag: "" if tag[1] else " ", " ".join(value.split()))
     return " ".join(storable(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text)).split())
 
 
-def cut(query: str, most: int) -> str:
-    """A query as it can be sent: on one line, at most ``most`` characters, cut at a word where it has any."""
+def shorten(query: str, limit: int) -> str:
+    """The query on one line, cut to ``limit`` characters, between words if possible."""
     query = " ".join(storable(query).split())
-    if len(query) <= most:
+    if len(query) <= limit:
         return query
-    return query[: most + 1].rpartition(" ")[0] or query[:most]
+    return query[: limit + 1].rpartition(" ")[0] or query[:limit]
 
 
-def address(value: Any) -> str:
-    """A web address, or empty: what else looks like one (``javascript:``) is not shown."""
+def web_address(value: Any) -> str:
+    """The value if it is an http(s) address, otherwise empty (``javascript:``)."""
     url = storable(value).strip() if isinstance(value, str) else ""
     return url if re.match(r"https?://[^\s/]", url, re.I) else ""
 
 
-def mail_address(service: Service) -> str:
-    """The user's address as services for researchers want to be told it, from ``extra["mailto"]``; may be empty.
-
-    Raises:
-        UsageError: it is none.
-    """
-    mail = service.extra.get("mailto", "").strip()
-    if mail and not re.fullmatch(r"[^\s@]+@[^\s@]+", mail, re.A):
-        raise UsageError(f"{mail!r} is no mail address", where="REDARGUE_MAILTO", hint="give one like you@example.org")
-    return mail
-
-
-def not_later(passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
-    """Those that are not known to have been published after the day; undated ones stay, and say so."""
-    return (each for each in passages if as_of is None or timing(each.published, as_of) != "later")
+def published_by(passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
+    """Skips passages that are known to be published after ``as_of``; undated ones remain."""
+    return (passage for passage in passages if as_of is None or timing(passage.published, as_of) != "later")
 
 
 def publisher(url: str) -> str:
-    """The host of an address, without ``www.``; empty where there is none."""
+    """The host of an address, without ``www.``; empty if it has none."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return ""
 
 
-def score(value: Any) -> float | None:
-    """A service's score; None where it is no finite number."""
+def finite(value: Any) -> float | None:
+    """A service's score; None if it is not a finite number."""
     try:
-        found = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
-_MONTHS = {name: at for at, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 _DATES = (
     re.compile(r"(?P<y>\d{4})(?:-(?P<m>\d{2})(?:-(?P<d>\d{2})(?:[T ]\d.*)?)?)?", re.A),
     re.compile(r"(?P<m>[a-z]{3})[a-z]*\.? (?:(?P<d>\d{1,2}), ?)?(?P<y>\d{4})(?:, .*)?", re.I | re.A),  # Mar 3, 2021
@@ -296,9 +318,9 @@ _DATES = (
 
 
 def iso_date(value: Any) -> str:
-    """A date as ISO has it (``2021-03-03``, ``2021-03``, ``2021``); empty where it cannot be read.
+    """A date in ISO format (``2021-03-03``, ``2021-03``, ``2021``); empty if it cannot be parsed.
 
-    "2 days ago" is not read: what it means depends on when it is asked.
+    Relative dates ("2 days ago") are not parsed: their meaning depends on the time of the request.
     """
     text = clean(value)
     for pattern in _DATES:

@@ -1,8 +1,7 @@
-"""The user's documents by meaning and by words, then in an order to which the cross-encoder contributes."""
+"""The user's documents by meaning and words, reranked with the cross-encoder."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
@@ -10,69 +9,63 @@ from typing import ClassVar
 from redargue.evidence import Passage
 from redargue.nli.entailment import CrossEncoder
 from redargue.retrieval.corpus.index import Corpus
-from redargue.retrieval.tools.base import Search, Sources, tools
+from redargue.retrieval.corpus.ranking import RRF_K
+from redargue.retrieval.tools.base import tools
+from redargue.retrieval.tools.corpus import CorpusTool
 
-DEPTH = 10  # passages of each ranking that are read
-ABSENT = 99  # the rank of what a ranking does not hold
-CLOSE = 60  # ranks: as in the corpus' own fusion
-CHUNKS, DOCUMENTS, RELEVANCE = 1.0, 0.5, 0.003  # weights: of both rankings, and of the reading, in [0, 1]
+DEPTH = 10  # passages of each ranking that the cross-encoder reads
+ABSENT = 99  # rank of a document that a ranking does not contain
+CHUNKS, DOCUMENTS, RELEVANCE = 1.0, 0.5, 0.003  # weights of the two rankings and of the cross-encoder's relevance
 
 
 @tools.register("reranked")
-class RerankedTool:
-    """Chunks by meaning and words, documents by words, and how likely each text decides the query.
+class RerankedTool(CorpusTool):
+    """Fuses chunks by meaning and words, documents by words, and the relevance of each text to the query.
 
-    The weights were chosen on even rows of SciFact and FEVER: the reading alone orders worse than the rankings do, and
-    a little of it better than none (``experiments/LOG.md``).
+    The weights were chosen on even rows of SciFact and FEVER: relevance alone orders worse than the rankings do, and a
+    small weight of it is better than none (``experiments/LOG.md``).
 
     Args:
         corpus: an open corpus.
-        entailment: reads what was found; the package's own by default.
+        entailment: the cross-encoder; default: the bundled one.
     """
 
     name: ClassVar[str] = "reranked"
     about: ClassVar[str] = "a collection of documents, searched by meaning and by words, and read before it is ordered"
-    online: ClassVar[bool] = False
 
     def __init__(self, corpus: Corpus, entailment: CrossEncoder | None = None) -> None:
-        self._corpus, self._given = corpus, entailment
-
-    @classmethod
-    def make(cls, sources: Sources) -> RerankedTool:
-        """Over the user's corpus."""
-        return cls(sources.corpus())
+        super().__init__(corpus)
+        self._supplied = entailment
 
     @cached_property
     def _entailment(self) -> CrossEncoder:
-        return self._given or CrossEncoder()
+        return self._supplied or CrossEncoder()
 
     @property
     def revision(self) -> str:
-        """The corpus' own, and the model's weights."""
+        """The revisions of the corpus and of the model."""
         return f"{self._corpus.revision} {self._entailment.sha256[:12]}"
-
-    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
-        """At most ``k`` passages."""
-        return await asyncio.to_thread(self._search, query, k)
 
     def _search(self, query: str, k: int) -> tuple[Passage, ...]:
         depth = max(DEPTH, k)
         rankings = (self._corpus.search(query, depth), CHUNKS), (self._corpus.search_keywords(query, depth), DOCUMENTS)
-        found: dict[str, Passage] = {}
+        best: dict[str, Passage] = {}
         for passages, _ in rankings:
             for passage in passages:
-                found.setdefault(_document(passage), passage)
-        scores = dict.fromkeys(found, 0.0)
+                best.setdefault(_document(passage), passage)
+        scores = dict.fromkeys(best, 0.0)
         for passages, weight in rankings:
             ranks = _ranks(passages)
-            for document in found:
-                scores[document] += weight / (CLOSE + ranks.get(document, ABSENT))
-        texts = [(query, f"{each.title}. {each.text}" if each.title else each.text) for each in found.values()]
-        for document, relevance in zip(found, self._entailment.relevance(texts), strict=True):
+            for document in best:
+                scores[document] += weight / (RRF_K + ranks.get(document, ABSENT))
+        pairs = [
+            (query, f"{passage.title}. {passage.text}" if passage.title else passage.text) for passage in best.values()
+        ]
+        for document, relevance in zip(best, self._entailment.relevance(pairs), strict=True):
             scores[document] += RELEVANCE * relevance
-        order = sorted(found, key=lambda document: -scores[document])[:k]  # stable: of equals, the one found first
+        order = sorted(best, key=lambda document: -scores[document])[:k]  # stable: ties keep the order of the rankings
         return tuple(
-            found[document].model_copy(update={"rank": rank, "score": round(scores[document], 9)})
+            best[document].model_copy(update={"rank": rank, "score": round(scores[document], 9)})
             for rank, document in enumerate(order, 1)
         )
 
@@ -83,7 +76,4 @@ def _document(passage: Passage) -> str:
 
 def _ranks(passages: Sequence[Passage]) -> dict[str, int]:
     """The best rank of each document."""
-    ranks: dict[str, int] = {}
-    for rank, passage in enumerate(passages, 1):
-        ranks.setdefault(_document(passage), rank)
-    return ranks
+    return {_document(passage): rank for rank, passage in reversed(list(enumerate(passages, 1)))}

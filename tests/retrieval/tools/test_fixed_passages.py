@@ -11,8 +11,8 @@ from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.nli.embedder import Embedder
 from redargue.retrieval.tools.base import PerClaim, Search
-from redargue.retrieval.tools.frozen import FrozenEvidence
-from redargue.retrieval.tools.shared import SharedTool
+from redargue.retrieval.tools.cached_tool import CachedTool
+from redargue.retrieval.tools.fixed_passages import FixedPassages
 from support.debates import ShelfTool
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ LIGHT = Passage(text="A lighthouse stands at Cape Ansel, north of the harbour.",
 
 @pytest.mark.parametrize("encoder", [None, Embedder()])
 async def test_each_claim_searches_its_own_passages_the_best_first(encoder: Embedder | None) -> None:
-    evidence = FrozenEvidence([(LIGHT, BRIDGE, BRIDGE), ()], encoder=encoder)
+    evidence = FixedPassages([(LIGHT, BRIDGE, BRIDGE), ()], encoder=encoder)
     assert isinstance(evidence, PerClaim)
     first, *rest = await evidence.of(0).search("when was the bridge opened", 3, search=Search())
     assert (first.text, first.rank, first.url) == (BRIDGE.text, 1, BRIDGE.url)
@@ -33,22 +33,22 @@ async def test_each_claim_searches_its_own_passages_the_best_first(encoder: Embe
 
 
 async def test_whole_evidence_is_given_whatever_is_asked() -> None:
-    evidence = FrozenEvidence([(LIGHT, BRIDGE)], whole=True)
+    evidence = FixedPassages([(LIGHT, BRIDGE)], whole=True)
     found = await evidence.of(0).search("nothing of this", 1, search=Search())
     assert [(each.rank, each.text) for each in found] == [(1, LIGHT.text), (2, BRIDGE.text)]
 
 
 def test_other_passages_are_another_revision() -> None:
-    one, other = FrozenEvidence([(LIGHT,), (BRIDGE,)]), FrozenEvidence([(LIGHT, BRIDGE), ()])
-    assert one.revision == FrozenEvidence([(LIGHT,), (BRIDGE,)]).revision != other.revision
+    one, other = FixedPassages([(LIGHT,), (BRIDGE,)]), FixedPassages([(LIGHT, BRIDGE), ()])
+    assert one.revision == FixedPassages([(LIGHT,), (BRIDGE,)]).revision != other.revision
 
 
 async def test_a_shared_search_is_made_once_also_by_another_process(tmp_path: Path) -> None:
     shelf, path = ShelfTool("wikipedia"), tmp_path / "searches.jsonl"
-    first = SharedTool(shelf, path)
+    first = CachedTool(shelf, path)
     found = await first.search("a", 2, search=Search())
     assert await first.search("a", 2, search=Search()) == found
-    assert await SharedTool(shelf, path).search("a", 2, search=Search()) == found
+    assert await CachedTool(shelf, path).search("a", 2, search=Search()) == found
     assert shelf.queries == ["a"]
     await first.search("a", 3, search=Search())
     assert shelf.queries == ["a", "a"]
@@ -56,19 +56,19 @@ async def test_a_shared_search_is_made_once_also_by_another_process(tmp_path: Pa
 
 async def test_a_shared_search_that_cannot_be_kept_is_an_error_of_the_record(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"searches\.jsonl' cannot be written: No such file"):
-        await SharedTool(ShelfTool("w"), tmp_path / "gone" / "searches.jsonl").search("a", 1, search=Search())
+        await CachedTool(ShelfTool("w"), tmp_path / "gone" / "searches.jsonl").search("a", 1, search=Search())
 
 
 async def test_a_failed_search_is_not_kept_and_a_torn_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "searches.jsonl"
     with pytest.raises(ToolFailed):
-        await SharedTool(ShelfTool("w", failing=True), path).search("a", 1, search=Search())
-    await SharedTool(ShelfTool("w"), path).search("a", 1, search=Search())
+        await CachedTool(ShelfTool("w", failing=True), path).search("a", 1, search=Search())
+    await CachedTool(ShelfTool("w"), path).search("a", 1, search=Search())
     path.write_text(path.read_text() + '{"tool": "w", "rev')
-    again = SharedTool(ShelfTool("w"), path)
+    again = CachedTool(ShelfTool("w"), path)
     assert await again.search("a", 1, search=Search())
     await again.search("b", 1, search=Search())  # stands on a line of its own
     assert [json.loads(line)["query"] for line in path.read_text().splitlines()] == ["a", "b"]
     path.write_text(json.dumps({"not": "a search"}) + "\n" + path.read_text())
     with pytest.raises(UsageError, match="line 1"):
-        SharedTool(ShelfTool("w"), path)
+        CachedTool(ShelfTool("w"), path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
@@ -11,12 +11,14 @@ from redargue.retrieval.tools.base import Search, Tool
 
 
 class SearchAction:
-    """Takes a query and gives passages.
+    """Takes ``{"query": …}`` and returns at most ``k`` passages; see :class:`redargue.retrieval.tools.base.Action`."""
 
-    Args:
-        tool: that is searched.
-        k: passages a query, at most.
-    """
+    parameters: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {"query": {"type": "string", "description": "what to look for"}},
+        "required": ["query"],
+        "additionalProperties": False,
+    }
 
     def __init__(self, tool: Tool, k: int) -> None:
         self._tool, self._k = tool, k
@@ -24,26 +26,9 @@ class SearchAction:
 
     @property
     def revision(self) -> str:
-        """The tool's own, and how much is asked of it."""
         return f"{self._tool.revision} k={self._k}"
 
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """A query."""
-        return {
-            "type": "object",
-            "properties": {"query": {"type": "string", "description": "what to look for"}},
-            "required": ["query"],
-            "additionalProperties": False,
-        }
-
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """What the tool finds.
-
-        Raises:
-            ToolFailed: no query, other arguments, or no answer.
-            BudgetReached: the budget has no room for a request.
-        """
         query = arguments.get("query")
         if not isinstance(query, str) or not query.strip() or len(arguments) > 1:
             raise ToolFailed(f"{self.name} cannot be called with {dict(arguments)!r:.200}", hint='give {"query": "…"}')

@@ -1,0 +1,123 @@
+"""``search_arxiv`` and ``search_pubmed``, with the parameters and result format of paper-search-mcp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from redargue.retrieval.mcp.extra import unpaid
+from redargue.retrieval.tools.arxiv import ArxivTool
+from redargue.retrieval.tools.online import clean
+from redargue.retrieval.tools.pubmed import PubmedTool
+
+Query = Annotated[str, Field(min_length=1, description="What to look for.")]
+Count = Annotated[int, Field(ge=1, le=100)]
+
+
+def paper(
+    *,
+    authors: Iterable[str],
+    categories: Iterable[str] = (),
+    keywords: Iterable[str] = (),
+    citations: int = 0,
+    extra: Mapping[str, str],
+    **fields: str,
+) -> dict[str, Any]:
+    """A row of paper-search-mcp: lists are joined by "; ", dates are as precise as the source states them."""
+    extra = {name: value for name, value in extra.items() if value}
+    row = {
+        **fields,
+        "authors": _joined(authors),
+        "categories": _joined(categories),
+        "keywords": _joined(keywords),
+        "citations": citations,
+        "extra": str(extra) if extra else "",
+    }
+    return {name: row.get(name, "") for name in _FIELDS}
+
+
+_FIELDS = (
+    "paper_id title authors abstract doi published_date pdf_url url source updated_date categories keywords citations "
+    "references extra"
+).split()
+
+
+def _joined(names: Iterable[str]) -> str:
+    return "; ".join(name for name in names if name)
+
+
+class ArxivServer(ArxivTool):
+    """arXiv's search."""
+
+    async def search_arxiv(
+        self,
+        query: Query,
+        max_results: Count = 10,
+        sort_by: Literal["relevance", "lastUpdatedDate", "submittedDate"] = "relevance",
+        sort_order: Literal["ascending", "descending"] = "descending",
+    ) -> list[dict[str, Any]]:
+        """Search academic papers from arXiv. The query may use arXiv's fields: ti:, au:, abs:, cat:, AND, OR."""
+        if not (query := self.prepare(query)):
+            return []
+        return [
+            paper(
+                paper_id=preprint.number,
+                title=preprint.title,
+                authors=preprint.authors,
+                abstract=preprint.abstract,
+                doi=preprint.doi,
+                published_date=preprint.published,
+                updated_date=preprint.updated,
+                pdf_url=preprint.pdf,
+                url=preprint.url,
+                source="arxiv",
+                categories=preprint.categories,
+                extra={"comment": preprint.comment, "journal_ref": preprint.journal},
+            )
+            for preprint in await self.preprints(query, max_results, search=unpaid(), sort=sort_by, order=sort_order)
+        ]
+
+
+class PubmedServer(PubmedTool):
+    """PubMed's search."""
+
+    async def search_pubmed(
+        self, query: Query, max_results: Count = 10, sort: Literal["relevance", "pub_date"] = "relevance"
+    ) -> list[dict[str, Any]]:
+        """Search academic papers from PubMed, among those that have an abstract."""
+        if not (query := self.prepare(query)):
+            return []
+        return [
+            paper(
+                paper_id=passage.document,
+                title=passage.title,
+                authors=_authors(record),
+                abstract=passage.text,
+                doi=_doi(record),
+                published_date=passage.published,
+                url=passage.url,
+                source="pubmed",
+                keywords=[_text(keyword) for keyword in record.iter("Keyword")],
+                extra={"journal": passage.publisher},
+            )
+            for passage, record in await self.records(query, max_results, unpaid(), sort)
+        ]
+
+
+def _authors(record: Any) -> Iterator[str]:
+    """The names of a record's authors, or of the group that wrote it."""
+    for author in record.findall(".//AuthorList/Author"):
+        names = (_text(author.find(part)) for part in ("ForeName", "LastName"))
+        yield _text(author.find("CollectiveName")) or " ".join(filter(None, names))
+
+
+def _doi(record: Any) -> str:
+    """The article's DOI, not those of its references."""
+    paths = ('.//Article/ELocationID[@EIdType="doi"]', './PubmedData/ArticleIdList/ArticleId[@IdType="doi"]')
+    return next((doi for path in paths if (doi := _text(record.find(path)))), "")
+
+
+def _text(element: Any) -> str:
+    return "" if element is None else clean("".join(element.itertext()))

@@ -1,0 +1,103 @@
+"""Searches a fixed set of passages per claim, so that all methods of a comparison search the same evidence.
+
+The passages come from an earlier search, from a data set, or from the recorded debate of another method. They are
+split into chunks and ranked like a corpus, by meaning and words or by words alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from redargue.evidence import Passage
+from redargue.retrieval.corpus.base import Encoder
+from redargue.retrieval.corpus.chunk import chunks
+from redargue.retrieval.corpus.ranking import fuse, nearest
+from redargue.retrieval.corpus.words import ranked_by_words
+from redargue.retrieval.tools.base import Search
+
+ABOUT = "passages that were found for the claim before"
+DEPTH = 50  # chunks of the ranking by words that the ranking by meaning reads
+
+
+class FixedPassages:
+    """The passages of all claims; see :class:`redargue.retrieval.tools.base.PerClaim`.
+
+    Args:
+        passages: of each claim, in the order of the claims.
+        name: of the tools.
+        encoder: ranks by meaning as well; None: by words alone.
+        whole: return all passages of the claim, whatever the query and ``k``.
+        about: of the tools.
+    """
+
+    def __init__(
+        self,
+        passages: Sequence[Sequence[Passage]],
+        *,
+        name: str = "frozen",
+        encoder: Encoder | None = None,
+        whole: bool = False,
+        about: str = ABOUT,
+    ) -> None:
+        self.name, self.about, self.encoder, self.whole = name, about, encoder, whole
+        self._passages = [tuple(of_claim) for of_claim in passages]
+        digest = hashlib.sha256(f"{whole} {encoder.name if encoder else ''}".encode())
+        for of_claim in self._passages:
+            for passage in of_claim:
+                digest.update(passage.sha256.encode())
+            digest.update(b"\0")
+        self._revision = digest.hexdigest()[:16]
+
+    @property
+    def revision(self) -> str:
+        """Digest of all passages and of the way they are ranked."""
+        return self._revision
+
+    def of(self, item: int) -> FixedPassagesTool:
+        """The tool over one claim's passages."""
+        return FixedPassagesTool(self, self._passages[item])
+
+
+class FixedPassagesTool:
+    """Searches one claim's passages."""
+
+    def __init__(self, source: FixedPassages, passages: tuple[Passage, ...]) -> None:
+        self.name, self.revision, self.about = source.name, source.revision, source.about
+        self._whole, self._encoder, self._passages = source.whole, source.encoder, passages
+        self._pieces: list[Passage] = []
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        if self._whole:
+            return tuple(passage.model_copy(update={"rank": rank}) for rank, passage in enumerate(self._passages, 1))
+        return await asyncio.to_thread(self._ranked, query, k)
+
+    def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
+        pieces = self._pieces = self._pieces or split(self._passages)
+        by_words = [
+            index for index, _ in ranked_by_words([(piece.title, piece.text) for piece in pieces], query, DEPTH)
+        ]
+        ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
+        if self._encoder and pieces:
+            rest = [index for index in range(len(pieces)) if index not in set(by_words)]
+            read = [*by_words, *rest][:DEPTH]
+            vectors = self._encoder.encode([query, *(f"{pieces[index].title}. {pieces[index].text}" for index in read)])
+            by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], DEPTH)]
+            ranking = fuse((by_meaning, 1.0), (by_words, 1.0))
+        return tuple(
+            pieces[index].model_copy(update={"rank": rank, "score": round(score, 6)})
+            for rank, (index, score) in enumerate(ranking[: max(0, k)], 1)
+        )
+
+
+def split(passages: Sequence[Passage]) -> list[Passage]:
+    """The chunks of the passages; equal texts once."""
+    pieces: dict[str, Passage] = {}
+    for passage in passages:
+        for chunk in chunks(passage.text):
+            start = passage.start + chunk.start
+            pieces.setdefault(chunk.text, passage.model_copy(update={"text": chunk.text, "start": start}))
+    return list(pieces.values())
