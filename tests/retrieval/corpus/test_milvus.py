@@ -246,7 +246,7 @@ def test_what_is_no_milvus_folder_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "folder.db" / "mine.txt").write_text("mine")
     for name in ("notes.db", "folder.db"):
         for write in (True, False):
-            with pytest.raises(StoreForeign, match="was left as it is"):
+            with pytest.raises(StoreForeign, match="was not changed"):
                 MilvusCorpus(str(tmp_path / name), write=write)
     assert (tmp_path / "notes.db").read_text() == "my notes"
     assert [each.name for each in (tmp_path / "folder.db").iterdir()] == ["mine.txt"]

@@ -90,7 +90,7 @@ async def test_an_answer_of_another_kind_is_an_error(body: str) -> None:
         await ask(body)
 
 
-@pytest.mark.parametrize(("status", "hint"), [(400, "cannot read"), (429, "each 3 seconds"), (503, "later")])
+@pytest.mark.parametrize(("status", "hint"), [(400, "cannot read"), (429, "every 3 seconds"), (503, "later")])
 async def test_an_error_says_what_to_do(server: Loopback, status: int, hint: str) -> None:
     server.behaviour = Behaviour(statuses={"arxiv": status}, retry_after="9999")
     with pytest.raises(ToolFailed, match=f"arxiv answered {status}") as caught:

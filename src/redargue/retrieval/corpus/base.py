@@ -32,7 +32,6 @@ class Added(Frozen):
 
     @property
     def documents(self) -> int:
-        """Number of documents processed."""
         return self.added + self.unchanged + self.replaced
 
     def __add__(self, other: Added) -> Added:
@@ -40,16 +39,7 @@ class Added(Frozen):
 
 
 class Entry(Frozen):
-    """A stored document without its text.
-
-    Attributes:
-        id: document id.
-        title: empty if the document has none.
-        path: file that the document was read from; empty if there is none.
-        chars: length of the text in characters.
-        chunks: number of chunks.
-        added: time when this content was stored, ISO 8601 in UTC.
-    """
+    """A stored document without its text; ``added`` is the time when this content was stored, ISO 8601 in UTC."""
 
     id: str
     title: str
@@ -103,7 +93,7 @@ class Corpus(Protocol):
         ...
 
     def clear(self) -> int:
-        """Removes all documents; returns how many."""
+        """Removes all documents and frees their space; returns how many."""
         ...
 
     def documents(self) -> tuple[Entry, ...]:
@@ -118,9 +108,7 @@ class Corpus(Protocol):
         """Keyword search (BM25): at most ``k`` documents, each represented by its best-matching excerpt."""
         ...
 
-    def close(self) -> None:
-        """Closes the store."""
-        ...
+    def close(self) -> None: ...
 
     def __enter__(self) -> Self: ...
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from redargue.errors import UnknownName, UsageError
+from redargue.errors import UnknownName
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
 from redargue.registry import did_you_mean
@@ -58,7 +58,6 @@ def prepare(documents: Sequence[Document], encode: Callable[[Sequence[str]], Flo
 
 
 def digest(document: str, sha256: str) -> str:
-    """Hash of a document's id and content, hexadecimal."""
     return hashlib.sha256(f"{document}\0{sha256}".encode()).hexdigest()
 
 
@@ -80,19 +79,7 @@ def is_from(path: str, place: str) -> bool:
 
 
 def no_such_document(name: str, known: Sequence[str]) -> UnknownName:
-    """The error for a name that matches no document."""
     if len(known) > 20:  # too many to list
         known = difflib.get_close_matches(name, known, n=3)
     hint = did_you_mean(name, list(known)) if known else "to list the documents: redargue corpus ls"
     return UnknownName(f"no document {name!r}", hint=hint)
-
-
-def validated_query(query: str, k: int) -> str:
-    """Validates ``k``, and replaces unpaired surrogates in the query by question marks.
-
-    Raises:
-        UsageError: ``k`` is less than 1.
-    """
-    if k < 1:
-        raise UsageError(f"cannot search for {k} passages", hint="request at least 1")
-    return query.encode(errors="replace").decode()

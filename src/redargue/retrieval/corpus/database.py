@@ -49,11 +49,8 @@ class Database:
 
     Attributes:
         noun: name of the file type in messages.
-        option: command-line option that names the file.
-        create_command: command that creates such a file, without the path.
+        create_command: without the path.
         application: application id, four ASCII letters at byte 68 of the file.
-        schema: version of the schema.
-        tables: statements that create the tables.
         initial_meta: initial rows of the table ``meta``, besides the embedder.
         synchronous: ``NORMAL``: a power cut can lose the last batches, but leaves the file intact. ``FULL``: it loses
             nothing.
@@ -163,7 +160,6 @@ class Database:
             self._connection.execute("VACUUM")
 
     def close(self) -> None:
-        """Closes the file; closing it again has no effect."""
         with self._lock:
             self._connection.close()
             if self._file:

@@ -16,10 +16,8 @@ class Document(Frozen):
     Attributes:
         id: unique in its corpus; adding a document replaces an existing one with the same id.
         text: must not be blank.
-        title: empty if there is none.
-        url: address of publication; empty if unknown.
-        publisher: empty if unknown.
-        published: publication date as stated by the source; empty if unknown.
+        url: address of publication.
+        published: publication date as stated by the source.
         path: file that the document was read from; not part of the content.
     """
 

@@ -55,14 +55,8 @@ def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
 
 
 def find_files(path: Path) -> Iterator[Path]:
-    """Yields the file itself, or all files below a folder in order of their paths.
-
-    A folder that cannot be listed is yielded like a file, so that :func:`read_file` reports it.
-    """
-    if path.is_dir():
-        yield from _walk(path, set())
-    else:
-        yield path
+    """The file itself, or all files below a folder in order of their paths, and folders that cannot be listed."""
+    return _walk(path, set()) if path.is_dir() else iter((path,))
 
 
 def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
@@ -201,12 +195,12 @@ def _text_of(name: str, value: Any) -> str:
     raise UnreadableFile(f"{name!r}: expected a string, got {json.dumps(value)[:40]}")
 
 
-def _read_text(content: bytes) -> dict[str, str]:
-    return {"text": _normalize_newlines(_decode(content))}
+def _text(content: bytes) -> str:
+    return _decode(content).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _read_markdown(content: bytes) -> dict[str, str]:
-    text = _normalize_newlines(_decode(content))
+    text = _text(content)
     fenced = False
     for line in text.splitlines():
         if line.lstrip().startswith(("```", "~~~")):
@@ -217,22 +211,10 @@ def _read_markdown(content: bytes) -> dict[str, str]:
     return {"text": text}
 
 
-def _normalize_newlines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _read_html(content: bytes) -> dict[str, str]:
-    return read_html(_normalize_newlines(_decode(content)))
-
-
-def _read_pdf(content: bytes) -> dict[str, str]:
-    return read_pdf(BytesIO(content))
-
-
 _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
-    ".txt": _read_text,
+    ".txt": lambda content: {"text": _text(content)},
     ".md": _read_markdown,
-    ".html": _read_html,
-    ".htm": _read_html,
-    ".pdf": _read_pdf,
+    ".html": lambda content: read_html(_text(content)),
+    ".htm": lambda content: read_html(_text(content)),
+    ".pdf": lambda content: read_pdf(BytesIO(content)),
 }

@@ -7,17 +7,13 @@ from io import BytesIO
 
 from redargue.errors import UnreadableFile
 
-# Both log what they stumble over; what matters here reaches the user as an error.
+# Both log problems of a page or file; those that matter are raised as errors.
 for _name in ("readability", "pypdf"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 def read_html(page: str) -> dict[str, str]:
-    """The main text of a page, and the title, address, publisher and date that its own metadata states.
-
-    Raises:
-        UnreadableFile: the page holds no text.
-    """
+    """The main text of a page and its metadata; raises UnreadableFile if the page has no text."""
     from html_text import parse_html
 
     from redargue.retrieval.corpus.page_metadata import page_metadata
@@ -27,7 +23,7 @@ def read_html(page: str) -> dict[str, str]:
         tree = parse_html(page)
         metadata = page_metadata(tree)
         text = main_text(tree).strip()
-    except Exception as error:  # whatever a parser raises over a damaged page, the next file is read
+    except Exception as error:  # parsers raise many types of errors on damaged pages
         raise UnreadableFile(f"damaged HTML: {error}") from error
     if not text:
         raise UnreadableFile("a page without text")

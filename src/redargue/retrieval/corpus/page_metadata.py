@@ -1,4 +1,4 @@
-"""What an HTML page states about itself: title, address, publisher and date, from meta tags, links and JSON-LD."""
+"""Title, address, publisher and date of an HTML page, from its meta tags, links and JSON-LD."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _name(value: Any) -> str:
 
 
 def _day(value: Any) -> str:
-    """The day at the start of an ISO date or time; empty where there is none."""
+    """The day at the start of an ISO date or time; empty if there is none."""
     match = _DAY.match(value) if isinstance(value, str) else None
     if not match:
         return ""

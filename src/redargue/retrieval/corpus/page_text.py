@@ -28,10 +28,10 @@ class _Article(readability.Document):  # type: ignore[misc]  # readability has n
 
 
 def main_text(tree: lxml.html.HtmlElement) -> str:
-    """The text without navigation, comments and what is hidden; of a page with nothing else, its whole text.
+    """The text without navigation, comments and hidden elements; the whole text if nothing else is left.
 
     Args:
-        tree: a page by ``html_text.parse_html``; elements are removed from it.
+        tree: from ``html_text.parse_html``; elements are removed from it.
     """
     whole = str(html_text.extract_text(tree))
     for element in tree.xpath(_NOT_TEXT):

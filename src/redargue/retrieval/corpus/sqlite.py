@@ -8,38 +8,24 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Lock
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from redargue.errors import StoreDamaged
-from redargue.evidence import Passage
 from redargue.nli.cache import Floats
-from redargue.nli.embedder import DIMENSIONS, Embedder, shared
-from redargue.retrieval.corpus.base import Added, Encoder, Entry, K, stores
-from redargue.retrieval.corpus.batches import (
-    batches,
-    digest,
-    no_such_document,
-    prepare,
-    updated_checksum,
-    validated_query,
-)
-from redargue.retrieval.corpus.chunk import SIZE, Chunk
+from redargue.nli.embedder import DIMENSIONS
+from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
+from redargue.retrieval.corpus.batches import digest, no_such_document, prepare, updated_checksum
+from redargue.retrieval.corpus.chunk import Chunk
 from redargue.retrieval.corpus.database import SCHEMA, Database
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread, uncovered
+from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread
+from redargue.retrieval.corpus.store import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Hit, Hits, Store
 from redargue.retrieval.corpus.words import bm25_search
-
-DEPTH = 50  # chunks of each ranking that enter the fusion
-EXCERPT = 2 * SIZE  # maximum characters of the excerpt that represents a document
-MEANING, WORDS = 1.0, 1.0  # weights of the two rankings
-AGAIN = 0.5  # factor on the score of a further chunk of the same document: prefers other documents
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
@@ -52,7 +38,7 @@ class _Vectors(NamedTuple):
     matrix: Floats
 
 
-class SqliteCorpus:
+class SqliteCorpus(Store):
     """A corpus in a file.
 
     Args:
@@ -66,8 +52,7 @@ class SqliteCorpus:
     """
 
     def __init__(self, path: Path, *, write: bool = False, embedder: Encoder | None = None) -> None:
-        self._encoder, self._loading = embedder, Lock()
-        self._embedder = (embedder or Embedder).name
+        super().__init__(embedder)
         self._db = Database(path, write=write, embedder=self._embedder)
         self._vectors: _Vectors | None = None
 
@@ -78,23 +63,16 @@ class SqliteCorpus:
             content = _meta(db, "content")
         return hashlib.sha256(f"{self._embedder} {SCHEMA} {content}".encode()).hexdigest()[:16]
 
-    def add(self, documents: Iterable[Document], *, progress: Callable[[Added], None] | None = None) -> Added:
-        """Stores documents in batches; see :meth:`redargue.retrieval.corpus.base.Corpus.add`."""
+    def require_writable(self) -> None:
         self._db.require_writable()
-        total = Added()
-        for batch in batches(documents):
-            total += self._add(batch)
-            if progress:
-                progress(total)
-        return total
 
-    def _add(self, batch: list[Document]) -> Added:
+    def add_batch(self, batch: list[Document]) -> Added:
         known = self._known(batch)
         if all(known.get(document.id) == (document.sha256, document.path) for document in batch):
             return Added(unchanged=len(batch))
         # Embedding is slow and needs no lock; the write transaction checks again which documents exist.
         changed = [document for document in batch if known.get(document.id, ("",))[0] != document.sha256]
-        prepared = dict(zip(map(id, changed), prepare(changed, self._encode), strict=True))
+        prepared = dict(zip(map(id, changed), prepare(changed, self.encode), strict=True))
         total = Added()
         with self._db.write() as db:
             for document in batch:
@@ -105,7 +83,7 @@ class SqliteCorpus:
                     continue
                 if row:
                     _delete(db, row[0])
-                pieces, vectors = prepared.get(id(document)) or prepare([document], self._encode)[0]
+                pieces, vectors = prepared.get(id(document)) or prepare([document], self.encode)[0]
                 _insert(db, document, pieces, vectors)
                 total += Added(added=not row, replaced=bool(row), chunks=len(pieces))
         return total
@@ -116,14 +94,7 @@ class SqliteCorpus:
             rows = {document.id: db.execute(find, (document.id,)).fetchone() for document in batch}
         return {name: row for name, row in rows.items() if row}
 
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        with self._loading:
-            if self._encoder is None:
-                self._encoder = shared()
-        return self._encoder.encode(texts)
-
     def remove(self, names: Iterable[str]) -> int:
-        """Removes documents by id or path; see :meth:`redargue.retrieval.corpus.base.Corpus.remove`."""
         with self._db.write() as db:
             numbers = {number for name in names for number in _named(db, name)}
             for number in sorted(numbers):
@@ -131,7 +102,6 @@ class SqliteCorpus:
         return len(numbers)
 
     def clear(self) -> int:
-        """Removes all documents and frees their space; returns how many."""
         with self._db.write() as db:
             count: int = db.execute("SELECT count(*) FROM documents").fetchone()[0]
             db.execute("DELETE FROM chunks")
@@ -151,40 +121,23 @@ class SqliteCorpus:
             ).fetchall()
         return tuple(Entry(**dict(zip(Entry.model_fields, row, strict=True))) for row in rows)
 
-    def search(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """Hybrid search; see :meth:`redargue.retrieval.corpus.base.Corpus.search`.
-
-        Raises:
-            UsageError: ``k`` is less than 1.
-        """
-        query = validated_query(query, k)
-        if not query.strip():
-            return ()
-        vector = self._encode([query])[0]
+    def hybrid_hits(self, query: str, vector: Floats, k: int) -> Hits:
         depth = max(DEPTH, 4 * k)
         with self._db.read() as db:
             numbers, matrix = self._all_vectors(db)
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
             words = [number for number, _ in bm25_search(db, "chunk_words", query, depth)]
             ranked = fuse((meaning, MEANING), (words, WORDS))
-            return _passages(db, spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN), query, k)
+            for chunk, score in spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN):
+                document, start, end = db.execute(
+                    "SELECT document, start, stop FROM chunks WHERE number = ?", (chunk,)
+                ).fetchone()
+                yield _hit(db, document, (start, end), score)
 
-    def search_keywords(self, query: str, k: int = K) -> tuple[Passage, ...]:
-        """Keyword search; see :meth:`redargue.retrieval.corpus.base.Corpus.search_keywords`.
-
-        Raises:
-            UsageError: ``k`` is less than 1.
-        """
-        query = validated_query(query, k)
-        passages: list[Passage] = []
+    def keyword_hits(self, query: str, k: int) -> Hits:
         with self._db.read() as db:
-            for number, score in bm25_search(db, "document_words", query, max(DEPTH, 4 * k)):
-                passage = _passage(db, number, _excerpt(db, number, query), query, len(passages) + 1, score)
-                if all(passage.text != better.text for better in passages):
-                    passages.append(passage)
-                if len(passages) == k:
-                    break
-        return tuple(passages)
+            for document, score in bm25_search(db, "document_words", query, max(DEPTH, 4 * k)):
+                yield _hit(db, document, _excerpt(db, document, query), score)
 
     def _all_vectors(self, db: sqlite3.Connection) -> tuple[list[int], Floats]:
         """Chunk numbers and their vectors in float32, cached until the store changes."""
@@ -202,12 +155,6 @@ class SqliteCorpus:
 
     def close(self) -> None:
         self._db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
 
 
 @stores.register("sqlite")
@@ -285,33 +232,11 @@ def _documents_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, in
     return dict(db.execute(f"SELECT number, document FROM chunks WHERE number IN ({placeholders})", chunks))
 
 
-def _passages(db: sqlite3.Connection, ranked: Iterable[tuple[int, float]], query: str, k: int) -> tuple[Passage, ...]:
-    """The best chunks as passages, without text that a better chunk of the same document contains."""
-    passages: list[Passage] = []
-    shown: dict[int, list[Span]] = {}
-    for chunk, score in ranked:
-        document, start, end = db.execute(
-            "SELECT document, start, stop FROM chunks WHERE number = ?", (chunk,)
-        ).fetchone()
-        start, end = uncovered((start, end), shown.get(document, []))
-        passage = _passage(db, document, (start, end), query, len(passages) + 1, score)
-        if not passage.text or any(passage.text == better.text for better in passages):
-            continue
-        shown.setdefault(document, []).append((start, end))
-        passages.append(passage)
-        if len(passages) == k:
-            break
-    return tuple(passages)
-
-
 def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
     rows = db.execute(
         "SELECT number, start, stop FROM chunks WHERE document = ? ORDER BY number", (document,)
     ).fetchall()
-    first, last = (
-        rows[0][0],
-        rows[-1][0],
-    )  # inserted together, so the numbers have no gaps
+    first, last = rows[0][0], rows[-1][0]  # inserted together, so the numbers have no gaps
     scores = db.execute(
         "SELECT rowid, bm25(chunk_words, 0.0, 1.0) FROM chunk_words"  # all chunks have the same title
         " WHERE chunk_words MATCH ? AND rowid BETWEEN ? AND ?",
@@ -320,21 +245,11 @@ def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
     return best_excerpt([row[1:] for row in rows], {number - first: -score for number, score in scores}, EXCERPT)
 
 
-def _passage(db: sqlite3.Connection, document: int, span: Span, query: str, rank: int, score: float) -> Passage:
+def _hit(db: sqlite3.Connection, document: int, span: Span, score: float) -> Hit:
     start, end = span
-    name, title, url, publisher, published, text = db.execute(
+    *source, text = db.execute(
         "SELECT id, title, url, publisher, published, substr(text, ?, ?) FROM documents WHERE number = ?",
         (start + 1, end - start, document),
     ).fetchone()
-    return Passage(
-        document=name,
-        title=title,
-        url=url,
-        publisher=publisher,
-        published=published,
-        text=text.strip(),
-        start=start + len(text) - len(text.lstrip()),
-        query=query,
-        rank=rank,
-        score=score,
-    )
+    names = ("document", "title", "url", "publisher", "published")
+    return Hit(dict(zip(names, source, strict=True)), start, text, score)

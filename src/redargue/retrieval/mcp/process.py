@@ -35,7 +35,6 @@ class Command:
     """A server that is started as a child process.
 
     Attributes:
-        command: the program and its arguments.
         environment: variables that it gets besides those that the SDK passes to every server (PATH, HOME, …).
     """
 
@@ -142,16 +141,12 @@ async def _lines(stdout: ByteReceiveStream) -> AsyncIterator[tuple[bytes, int]]:
 
 
 def _too_large(line: bytes, size: int) -> dict[str, Any]:
-    """The error message that replaces an answer above the bound.
-
-    Raises:
-        ValueError: it does not begin like an answer, so that its request is unknown.
-    """
-    found = _ID.match(line)
-    if not found:
+    """The error that replaces an answer above the bound; raises ValueError if its request cannot be identified."""
+    match = _ID.match(line)
+    if not match:
         raise ValueError(f"a message of {size:,} bytes")
-    text = f"the answer of {size:,} bytes is larger than {LARGEST_ANSWER:,}; nothing of it was kept"
-    return {"jsonrpc": "2.0", "id": int(found[1]), "error": {"code": -32001, "message": text}}
+    text = f"the answer of {size:,} bytes is larger than {LARGEST_ANSWER:,}; it was discarded"
+    return {"jsonrpc": "2.0", "id": int(match[1]), "error": {"code": -32001, "message": text}}
 
 
 async def _send(stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:

@@ -75,7 +75,7 @@ class _Bounded(httpx2.AsyncByteStream):
         async for part in self._inner:
             size += len(part)
             if size > LARGEST_ANSWER:
-                raise httpx2.StreamError(f"the answer is larger than {LARGEST_ANSWER:,} bytes; nothing of it was kept")
+                raise httpx2.StreamError(f"the answer is larger than {LARGEST_ANSWER:,} bytes; it was discarded")
             yield part
 
     async def aclose(self) -> None:

@@ -45,7 +45,7 @@ class ArxivTool(OnlineTool):
     max_results: ClassVar[int] = 100
     hints: ClassVar[Mapping[int, str]] = {
         400: "arXiv cannot read the query",
-        429: "arXiv takes one request each 3 seconds; REDARGUE_ARXIV_REQUESTS_PER_MINUTE sets a slower pace",
+        429: "arXiv takes one request every 3 seconds; REDARGUE_ARXIV_REQUESTS_PER_MINUTE sets a slower pace",
     }
 
     def prepare(self, query: str) -> str:

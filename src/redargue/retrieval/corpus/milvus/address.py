@@ -18,7 +18,7 @@ _OPTIONS = {"collection": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,200}"), "index": 
 
 
 class Address(NamedTuple):
-    """Where a store is: the folder of Milvus Lite, or a server's URI."""
+    """The folder of Milvus Lite, or a server's URI, with the store's options."""
 
     uri: str
     lite: bool
@@ -27,10 +27,10 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """From ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``.
+        """Parses ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``.
 
         Raises:
-            UsageError: a password in the address, or an unknown option.
+            UsageError: the address contains a password or an unknown option.
         """
         if not re.match(r"(https?|tcp)://", text):
             if not text:
@@ -42,7 +42,7 @@ class Address(NamedTuple):
             raise UsageError(f"not the address of a Milvus server: {error}", hint="http://host:19530") from None
         if "@" in parts.netloc:
             raise UsageError(
-                f"the address of the Milvus server at {place(text)!r} holds a name or password",
+                f"the address of the Milvus server at {place(text)!r} contains a name or password",
                 hint=f"put it into the environment: {TOKEN}=name:password",
             )
         options = dict(parse_qsl(parts.query))
@@ -57,5 +57,5 @@ class Address(NamedTuple):
 
 
 def nothing_at(address: str) -> UsageError:
-    """The error for reading a store that is not there."""
-    return UsageError(f"no corpus at {address!r}", hint=f"make one: redargue corpus add FILES --store {address}")
+    """The error for reading a store that does not exist."""
+    return UsageError(f"no corpus at {address!r}", hint=f"create one: redargue corpus add FILES --store {address}")

@@ -1,4 +1,4 @@
-"""A connection to Milvus: its collections, requests with time limits, and its errors as redargue's.
+"""A connection to Milvus: collections, requests with time limits, and translation of errors.
 
 A server's token is read from ``REDARGUE_MILVUS_TOKEN`` and sent to that server only.
 """
@@ -18,29 +18,29 @@ from redargue.net.secrets import Secrets
 from redargue.retrieval.corpus.milvus.address import INSTALL, TOKEN, Address
 from redargue.retrieval.corpus.milvus.lite import LiteServer
 
-CONNECT = 10.0  # seconds for a server to answer at all
-ANSWER = 60.0  # seconds for one request; a server that is gone is asked again for as long
-LOAD = 300.0  # seconds to bring collections into memory: a server that was killed reads its log first
-ROWS = 1_000  # keys of a request
-PUT = 500  # rows of a request: at most 40 MB, where a server takes 64
-PAGE = 4_000  # rows of a listing at once; Milvus gives 16,384 at most
-MIN_VERSION = (2, 5)  # of a server: the first with BM25; older ones accept a BM25 function and ignore it
+CONNECT = 10.0  # seconds for the first answer of a server
+ANSWER = 60.0  # seconds for one request, including retries
+LOAD = 300.0  # seconds to load collections into memory: a server that was killed replays its log first
+ROWS = 1_000  # keys per request
+PUT = 500  # rows per request: at most 40 MB, and a server accepts 64
+PAGE = 4_000  # rows per page of a listing; Milvus returns at most 16,384
+MIN_VERSION = (2, 5)  # the first server with BM25; older ones accept a BM25 function and ignore it
 
 Row = dict[str, Any]
 
 
 class Connection:
-    """One client that threads share; the stores of one process at one address share what serialises their writing.
+    """One client that threads share; the stores of this process at one address share a lock for writing.
 
     Args:
         address: of a folder or server.
-        write: whether it may make the folder.
+        write: whether the folder may be created.
 
     Raises:
         MissingExtra: pymilvus or milvus-lite is not installed.
-        UsageError: nothing there to read; a token that the server does not take.
-        StoreForeign: the path is something else; it is left as it is.
-        StoreLocked: another process has the folder.
+        UsageError: there is no store to read, or the server rejects the token.
+        StoreForeign: the path is not a Milvus Lite folder; nothing was changed.
+        StoreLocked: another process uses the folder.
         CorpusError: the server does not answer, or is older than 2.5.
     """
 
@@ -66,12 +66,12 @@ class Connection:
             raise
 
     def create(self, name: str, *, dimensions: int, description: str) -> None:
-        """Makes a collection of rows with a key, two numbers, two texts and words indexed for BM25.
+        """Creates a collection of rows with a key, two numbers, two texts and words indexed for BM25.
 
         Args:
             name: of the collection.
-            dimensions: of the vectors of its rows; 0 for rows without vectors.
-            description: what it is, for whoever looks at the server.
+            dimensions: of the vectors; 0 for rows without vectors.
+            description: shown by the server's tools.
         """
         kind = self._types.DataType
         schema = self._types.MilvusClient.create_schema(
@@ -98,34 +98,32 @@ class Connection:
             self._client.load_collection(name, timeout=LOAD)
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a collection."""
         with self._errors():
             return bool(self._client.has_collection(name, timeout=ANSWER))
 
     def load(self, name: str) -> None:
-        """Brings a collection into memory, and waits for all that was stored before now."""
+        """Loads a collection into memory, and waits until all earlier writes are visible."""
         with self._errors():
             self._client.load_collection(name, timeout=LOAD)
             self._client.get(name, ids=["-"], output_fields=["key"], consistency_level="Strong", timeout=LOAD)
 
     def drop(self, name: str) -> None:
-        """Removes a collection with all that it holds."""
         with self._errors():
             self._client.drop_collection(name, timeout=LOAD)
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> dict[str, Row]:
-        """The rows with these keys, as far as they are there."""
-        found: dict[str, Row] = {}
+        """The rows with these keys; unknown keys are omitted."""
+        result: dict[str, Row] = {}
         with self._errors():
-            for some in _slices(keys):
+            for batch in _slices(keys):
                 rows = self._client.get(
-                    name, ids=some, output_fields=["key", *fields], consistency_level="Session", timeout=ANSWER
+                    name, ids=batch, output_fields=["key", *fields], consistency_level="Session", timeout=ANSWER
                 )
-                found |= {row["key"]: row for row in rows}
-        return found
+                result |= {row["key"]: row for row in rows}
+        return result
 
     def rows(self, name: str, fields: Sequence[str]) -> Iterator[Row]:
-        """All rows of a collection, in no order."""
+        """All rows of a collection, in any order."""
         with self._errors():
             pages = self._client.query_iterator(
                 name, batch_size=PAGE, output_fields=["key", *fields], consistency_level="Strong", timeout=ANSWER
@@ -137,21 +135,20 @@ class Connection:
                 pages.close()
 
     def put(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Stores rows; one with a known key takes the place of what is there."""
+        """Stores rows; replaces rows with the same key."""
         with self._errors():
-            for some in _slices(rows, PUT):
-                self._client.upsert(name, some, timeout=ANSWER)
+            for batch in _slices(rows, PUT):
+                self._client.upsert(name, batch, timeout=ANSWER)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
-        """Removes the rows with these keys, as far as they are there."""
         with self._errors():
-            for some in _slices(keys):
-                self._client.delete(name, ids=some, timeout=ANSWER)
+            for batch in _slices(keys):
+                self._client.delete(name, ids=batch, timeout=ANSWER)
 
     def search(
         self, name: str, field: str, query: object, count: int, fields: Sequence[str]
     ) -> list[tuple[float, Row]]:
-        """The best rows with their scores; those of words are positive, whatever sign this Milvus gives them."""
+        """The best rows with their scores; BM25 scores are positive, whatever their sign in this version of Milvus."""
         metric = "IP" if field == "vector" else "BM25"
         params = {"ef": max(128, count)} if self.address.index_type == "HNSW" and field == "vector" else {}
         with self._errors():
@@ -169,13 +166,13 @@ class Connection:
         return [(sign(hit["distance"]), dict(hit["entity"])) for hit in hits]
 
     def flush(self, name: str) -> None:
-        """Writes out what Milvus Lite holds in its log, which it would search row by row; a server does so itself."""
+        """Flushes Milvus Lite's log, which is slow to search; a server does so itself."""
         if self._lite:
             with self._errors():
                 self._client.flush(name, timeout=LOAD)
 
     def close(self) -> None:
-        """Closes the client, and Milvus Lite with its last client in this process; may be called twice."""
+        """Closes the client, and stops Milvus Lite after its last client in this process."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -188,22 +185,23 @@ class Connection:
         try:
             yield
         except self._failed as error:
-            raise self._meaning(error) from None  # its own text may repeat the token
+            raise self._translate(error) from None  # the original message may contain the token
 
-    def _meaning(self, error: Exception) -> CorpusError | UsageError:
-        said = self._secrets.hide(str(getattr(error, "message", "") or error)).strip()
-        said = said if len(said) <= 300 else said[:300] + "…"
+    def _translate(self, error: Exception) -> CorpusError | UsageError:
+        message = self._secrets.hide(str(getattr(error, "message", "") or error)).strip()
+        message = message if len(message) <= 300 else message[:300] + "…"
         where = f"Milvus at {self.address.uri!r}"
-        if re.search(r"no space left|disk.{0,20}(full|exhausted|quota)", said, re.I):
-            return DiskFull(
-                f"no room for {where}: {said}", hint="what was stored before is intact; make room, and repeat"
+        if re.search(r"no space left|disk.{0,20}(full|exhausted|quota)", message, re.I):
+            hint = "what was stored before is intact; free some space and try again"
+            return DiskFull(f"no space left for {where}: {message}", hint=hint)
+        if re.search(r"auth|permission|privilege|token", message, re.I):
+            return UsageError(
+                f"{where} refuses access: {message}", hint=f"set {TOKEN} to its API key, or to name:password"
             )
-        if re.search(r"auth|permission|privilege|token", said, re.I):
-            return UsageError(f"{where} refuses: {said}", hint=f"set {TOKEN} to its API key, or to name:password")
-        if re.search(r"fail(ed)? connecting|unavailable|deadline|retry|timeout|closed channel", said, re.I):
+        if re.search(r"fail(ed)? connecting|unavailable|deadline|retry|timeout|closed channel", message, re.I):
             hint = "is it running, and is the address right?"
-            return CorpusError(f"{where} does not answer: {said}", hint=hint)
-        return CorpusError(f"{where} fails: {said}", hint="see the server's log; what was stored before is intact")
+            return CorpusError(f"{where} does not answer: {message}", hint=hint)
+        return CorpusError(f"{where} fails: {message}", hint="see the server's log; what was stored before is intact")
 
 
 def _too_old(uri: str, version: str) -> CorpusError:
@@ -219,7 +217,7 @@ def _pymilvus() -> Any:
         import pymilvus
     except ImportError as error:
         raise MissingExtra(f"a Milvus store needs pymilvus: {error}", hint=INSTALL) from None
-    # It logs every failure with a traceback beside raising it, and with what it sent.
+    # It also logs each error that it raises, with a traceback and the data sent.
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     return pymilvus
 

@@ -1,4 +1,4 @@
-"""Milvus Lite in this process: it listens on a loopback port without a password while a store is open.
+"""Runs Milvus Lite in this process; it listens on a loopback port without a password while a store is open.
 
 pymilvus itself can start Milvus Lite for a path that ends in ``.db``, but it keeps the folder locked until the process
 ends, and its error for a folder that another process holds does not say so.
@@ -47,12 +47,12 @@ class LiteServer:
             ) from None
         except OSError as error:
             raise UsageError(
-                f"{path!r} cannot be opened: {error.strerror or error}", hint="name another place: --store milvus:PATH"
+                f"{path!r} cannot be opened: {error.strerror or error}", hint="choose another path: --store milvus:PATH"
             ) from error
         self.uri = f"http://127.0.0.1:{port}"
 
     def release(self) -> None:
-        """Stops it after its last user."""
+        """Stops the server after its last user."""
         with self._lock:
             self._users -= 1
             if not self._users:
@@ -62,23 +62,24 @@ class LiteServer:
 
 
 def _require_own_folder(path: Path, write: bool) -> None:
-    """Refuses a file, or a folder with other contents, before Milvus Lite writes to it."""
+    """Rejects a file, or a folder with other contents, before Milvus Lite writes to it."""
     try:
         entries = set(os.listdir(path))
         if entries and "collections" not in entries:
             raise StoreForeign(
-                f"{str(path)!r} is not a Milvus Lite folder; it was left as it is", hint="name another: milvus:PATH"
+                f"{str(path)!r} is not a Milvus Lite folder; it was not changed",
+                hint="choose another path: milvus:PATH",
             )
     except FileNotFoundError:
         entries = set()
     except NotADirectoryError:
         raise StoreForeign(
-            f"{str(path)!r} is a file, and Milvus Lite 3 keeps a folder; it was left as it is",
-            hint=f"a SQLite corpus has no scheme: --store {path}",
+            f"{str(path)!r} is a file, and Milvus Lite 3 needs a folder; it was not changed",
+            hint=f"for a SQLite corpus, omit the scheme: --store {path}",
         ) from None
     except OSError as error:
         raise UsageError(
-            f"{str(path)!r} cannot be opened: {error.strerror}", hint="name another: milvus:PATH"
+            f"{str(path)!r} cannot be opened: {error.strerror}", hint="choose another path: milvus:PATH"
         ) from error
     if not entries and not write:
         raise nothing_at(f"milvus:{path}")

@@ -1,14 +1,14 @@
-"""What a Milvus store's rows hold: a document's description, its text in pieces, its chunks, and the store's state.
+"""The rows of a Milvus store: documents' descriptions, their texts in pieces, their chunks, and the store's state.
 
-Every row is found by its key, because Milvus finds keys fast and everything else by looking at all rows::
+Every row is found by its key, because Milvus finds keys fast and scans all rows for anything else::
 
     chunks   KEY.VERSION.00000012      a chunk with its vector
     texts    d.KEY                     a document's description and the first piece of its text
              t.KEY.VERSION.00000001    another piece
              meta                      the state of the store
 
-``KEY`` stands for the document's id, ``VERSION`` for its content: rows of another version than the one in the
-document's own row do not count.
+``KEY`` is a hash of the document's id, ``VERSION`` of its content. Rows whose version is not the one in the document's
+``d.`` row are ignored.
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.milvus.client import Row
 from redargue.retrieval.corpus.words import TITLE, terms
 
-PIECE = 10_000  # characters: 40,000 bytes at most, and Milvus takes 65,535 in one field
-LONGEST = 65_000  # bytes of a description
-TITLE_BYTES = 5_000  # of a title, as far as its words are searched
-NO_WORDS = "nothing"  # no term: the stem of this word is "noth"
+PIECE = 10_000  # characters: at most 40,000 bytes, and Milvus accepts 65,535 in one field
+MAX_DESCRIPTION = 65_000  # bytes
+TITLE_BYTES = 5_000  # of a title that are indexed
+NO_WORDS = "nothing"  # never matches a query: the stem of this word is "noth"
 
 _REST = re.compile(r"\w{0,100}")
 
 
 class Version(Frozen):
-    """One content of a document, as far as its rows have to be found.
+    """Identifies one content of a document, and how many chunks and pieces of text it has.
 
     Attributes:
-        digest: of id and content; half of it, so that the changes of a whole batch fit into one field.
-        chunks: how many.
-        pieces: of its text.
+        digest: of id and content, half of it, so that the changes of a whole batch fit into one field.
     """
 
     digest: str
@@ -48,12 +46,12 @@ class Version(Frozen):
 
     @property
     def name(self) -> str:
-        """Names the content in keys."""
+        """The content's part of a key."""
         return self.digest[:16]
 
 
 class Change(Frozen):
-    """What happens to one document: None before it was there, and after it is gone."""
+    """A change of one document; ``before`` is None if it is added, ``after`` if it is removed."""
 
     key: str
     before: Version | None
@@ -61,16 +59,14 @@ class Change(Frozen):
 
 
 class State(Frozen):
-    """What the store says of itself.
+    """The state of a store.
 
     Attributes:
-        format: of its rows.
-        embedder: that made its vectors.
         counts_words: whether Milvus indexes words; False in a store made by redargue 0.1 on a server before 2.5.
-        content: the sum that names its documents.
-        generation: counts changes.
-        writing: changes that were begun; empty where nothing is left to do.
-        writer: the process that began them.
+        content: checksum of the documents.
+        generation: number of changes.
+        writing: changes that were begun and not completed.
+        writer: id of the process that began them.
     """
 
     format: int
@@ -99,51 +95,49 @@ class About(Frozen):
 
     @property
     def version(self) -> Version:
-        """What finds the rows of this content."""
         return Version(digest=digest(self.id, self.sha256)[:32], chunks=self.chunks, pieces=-(-self.chars // PIECE))
+
+    @property
+    def source(self) -> dict[str, str]:
+        """The fields of a passage that describe its document."""
+        names = ("title", "url", "publisher", "published")
+        return {"document": self.id, **{name: getattr(self, name) for name in names}}
 
     @classmethod
     def of(cls, document: Document, *, chunks: int, order: int, added: str) -> About:
-        """The description of a document.
-
-        Raises:
-            UsageError: it is longer than a row can hold.
-        """
+        """The description of a document; raises UsageError if it is longer than a row can hold."""
         fields = {name: getattr(document, name) for name in ("id", "title", "url", "publisher", "published", "path")}
         about = cls(**fields, sha256=document.sha256, added=added, order=order, chars=len(document.text), chunks=chunks)
         size = len(about.model_dump_json().encode())
-        if size > LONGEST:
+        if size > MAX_DESCRIPTION:
             longest = max(fields, key=lambda name: len(fields[name]))
             raise UsageError(
-                f"the description of document {document.id[:80]!r} takes {size:,} bytes, and Milvus holds {LONGEST:,}",
+                f"the description of document {document.id[:80]!r} takes {size:,} bytes, more than {MAX_DESCRIPTION:,}",
                 hint=f"shorten its {longest}, or use a SQLite corpus",
             )
         return about
 
 
 def key_of(document: str) -> str:
-    """Stands for a document's id, whatever its length and characters."""
+    """Hash of a document's id, which may have any length and characters."""
     return hashlib.sha256(document.encode()).hexdigest()[:32]
 
 
 def chunk_key(key: str, version: str, place: int) -> str:
-    """Of a chunk, by its place in the document."""
     return f"{key}.{version}.{place:08}"
 
 
 def text_key(key: str, version: str, piece: int) -> str:
-    """Of a piece of a document's text; the first stands beside the description."""
+    """Key of a piece of a document's text; the first piece is in the row of the description."""
     return f"t.{key}.{version}.{piece:08}" if piece else f"d.{key}"
 
 
 def chunk_keys(key: str, version: Version) -> list[str]:
-    """Of all chunks."""
     return [chunk_key(key, version.name, place) for place in range(version.chunks)]
 
 
 def chunk_rows(documents: Sequence[tuple[Document, About, Prepared]]) -> Iterator[Row]:
-    """Of all chunks of these documents."""
-    words = iter(_words([(each.title, piece.text) for each, _, cut in documents for piece in cut.pieces]))
+    words = iter(_words([(document.title, piece.text) for document, _, cut in documents for piece in cut.pieces]))
     for document, about, cut in documents:
         for place, (piece, vector) in enumerate(zip(cut.pieces, cut.vectors, strict=True)):
             yield {
@@ -158,7 +152,7 @@ def chunk_rows(documents: Sequence[tuple[Document, About, Prepared]]) -> Iterato
 
 
 def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
-    """The text of these documents, piece by piece; each document's description comes after all its other rows."""
+    """The texts of these documents in pieces; the rows with descriptions come last."""
     starts = [range(0, len(document.text), PIECE) for document, _ in documents]
     whole = [
         (document.title, document.text[start : _REST.match(document.text, start + PIECE).end()])  # type: ignore[union-attr]
@@ -182,14 +176,12 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
 
 
 def state_row(name: str, state: State) -> Row:
-    """The store's state as a row of its texts."""
     about = state.model_dump_json()
     return {"key": name, "order": 0, "start": 0, "about": about, "text": "", "words": NO_WORDS}
 
 
 def _words(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Titles and texts as the terms that are counted; a title's stand there three times."""
-    found = terms(
-        [each for title, text in texts for each in (title.encode()[:TITLE_BYTES].decode(errors="ignore"), text)]
-    )
-    return [" ".join(found[place] * int(TITLE) + found[place + 1]) or NO_WORDS for place in range(0, len(found), 2)]
+    """The terms of titles and texts; those of a title are repeated to weight them."""
+    titles = terms([title.encode()[:TITLE_BYTES].decode(errors="ignore") for title, _ in texts])
+    bodies = terms([text for _, text in texts])
+    return [" ".join(title * int(TITLE) + body) or NO_WORDS for title, body in zip(titles, bodies, strict=True)]
