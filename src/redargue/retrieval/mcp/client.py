@@ -25,7 +25,7 @@ from redargue.retrieval.mcp.process import Command
 from redargue.retrieval.mcp.serving import KINDS, build
 from redargue.retrieval.mcp.streamable_http import LOOPBACK, TIMEOUT, Address
 from redargue.retrieval.tools.base import Search, Sources
-from redargue.retrieval.tools.online import clean, parse_json, publisher, storable, web_address
+from redargue.retrieval.tools.online import clean, page_passage, parse_json, storable, web_address
 
 MAX_OBSERVATION = 20_000  # characters
 MAX_PAGES = 50  # of a list of tools
@@ -272,5 +272,5 @@ def _passage(text: str, whole: str) -> Passage:
     """A part with its title and address, if it is a JSON object that has them."""
     value = parse_json(whole)
     row = value if isinstance(value, dict) else {}
-    url = next((url for name in ("url", "link", "href") if (url := web_address(row.get(name)))), "")
-    return Passage(text=text, title=clean(row.get("title"))[:300], document=url, url=url, publisher=publisher(url))
+    link = next((link for name in ("url", "link", "href") if web_address(link := row.get(name))), "")
+    return page_passage(text, clean(row.get("title"))[:300], link)

@@ -11,7 +11,7 @@ from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Answer
 from redargue.retrieval.tools.base import Search, Sources, tools
-from redargue.retrieval.tools.online import OnlineTool, clean, dicts, iso_date, publisher, web_address
+from redargue.retrieval.tools.online import OnlineTool, clean, dicts, iso_date, page_passage, web_address
 
 CUSTOM_MAX_RESULTS = 10
 
@@ -93,32 +93,21 @@ def _day_is_used_up(answer: Answer) -> bool:
     return answer.status == 429 and bool(re.search(r"per day|daily", answer.text, re.I))
 
 
-def _passage(text: str, title: Any, link: Any, published: str, by: Any = None) -> Passage:
-    url = web_address(link)
-    return Passage(
-        text=text,
-        title=clean(title),
-        document=url,
-        url=url,
-        publisher=clean(by) or publisher(url),
-        published=published,
-    )
-
-
 def _answers(answer: Mapping[str, Any]) -> Iterator[Passage]:
     """The boxes above Google's results that name the page they are from."""
     boxes = answer.get("answerBox"), answer.get("knowledgeGraph")
     box, graph = (value if isinstance(value, dict) else {} for value in boxes)
     if web_address(box.get("link")):
         text = clean(box.get("snippet")) or clean(box.get("answer"))
-        yield _passage(text, box.get("title"), box.get("link"), iso_date(box.get("date")))
+        yield page_passage(text, box.get("title"), box.get("link"), iso_date(box.get("date")))
     if web_address(graph.get("descriptionLink")):  # the box's website belongs to the thing, not to the text
-        by = graph.get("descriptionSource")
-        yield _passage(clean(graph.get("description")), graph.get("title"), graph.get("descriptionLink"), "", by)
+        by = clean(graph.get("descriptionSource"))
+        yield page_passage(clean(graph.get("description")), graph.get("title"), graph.get("descriptionLink"), by=by)
 
 
 def _organic(result: Mapping[str, Any]) -> Passage:
-    return _passage(clean(result.get("snippet")), result.get("title"), result.get("link"), iso_date(result.get("date")))
+    text, published = clean(result.get("snippet")), iso_date(result.get("date"))
+    return page_passage(text, result.get("title"), result.get("link"), published)
 
 
 _DATED = re.compile(
@@ -135,4 +124,4 @@ def _item(item: Mapping[str, Any]) -> Passage:
     tags = dicts(pagemap.get("metatags"))[:1] if isinstance(pagemap, dict) else []
     stated = [iso_date(tag.get(name)) for tag in tags for name in _STATED]
     published = next(filter(None, stated), iso_date(dated[1]) if dated else "")
-    return _passage(text[dated.end() :] if dated else text, item.get("title"), item.get("link"), published)
+    return page_passage(text[dated.end() :] if dated else text, item.get("title"), item.get("link"), published)

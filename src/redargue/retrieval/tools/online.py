@@ -290,12 +290,19 @@ def published_by(passages: Iterable[Passage], as_of: date | None) -> Iterator[Pa
     return (passage for passage in passages if as_of is None or timing(passage.published, as_of) != "later")
 
 
-def publisher(url: str) -> str:
+def host_name(url: str) -> str:
     """The host of an address, without ``www.``; empty if it has none."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:
         return ""
+
+
+def page_passage(text: str, title: Any, link: Any, published: str = "", *, by: str = "") -> Passage:
+    """A passage of a web page, whose publisher is the page's host unless ``by`` names it."""
+    url = web_address(link)
+    publisher = by or host_name(url)
+    return Passage(text=text, title=clean(title), document=url, url=url, publisher=publisher, published=published)
 
 
 def finite(value: Any) -> float | None:

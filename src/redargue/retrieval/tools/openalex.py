@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from redargue.evidence import Passage
 from redargue.net.transport import Answer
 from redargue.retrieval.tools.base import Search, tools
-from redargue.retrieval.tools.online import AbstractsTool, clean, dicts, finite, iso_date, publisher, web_address
+from redargue.retrieval.tools.online import AbstractsTool, clean, dicts, finite, host_name, iso_date, web_address
 
 
 @tools.register("openalex")
@@ -72,7 +72,7 @@ def _passage(work: Mapping[str, Any]) -> Passage:
         title=clean(work.get("title")) or clean(work.get("display_name")),
         document=doi[0] if doi else identifier.rpartition("/")[2],
         url=web_address(work.get("doi")) or landing_page or identifier,
-        publisher=journal or publisher(landing_page),
+        publisher=journal or host_name(landing_page),
         published=published.removesuffix("-01-01"),  # OpenAlex' date for sources that state only a year
         score=finite(work.get("relevance_score")),
     )

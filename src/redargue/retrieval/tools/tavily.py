@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search, tools
-from redargue.retrieval.tools.online import OnlineTool, clean, dicts, finite, iso_date, publisher, web_address
+from redargue.retrieval.tools.online import OnlineTool, clean, dicts, finite, iso_date, page_passage
 
 
 @tools.register("tavily")
@@ -67,13 +67,6 @@ class TavilyTool(OnlineTool):
 
 
 def _passage(result: Mapping[str, Any]) -> Passage:
-    url = web_address(result.get("url"))
-    return Passage(
-        text=clean(result.get("content")),
-        title=clean(result.get("title")),
-        document=url,
-        url=url,
-        publisher=publisher(url),
-        published=iso_date(result.get("published_date")),
-        score=finite(result.get("score")),
-    )
+    published = iso_date(result.get("published_date"))
+    passage = page_passage(clean(result.get("content")), result.get("title"), result.get("url"), published)
+    return passage.model_copy(update={"score": finite(result.get("score"))})
