@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -75,7 +74,7 @@ class Registry(Generic[T]):
         name = self.canonical(name)
         if name not in self._loaded:
             if name in self._builtin:
-                self._keep(name, _load(self._builtin[name]))
+                self._keep(name, EntryPoint(name, self._builtin[name], self.group).load())
             elif name in self._other_packages():
                 self._keep(name, self._load_installed(name))
             else:
@@ -125,11 +124,6 @@ class Registry(Generic[T]):
 def _same_definition(first: Any, second: Any) -> bool:
     names = ("__module__", "__qualname__")
     return all(getattr(first, name, None) == getattr(second, name, first) for name in names)
-
-
-def _load(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

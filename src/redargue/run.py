@@ -138,17 +138,8 @@ class Run:
         """
         sampling = Sampling(n=n, temperature=temperature)
         model = self._models.get(task.name()) or self._models.get(agent, "")
-        key = self._key(
-            "call",
-            task.fingerprint,
-            self.backend.render(task),
-            self.backend.identity,
-            model,
-            sampling.model_dump(),
-            self.seed,
-            agent,
-            round_,
-        )
+        backend = self.backend.render(task), self.backend.identity, model, sampling.model_dump(), self.seed
+        key = self._key("call", task.fingerprint, *backend, agent, round_)
         known = await self._recorded(key, call_position(agent, round_, task.name()), partial(_fits, task, n))
         if isinstance(known, CallFinished | CallFailed):
             self._count_recorded(known)

@@ -114,15 +114,10 @@ class Alignment:
         self.mode: Mode = "replay"
         self.folder: Path = self.record.folder
         self.id = self.record.id
-        self._left = list(self.answers)
+        self.left = list(self.answers)  # recorded answers that no question has used
         self._waiting: list[_Question] = []
         self._turning = False
         self._idle = 0
-
-    @property
-    def left(self) -> tuple[Answer, ...]:
-        """Recorded answers that no question has used."""
-        return tuple(self._left)
 
     def recall(self, item: int, key: str) -> Answer | None:
         return self.record.recall(item, key)
@@ -143,7 +138,7 @@ class Alignment:
         """
         loop = asyncio.get_running_loop()
         exact = self.recall(self.item, key)
-        exact = exact if any(exact is answer for answer in self._left) else None
+        exact = exact if any(exact is answer for answer in self.left) else None
         question = _Question(key, position, accepts, exact, loop.create_future())
         self._waiting.append(question)
         self._idle = 0
@@ -165,11 +160,11 @@ class Alignment:
         asyncio.get_running_loop().call_soon(self._turn)
 
     def _answer_next(self) -> None:
-        for event in self._left:
+        for event in self.left:
             exact = [question for question in self._waiting if question.exact is event]
             if questions := exact or self._at(event):
                 question = questions[0] if len(questions) == 1 else self._chosen(event, questions)
-                self._left = [answer for answer in self._left if answer is not event]
+                self.left = [answer for answer in self.left if answer is not event]
                 self.matched[question.key] = event
                 question.answer.set_result(event)
                 return
@@ -184,7 +179,7 @@ class Alignment:
 
     def _chosen(self, event: Answer, questions: Sequence[_Question]) -> _Question:
         position = position_of(event)
-        if len({_content(other) for other in self._left if position_of(other) == position}) == 1:
+        if len({_content(other) for other in self.left if position_of(other) == position}) == 1:
             return questions[0]  # all answers are equal
         points = self.points.setdefault(position, [])
         planned = self.plan.get(position, ())

@@ -218,7 +218,8 @@ class Record:
             self._log.flush()
         except OSError as error:
             raise RecordError(
-                f"{str(self.folder)!r} cannot be written: {error.strerror}", hint="make room; the same command resumes the run"
+                f"{str(self.folder)!r} cannot be written: {error.strerror}",
+                hint="make room; the same command resumes the run",
             ) from error
         if isinstance(event, ClaimEnded):
             self._ended[event.item] = _Ended(offset, event.verdict.error is None)
