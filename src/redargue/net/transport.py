@@ -13,7 +13,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
 from typing import Any
@@ -57,9 +57,6 @@ class Service:
     def display_url(self) -> str:
         """The address without credentials."""
         return display_url(self.url)
-
-    def shorter(self, seconds: float) -> Service:
-        return replace(self, timeout=seconds)
 
 
 @dataclass(frozen=True)
