@@ -13,6 +13,7 @@ import math
 import random
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.load import claims
@@ -48,7 +49,7 @@ def measure(server: LoopbackProcess, name: str, count: int, least: int) -> dict[
         if "hang" in name:
             tool = bench.tools["tavily"]
             assert isinstance(tool, TavilyTool)
-            tool.service = tool.service.shorter(1.0)
+            tool.service = replace(tool.service, timeout=1.0)
         verdicts = asyncio.run(bench.verify_all(claims(count), concurrency=16))
     counts = server.counts()
     errors = Counter(verdict.error.type for verdict in verdicts if verdict.error)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from redargue.api import replay
+from redargue import replay
 from redargue.bench.datasets.rows import rows
 from redargue.bench.mermaid_import import Imported, failure_of, import_runs, texts
 from redargue.cli.app import run
@@ -205,7 +205,7 @@ def test_an_answer_that_is_no_label_is_an_error_of_its_claim_and_no_label(tmp_pa
     assert (first.label, second.label) == (None, "true")
     assert first.error is not None
     (failed,) = (each for each in events if isinstance(each, CallFailed))
-    assert failed.error.what == "'perhaps' is none of the answers"
+    assert failed.error.what == "'perhaps' is not one of the labels"
 
 
 def test_a_report_reads_like_the_case_study_of_the_paper(tmp_path: Path) -> None:

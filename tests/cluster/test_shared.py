@@ -313,7 +313,7 @@ async def test_a_shared_lane_paces_pauses_and_frees_its_place(where: str, opened
     membership = Membership(batch.number)
     pacing = Pacing(membership.owner, {"arxiv": Rate(in_flight=1, requests_per_minute=6000, burst=0)})
     async with desk_of(where, pacing, alive=membership) as desk:
-        lane = SharedLimiter(desk, pacing).lane("arxiv")
+        lane = SharedLimiter(desk, pacing).for_service("arxiv")
         most = now = 0
 
         async def one() -> None:

@@ -14,7 +14,7 @@ from redargue.cluster.queue import FAILED, LEASED, WAITING, packed, store_result
 from redargue.cluster.store import Rows
 from redargue.errors import LeaseLost, WorkerLost
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
-from redargue.runs.usage import Spent
+from redargue.runs.usage import UsageCounter
 from redargue.verdicts import ErrorInfo, Verdict
 
 LEASE = 15.0  # seconds without a sign of life after which a worker is given up
@@ -126,7 +126,7 @@ def _lost(db: Rows, batch: int, place: int, claim: str, attempts: int) -> str:
     """The last event of a claim whose workers died, with what it has cost."""
     (words,) = db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()
     about: dict[str, Any] = json.loads(words)
-    spent = Spent(bool(about.get("priced")))
+    spent = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():
         event = EVENT.validate_json(line)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from redargue.cluster.store import Rows
 from redargue.cluster.transaction_batcher import Desk
-from redargue.net.rate_limit import Lane, Limiter, Pace, Rate
+from redargue.net.rate_limit import Gcra, Limiter, Rate, ServiceLimiter
 
 POLL = 0.05  # seconds until one asks again for a place
 OWN = frozenset({"model"})  # whose places each worker has for itself: an endpoint grows with its users, a rule does not
@@ -91,8 +91,8 @@ class Pacing:
             db.execute("INSERT INTO lanes (service) VALUES (?) ON CONFLICT DO NOTHING", (service,))
             row = db.execute(query, (service,)).fetchone()
         now = db.now()  # after the lock: who waited for it must not book in the past
-        requests = Pace(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
-        tokens = Pace(rate.tokens_per_minute, burst=rate.burst)
+        requests = Gcra(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
+        tokens = Gcra(rate.tokens_per_minute, burst=rate.burst)
         requests.due, tokens.due, paused = row
         taken, mine = self._places(db, service) if any(isinstance(each, Take | Give) for each in asked) else (0, 0)
         before, answers = mine, list[float | bool | None]()
@@ -100,7 +100,7 @@ class Pacing:
             match each:
                 case Book():
                     requests.due = max(requests.due, paused)
-                    answers.append(max(0.0, requests.book(1, now), tokens.book(each.tokens, now)))
+                    answers.append(max(0.0, requests.reserve(1, now), tokens.reserve(each.tokens, now)))
                     continue
                 case Pause():
                     paused = max(paused, now + each.seconds)
@@ -138,11 +138,11 @@ class SharedLimiter(Limiter):
         super().__init__(pacing.rates)
         self._desk, self._pacing = desk, pacing
 
-    def _open(self, service: str, rate: Rate) -> Lane:
-        return SharedLane(service, rate, self._desk, self._pacing)
+    def _open(self, service: str, rate: Rate) -> ServiceLimiter:
+        return SharedServiceLimiter(service, rate, self._desk, self._pacing)
 
 
-class SharedLane(Lane):
+class SharedServiceLimiter(ServiceLimiter):
     """The queue before one service, of one worker, whose head waits among all workers' heads."""
 
     def __init__(self, service: str, rate: Rate, desk: Desk, pacing: Pacing) -> None:
@@ -158,7 +158,7 @@ class SharedLane(Lane):
     def _paused(self) -> float:
         return max(self._paused_until, self._pacing.paused.get(self._service, 0.0)) - time.monotonic()
 
-    async def _pace(self, tokens: int) -> None:
+    async def _wait(self, tokens: int) -> None:
         while True:
             booked = await self._desk.ask(self._pacing, Book(self._service, tokens)) if self._limited else 0.0
             if (wait := max(booked, self._paused())) > 0:
@@ -166,18 +166,18 @@ class SharedLane(Lane):
             if self._paused() <= 0:  # else the turn fell into a pause, and another is booked
                 return
 
-    async def _take(self) -> None:
-        await super()._take()
+    async def _acquire(self) -> None:
+        await super()._acquire()
         if self._service in OWN:
             return
         try:
             while not await self._desk.ask(self._pacing, Take(self._service), undo=Give(self._service)):  # noqa: ASYNC110
                 await asyncio.sleep(POLL * (0.5 + random.random()))  # who gives one back may be another machine
         except BaseException:
-            super()._give()
+            super()._release()
             raise
 
-    def _give(self) -> None:
+    def _release(self) -> None:
         if self._service not in OWN and not self._desk.broken:
             self._desk.post(self._pacing, Give(self._service))
-        super()._give()
+        super()._release()

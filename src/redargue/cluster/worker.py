@@ -69,7 +69,7 @@ class Worker:
         windows = (entries, self._queue, self._pacing, till, self.membership)
         self.desk = Desk(lambda: open_ledger(where), windows, alive=self._begin, every=self.membership.every)
         run = str(batch.about.get("run", ""))
-        self.record = SharedRecord(run, self.desk, entries, secrets=secrets or Secrets.of())
+        self.record = SharedRecord(run, self.desk, entries, secrets=secrets or Secrets.from_environment())
         self.budget, self.limiter = SharedBudget(limits, self.desk, till), SharedLimiter(self.desk, self._pacing)
         self.finished = 0
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from redargue.net.secrets import place
+from redargue.net.secrets import display_url
 from redargue.net.transport import LARGEST_ANSWER
 
 TIMEOUT, START = 60.0, 30.0  # seconds for a call, and for a server to start
@@ -32,7 +32,7 @@ class Address:
     @property
     def place(self) -> str:
         """The address without the parts that may be secret."""
-        return place(self.url)
+        return display_url(self.url)
 
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.retrieval.mcp.extra import unpaid
 from redargue.retrieval.tools.online import clean, dicts, storable, web_address
 from redargue.retrieval.tools.wikipedia import WikipediaTool
@@ -130,7 +130,7 @@ class WikipediaServer(WikipediaTool):
             return {"title": title, "related_topics": []}
         links = _names(page.get("links"))[:limit]
         batches = [links[at : at + LEADS_PER_REQUEST] for at in range(0, len(links), LEADS_PER_REQUEST)]
-        leads = {name: lead for batch in await together(map(self._leads, batches)) for name, lead in batch.items()}
+        leads = {name: lead for batch in await gather_or_cancel(map(self._leads, batches)) for name, lead in batch.items()}
         related = [leads[name] for name in links if name in leads]
         names = _names(page.get("categories"))[: limit - len(related)]
         related += [{"title": name.partition(":")[2] or name, "type": "category"} for name in names]

@@ -57,7 +57,7 @@ class FixedPassages:
         """Digest of all passages and of the way they are ranked."""
         return self._revision
 
-    def of(self, item: int) -> FixedPassagesTool:
+    def for_claim(self, item: int) -> FixedPassagesTool:
         """The tool over one claim's passages."""
         return FixedPassagesTool(self, self._passages[item])
 

@@ -51,7 +51,7 @@ class GoogleTool(OnlineTool):
     def revision(self) -> str:
         """The service's address, and a digest of the search engine's id."""
         cx = self.service.extra.get("cx", "")
-        return self.service.place + (f" {hashlib.sha256(cx.encode()).hexdigest()[:8]}" if cx else "")
+        return self.service.display_url + (f" {hashlib.sha256(cx.encode()).hexdigest()[:8]}" if cx else "")
 
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
         return await (self._custom if self.service.name == "google-cse" else self._serper)(query, k, search)

@@ -85,7 +85,7 @@ class OnlineTool(ABC):
 
     @property
     def revision(self) -> str:
-        return self.service.place
+        return self.service.display_url
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` passages with distinct texts; see :meth:`redargue.retrieval.tools.base.Tool.search`."""
@@ -154,7 +154,7 @@ class OnlineTool(ABC):
         prefix = "REDARGUE_" + self.service.name.upper().replace("-", "_")
         general = {
             429: f"too many requests, or the quota is used up; {prefix}_REQUESTS_PER_MINUTE sets a slower pace",
-            404: f"is {self.service.place} its address? {prefix}_URL sets another",
+            404: f"is {self.service.display_url} its address? {prefix}_URL sets another",
         }
         hint = (
             self.hints.get(status)
@@ -166,7 +166,8 @@ class OnlineTool(ABC):
     def unreadable(self, what: str) -> ToolFailed:
         """The error for an answer that does not match the service's documentation."""
         return ToolFailed(
-            f"{self.service.name} answered with {what}", hint=f"is {self.service.place} the address of that service?"
+            f"{self.service.name} answered with {what}",
+            hint=f"is {self.service.display_url} the address of that service?",
         )
 
 

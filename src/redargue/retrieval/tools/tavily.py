@@ -47,7 +47,7 @@ class TavilyTool(OnlineTool):
 
     @property
     def revision(self) -> str:
-        return f"{self.service.place} {self.depth}"
+        return f"{self.service.display_url} {self.depth}"
 
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
         body = {"query": query, "search_depth": self.depth, "max_results": k, "include_answer": False}

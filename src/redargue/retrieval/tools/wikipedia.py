@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import lxml.etree  # type: ignore[import-untyped]
 import lxml.html  # type: ignore[import-untyped]
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
@@ -62,7 +62,7 @@ class WikipediaTool(OnlineTool):
             raise self.unreadable("no list of results")
         ids = [hit.get("pageid") for hit in dicts(answer["search"])]
         pages = dict.fromkeys(page for page in ids if type(page) is int and page > 0)
-        return filter(None, await together([self._passage(page, query, search) for page in pages]))
+        return filter(None, await gather_or_cancel([self._passage(page, query, search) for page in pages]))
 
     async def _passage(self, number: int, query: str, search: Search) -> Passage | None:
         """An article's best excerpt; None if there is nothing to show."""
