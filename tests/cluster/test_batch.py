@@ -181,7 +181,7 @@ def test_a_folder_of_something_else_is_left_as_it_is(
 ) -> None:
     before = (one / "events.jsonl").read_bytes()
     assert run([*command, str(one), "--engine", "local"]) == 2
-    assert "holds a run of one process" in capfd.readouterr().err
+    assert "holds the run of a single process" in capfd.readouterr().err
     assert (one / "events.jsonl").read_bytes() == before
     assert run([*command, "out", "--engine", "lokal"]) == 2
     assert "did you mean 'local'" in capfd.readouterr().err
@@ -234,7 +234,7 @@ def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
     many = tmp_path / "many" / "run"
     assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 4
     assert run([*command, str(many), "--workers", "1", "--seed", "1"]) == 2
-    assert "shows another batch" in capfd.readouterr().err
+    assert "holds another batch" in capfd.readouterr().err
     with sqlite3.connect(many / "ledger.db") as db:  # a worker by hand takes the newest
         assert db.execute("SELECT count(*) FROM batches").fetchone() == (1,)
     db.close()

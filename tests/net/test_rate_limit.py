@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from redargue.errors import UsageError
 from redargue.net import rate_limit as module
-from redargue.net.rate_limit import Lane, Limiter, Rate
+from redargue.net.rate_limit import Limiter, Rate, ServiceLimiter
 from redargue.net.services import limiter
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-async def times(lane: Lane, clock: Clock, count: int, tokens: int = 0) -> list[float]:
+async def times(lane: ServiceLimiter, clock: Clock, count: int, tokens: int = 0) -> list[float]:
     """When requests, asked for one after another without a pause, may go out."""
     found = []
     for _ in range(count):
@@ -57,7 +57,7 @@ async def times(lane: Lane, clock: Clock, count: int, tokens: int = 0) -> list[f
 
 
 async def test_no_more_are_under_way_than_there_are_places() -> None:
-    lane, most = Lane(Rate(in_flight=3)), 0
+    lane, most = ServiceLimiter(Rate(in_flight=3)), 0
 
     async def one() -> None:
         nonlocal most
@@ -70,7 +70,7 @@ async def test_no_more_are_under_way_than_there_are_places() -> None:
 
 
 async def test_who_comes_first_goes_first() -> None:
-    lane, order = Lane(Rate(in_flight=2)), []
+    lane, order = ServiceLimiter(Rate(in_flight=2)), []
 
     async def one(name: int) -> None:
         async with lane.slot():
@@ -82,7 +82,7 @@ async def test_who_comes_first_goes_first() -> None:
 
 
 async def test_a_place_is_free_again_after_an_error() -> None:
-    lane = Lane(Rate(in_flight=1))
+    lane = ServiceLimiter(Rate(in_flight=1))
     with pytest.raises(KeyError):
         async with lane.slot():
             raise KeyError
@@ -93,7 +93,7 @@ async def test_a_place_is_free_again_after_an_error() -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 async def test_who_is_cancelled_while_waiting_takes_no_place(late: bool) -> None:
-    lane = Lane(Rate(in_flight=1))
+    lane = ServiceLimiter(Rate(in_flight=1))
 
     async def one(done: asyncio.Event) -> None:
         async with lane.slot():
@@ -115,7 +115,7 @@ async def test_who_is_cancelled_while_waiting_takes_no_place(late: bool) -> None
 
 
 async def test_many_cancelled_at_random_leave_every_place_free() -> None:
-    lane = Lane(Rate(in_flight=4))
+    lane = ServiceLimiter(Rate(in_flight=4))
 
     async def one(place: int) -> None:
         async with lane.slot():
@@ -132,7 +132,7 @@ async def test_many_cancelled_at_random_leave_every_place_free() -> None:
 
 
 async def test_who_is_cancelled_while_pacing_frees_the_place() -> None:
-    lane = Lane(Rate(in_flight=1, requests_per_minute=1))
+    lane = ServiceLimiter(Rate(in_flight=1, requests_per_minute=1))
     async with lane.slot():
         pass
     with pytest.raises(TimeoutError):
@@ -156,11 +156,11 @@ def test_half_a_place_is_refused() -> None:
 
 
 async def test_without_limits_nothing_waits(clock: Clock) -> None:
-    assert await times(Lane(Rate()), clock, 100, tokens=10**9) == [0.0] * 100
+    assert await times(ServiceLimiter(Rate()), clock, 100, tokens=10**9) == [0.0] * 100
 
 
 async def test_requests_are_spaced_over_the_minute(clock: Clock) -> None:
-    found = await times(Lane(Rate(requests_per_minute=600)), clock, 611)
+    found = await times(ServiceLimiter(Rate(requests_per_minute=600)), clock, 611)
     assert found[:10] == [0.0] * 10  # one second's worth at once
     assert found[-1] == pytest.approx(60.0, abs=2)
     gaps = [later - earlier for earlier, later in pairwise(found[11:])]
@@ -168,21 +168,21 @@ async def test_requests_are_spaced_over_the_minute(clock: Clock) -> None:
 
 
 async def test_tokens_are_spaced_over_the_minute(clock: Clock) -> None:
-    found = await times(Lane(Rate(tokens_per_minute=60_000)), clock, 21, tokens=3000)
+    found = await times(ServiceLimiter(Rate(tokens_per_minute=60_000)), clock, 21, tokens=3000)
     assert found[0] == 0.0
     assert found[-1] == pytest.approx(60.0 - 1.0, abs=1.5)
 
 
 async def test_the_stricter_of_two_limits_counts(clock: Clock) -> None:
-    lane = Lane(Rate(requests_per_minute=60_000, tokens_per_minute=60_000))
+    lane = ServiceLimiter(Rate(requests_per_minute=60_000, tokens_per_minute=60_000))
     assert (await times(lane, clock, 21, tokens=3000))[-1] == pytest.approx(59.0, abs=1.5)
-    lane = Lane(Rate(requests_per_minute=60, tokens_per_minute=10**9))
+    lane = ServiceLimiter(Rate(requests_per_minute=60, tokens_per_minute=10**9))
     assert (await times(lane, clock, 30, tokens=3000))[-1] > 25 + 59
 
 
 @pytest.mark.parametrize("after", [0.0, 1e6])
 async def test_a_quiet_time_saves_up_no_more_than_a_second(after: float, clock: Clock) -> None:
-    lane = Lane(Rate(requests_per_minute=120))
+    lane = ServiceLimiter(Rate(requests_per_minute=120))
     await times(lane, clock, 1)
     clock.now += after
     start = clock.now - 1000.0
@@ -193,7 +193,7 @@ async def test_a_quiet_time_saves_up_no_more_than_a_second(after: float, clock: 
 
 @pytest.mark.parametrize("per_minute", [3, 10, 100, 600])
 async def test_no_minute_holds_more_than_its_share(per_minute: int, clock: Clock) -> None:
-    found = await times(Lane(Rate(requests_per_minute=per_minute)), clock, per_minute * 2)
+    found = await times(ServiceLimiter(Rate(requests_per_minute=per_minute)), clock, per_minute * 2)
     most = max(sum(start <= each < start + 60 for each in found) for start in found)
     assert most <= per_minute
 
@@ -211,7 +211,7 @@ async def test_a_service_that_counts_by_the_second_is_never_asked_more_often(key
 
 
 async def test_real_requests_are_paced_without_a_clock_of_ours() -> None:
-    lane = Lane(Rate(requests_per_minute=6000))
+    lane = ServiceLimiter(Rate(requests_per_minute=6000))
     began = time.monotonic()
 
     async def one() -> None:
@@ -227,14 +227,14 @@ async def test_real_requests_are_paced_without_a_clock_of_ours() -> None:
 
 
 async def test_a_pause_holds_back_those_who_come_and_the_longest_counts(clock: Clock) -> None:
-    lane = Lane(Rate())
+    lane = ServiceLimiter(Rate())
     lane.pause(5)
     lane.pause(2)
     assert await times(lane, clock, 2) == [5.0, 5.0]
 
 
 async def test_a_pause_that_comes_while_pacing_is_kept(clock: Clock) -> None:
-    lane = Lane(Rate(requests_per_minute=60))
+    lane = ServiceLimiter(Rate(requests_per_minute=60))
     await times(lane, clock, 2)
     lane.pause(10)
     assert (await times(lane, clock, 1))[0] >= 10.0

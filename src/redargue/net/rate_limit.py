@@ -32,7 +32,7 @@ class Rate(Frozen):
     burst: float = Field(default=BURST, ge=0)
 
 
-class Pace:
+class Gcra:
     """Spaces things out so that no minute holds more than its share (the generic cell rate algorithm).
 
     What may go out together after a quiet time, and the first of all, are part of the minute's share: things are spaced
@@ -56,7 +56,7 @@ class Pace:
         return wait
 
 
-class Lane:
+class ServiceLimiter:
     """The queue before one service, first come first served.
 
     Attributes:
@@ -67,8 +67,8 @@ class Lane:
         self.rate = rate
         self.in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._requests = Pace(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
-        self._tokens = Pace(rate.tokens_per_minute, burst=rate.burst)
+        self._requests = Gcra(rate.requests_per_minute, burst=rate.burst, one_by_one=True)
+        self._tokens = Gcra(rate.tokens_per_minute, burst=rate.burst)
         self._paused_until = 0.0
 
     def pause(self, seconds: float) -> None:
@@ -127,13 +127,13 @@ class Limiter:
 
     def __init__(self, rates: Mapping[str, Rate] | None = None) -> None:
         self.rates = dict(rates or {})
-        self._lanes: dict[str, Lane] = {}
+        self._lanes: dict[str, ServiceLimiter] = {}
 
-    def lane(self, service: str) -> Lane:
+    def lane(self, service: str) -> ServiceLimiter:
         """The lane of a service."""
         if service not in self._lanes:
             self._lanes[service] = self._open(service, self.rates.get(service, Rate()))
         return self._lanes[service]
 
-    def _open(self, service: str, rate: Rate) -> Lane:
-        return Lane(rate)
+    def _open(self, service: str, rate: Rate) -> ServiceLimiter:
+        return ServiceLimiter(rate)
