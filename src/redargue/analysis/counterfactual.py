@@ -55,20 +55,16 @@ class Counterfactual(Frozen):
     """A set of passages without which the verdict differs.
 
     Attributes:
-        run: run folder.
         item: index of the claim, from 0.
         before: label with all evidence.
         after: label without the set; None if no set was found.
-        taken: the passages of the set.
-        how: whether the set is the smallest, minimal, or neither.
-        told: description of ``how``.
+        how: whether the set is the smallest, minimal, or neither; ``told`` describes it.
         evidence: number of distinct passages in the debate.
         without_all: label without any evidence; None if that was not tried.
         unrecorded: searches without the set whose query was not recorded, so that they returned nothing.
         verifications: number of verifications, including the first one with all evidence.
-        calls: calls of all verifications.
-        usd: cost of all verifications; None if no price is known.
-        error: error that ended the search early.
+        usd: None if no price is known.
+        error: ended the search early.
     """
 
     schema_version: Literal[1] = 1
@@ -136,11 +132,7 @@ class RecordedClaim:
     ) -> Verifier:
         """A verifier with the run's method and settings, and the recorded answers as tools.
 
-        Args:
-            backend: default: the recorded backend.
-            base_url: endpoint of the models; overrides the environment.
-            budget: shared by all verifications.
-            offline: whether requests may not leave this machine.
+        The default backend is the recorded one; ``base_url`` overrides the environment.
 
         Raises:
             UsageError: the recorded backend is not available; says what differs.
@@ -217,11 +209,7 @@ async def find_counterfactual(
 ) -> Counterfactual:
     """Searches for the smallest set of passages without which the verdict differs.
 
-    Args:
-        recorded: the claim.
-        verifier: made by :meth:`RecordedClaim.verifier`.
-        most: maximum number of verifications, including the first one with all evidence.
-        on_verified: called after each verification.
+    Verifies at most ``most`` times, including the first time with all evidence.
 
     Raises:
         RecordError: with all its evidence, the claim gets another label than recorded.

@@ -38,7 +38,6 @@ class SettingDiff(Frozen):
     Attributes:
         name: dotted path in ``run.json``, such as ``settings.rounds``.
         first: value as JSON; None also if it is not set.
-        second: value in the second run.
     """
 
     name: str
@@ -52,7 +51,6 @@ class Flip(Frozen):
     Attributes:
         items: index of the claim in each run, from 0.
         first: label, ``error TYPE`` or ``no answer``.
-        second: outcome in the second run.
     """
 
     claim: str
@@ -104,8 +102,6 @@ class RunDiff(Frozen):
     """Differences between two runs, for the claims with equal texts.
 
     Attributes:
-        first: run folder.
-        second: run folder.
         claims: number of claims that both runs finished.
         only_first: number of claims that only the first run finished.
         only_second: number of claims that only the second run finished.
@@ -320,13 +316,7 @@ def _diff(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
 
 
 async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[dict[str, str], str]:
-    """The prompt of each call by key, and why some are missing.
-
-    Args:
-        record: the run.
-        item: index of the claim.
-        without_backend: returns the texts of the tasks instead of the prompts that the backend renders from them.
-    """
+    """The prompt of each call by key, or the text of its task without a backend; and why some are missing."""
     prompts: dict[str, str] = {}
     try:
         backend = _PromptCapture(renderer(record.manifest))

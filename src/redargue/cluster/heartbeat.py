@@ -24,11 +24,7 @@ _OWNED = f"WHERE batch = ? AND owner = ? AND state = {LEASED}"
 
 
 class Leave(NamedTuple):
-    """Ends a worker.
-
-    Attributes:
-        failed: whether it failed on a claim, which counts as an attempt; otherwise its leases do not count.
-    """
+    """Ends a worker; unless it failed on a claim, its leases do not count as attempts."""
 
     failed: bool = False
 
@@ -41,7 +37,7 @@ class Heartbeat:
 
     Args:
         batch: number of the batch.
-        owner: the worker's name, unique to the process; default: host, process and a random part.
+        owner: the worker's name, unique to the process.
         lease: seconds after the last heartbeat until the worker expires.
     """
 

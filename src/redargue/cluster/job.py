@@ -18,7 +18,6 @@ class WorkerJob(Frozen):
     Attributes:
         config: configuration without addresses that contain a key.
         withheld: environment variables that hold those addresses.
-        rates: limits of the services, shared by all workers.
         concurrency: number of claims that a worker verifies at the same time.
     """
 

@@ -28,8 +28,6 @@ class Batch(NamedTuple):
     """A batch of a ledger.
 
     Attributes:
-        number: its number in the ledger.
-        id: hash of the manifest and the claims.
         about: the manifest as in ``run.json``, without the claims.
         spec: the job of its workers; see :class:`redargue.cluster.job.WorkerJob`.
         total: number of claims.
@@ -193,8 +191,7 @@ class Job(NamedTuple):
     """A leased claim.
 
     Attributes:
-        place: index of the claim, from 0.
-        claim: the claim as JSON.
+        claim: as JSON.
         lease: number of this lease of the claim, from 1.
         attempts: workers that died on the claim, plus this one.
         paid: events that earlier attempts paid for, as JSON, each with whether its attempt ended in an error.

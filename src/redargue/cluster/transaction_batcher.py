@@ -66,10 +66,7 @@ class TransactionBatcher:
     async def ask(self, handler: RequestHandler, request: Any, *, undo: Any = None) -> Any:
         """Returns the handler's answer after its transaction is committed.
 
-        Args:
-            handler: one of the handlers.
-            request: request for the handler.
-            undo: request that is posted if the answer is True but the caller was cancelled.
+        If the answer is True but the caller was cancelled, ``undo`` is posted.
 
         Raises:
             RecordError: the database failed, or the worker has expired.
