@@ -1,9 +1,9 @@
 """A hundred thousand claims through the shared ledger with workers that do nothing, some killed; and the limiter.
 
-First on SQLite, then on PostgreSQL (the machine's own program, started here, with fsync): claims added, leased and
-finished a second, by one worker, by four, and by four that are killed with ``kill -9`` again and again; every claim has
-to be finished once, and to be counted by the worker whose result it is. Then eight worker processes ask one shared lane
-for turns as fast as they can: how many any minute held, against the limit.
+First on SQLite, then on PostgreSQL (started here, with fsync): claims added, leased and finished per second by one
+worker, by four, and by four that are repeatedly killed with ``kill -9``; every claim must be finished once, and counted
+by the worker whose result it is. Then eight worker processes request slots of one shared rate limiter as fast as they
+can: the most that any minute contained, against the limit.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def same(many: Path, one: Path) -> bool:
 
 
 def leased(ledger: Path) -> dict[str, int]:
-    """Claims in hand, by worker; the process' number stands in no name that another process gave it."""
+    """Number of leased claims by worker."""
     try:
         with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as db:
             rows = db.execute("SELECT owner, count(*) FROM jobs WHERE state = 1 GROUP BY owner").fetchall()
@@ -83,7 +83,7 @@ def children(pid: int) -> list[int]:
 
 
 def begun(command: list[str], out: Path) -> subprocess.Popen[bytes]:
-    """The command in a process of its own, when each of its two workers has claims in hand."""
+    """Runs the command in a process, and returns when both of its workers have leased claims."""
     process = subprocess.Popen([sys.executable, "-m", "redargue.cli.app", *command, str(out), "--engine", "local"])
     deadline = time.monotonic() + DEADLINE
     while len(leased(out / "ledger.db")) < 2:

@@ -137,6 +137,7 @@ class Memory:
         selected: list[MemoryRecord] = []
         texts: set[str] = set()
         held_back, left_out = 0, Counter[str]()
+        statuses = ("ok", "empty") if self.settings.keep_misses else ("ok",)
         for start in range(0, len(ranking), PAGE):
             page = records.fetch(db, ranking[start : start + PAGE])
             claims = {claim for record in page.values() for claim, _ in record.claims} if self.settings.guard else ()
@@ -145,7 +146,7 @@ class Memory:
                 if len(selected) == self.settings.limit:
                     return selected, held_back, left_out
                 text = record.passage.text or record.passage.query
-                if record.status not in self._statuses or text in texts:
+                if record.status not in statuses or text in texts:
                     continue
                 if duplicates and all(claim in duplicates for claim, _ in record.claims):
                     held_back += 1
@@ -155,10 +156,6 @@ class Memory:
                     texts.add(text)
                     selected.append(record)
         return selected, held_back, left_out
-
-    @property
-    def _statuses(self) -> tuple[Status, ...]:
-        return ("ok", "empty") if self.settings.keep_misses else ("ok",)
 
     def _reason_to_skip(self, record: MemoryRecord, request: _RecallRequest) -> str:
         """Why the record must not be returned; empty if it may be."""
@@ -319,12 +316,8 @@ def open_memory(
 ) -> Memory:
     """Opens the memory at an address.
 
-    Args:
-        where: a path, or ``postgresql://…``; default: :func:`default_memory`.
-        workspace: see :class:`Memory`.
-        settings: see :class:`Memory`.
-        encoder: see :class:`Memory`.
-        write: whether the memory may be changed; creates it if it does not exist. Default: True unless frozen.
+    ``where`` is a path or ``postgresql://…``; default: :func:`default_memory`. With ``write`` (default: True unless the
+    settings are frozen), the memory may be changed, and is created if it does not exist.
 
     Raises:
         UsageError: there is no memory to read, or it was made with another embedder.
