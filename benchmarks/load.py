@@ -55,7 +55,7 @@ async def _at_once(url: str) -> dict[str, Any]:
 
 async def _many(url: str, count: int) -> dict[str, Any]:
     transport = Transport(Limiter({"model": Rate(in_flight=PLACES)}))
-    lane = transport.limiter.lane("model")
+    lane = transport.limiter.for_service("model")
     seen: list[bool] = []
     memory: list[float] = []
     done = 0

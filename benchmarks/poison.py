@@ -162,7 +162,7 @@ def _found(name: str, half: str) -> Iterator[tuple[Example, tuple[Passage, ...],
     if not chosen.corpus:  # no gold passages: any may bear on the claim
         tools = FrozenEvidence([each.passages for each in decided], encoder=Embedder())
         for at, each in enumerate(decided):
-            passages = asyncio.run(tools.of(at).search(each.claim.text, PASSAGES, search=Search()))
+            passages = asyncio.run(tools.for_claim(at).search(each.claim.text, PASSAGES, search=Search()))
             yield each, passages, passages
         return
     relevant = fever.qrels(data / "benchmarks/fever/qrels.jsonl.gz") if chosen.dataset == "fever" else {}

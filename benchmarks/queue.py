@@ -248,7 +248,7 @@ async def _ask(where: str, name: str, seconds: int) -> None:
     async with Worker(
         where, batch, owner=f"asker {name}", rates={"model": Rate(in_flight=50, requests_per_minute=RATE)}
     ) as worker:
-        lane, until = worker.limiter.lane("model"), time.monotonic() + seconds
+        lane, until = worker.limiter.for_service("model"), time.monotonic() + seconds
 
         async def one() -> None:
             while time.monotonic() < until:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from redargue.evidence import Passage, find_quote
+from redargue.evidence import Passage
+from redargue.quotes import find_quote
 from support.prose import false_quotation, noise, paragraphs, span
 
 COUNTS = {"fabricated": 1000, "negated": 200, "foreign": 200, "stitched": 100}

@@ -78,7 +78,8 @@ def _frozen(examples: Sequence[Example]) -> list[tuple[Passage, ...]]:
 
     async def search() -> list[tuple[Passage, ...]]:
         return [
-            await evidence.of(at).search(each.claim.text, 2 * K, search=Search()) for at, each in enumerate(examples)
+            await evidence.for_claim(at).search(each.claim.text, 2 * K, search=Search())
+            for at, each in enumerate(examples)
         ]
 
     return asyncio.run(search())

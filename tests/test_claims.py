@@ -74,8 +74,8 @@ def test_any_text_gives_a_label_of_the_set_or_none(text: str) -> None:
 
 
 def test_an_article_is_not_the_first_option_that_is_named() -> None:
-    assert OPTIONS.first_said("It is a case of B, not of C.") == "B"
-    assert YES_NO_MAYBE.first_said("No, I think.") == "no"
+    assert OPTIONS.first_mentioned("It is a case of B, not of C.") == "B"
+    assert YES_NO_MAYBE.first_mentioned("No, I think.") == "no"
 
 
 def test_labels_have_meanings_and_meanings_labels() -> None:

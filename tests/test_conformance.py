@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redargue.api import replay
+from redargue import replay
 from redargue.backends.base import Backend, backends
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, TWO, YES_NO_MAYBE, Claim

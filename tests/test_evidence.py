@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.evidence import Passage, QuoteStatus, find_quote
+from redargue.evidence import Passage, QuoteStatus
+from redargue.quotes import find_quote
 from support.prose import false_quotation, noise, paragraphs, span
 
 TEXT = (

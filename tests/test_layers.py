@@ -18,14 +18,14 @@ PACKAGE = Path(redargue.__file__).parent
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 LONGEST = 60  # lines of a function
 LAYERS = [  # a module may import those before it and its own group
-    ("errors", "registry", "paths", "sanitize", "concurrency", "claims", "evidence", "verdicts"),
+    ("errors", "registry", "paths", "sanitize", "concurrency", "claims", "evidence", "quotes", "verdicts"),
     ("tasks",),
     ("events",),
     ("runs", "net"),
     ("backends", "llm", "nli", "retrieval", "memory"),
     ("run",),
     ("methods",),
-    ("config", "config_file", "assembly", "verifier", "estimate", "text", "api"),
+    ("config", "config_file", "assembly", "verifier", "estimate", "text", "playback", "api"),
     ("bench", "analysis"),
     ("reports",),
     ("cluster",),

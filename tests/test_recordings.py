@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from redargue import replay
 from redargue.analysis.run_diff import compare_runs
-from redargue.api import replay
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import ReplayMiss
@@ -99,7 +99,7 @@ async def test_a_current_recording_is_never_matched_by_position(
         await verifier.verify(claim)
     await assert_replays(folder)
     reword(AnswerClaim, monkeypatch)
-    with pytest.raises(ReplayMiss, match="the record does not hold AnswerClaim"):
+    with pytest.raises(ReplayMiss, match="the record does not contain AnswerClaim"):
         await replay(folder)
 
 

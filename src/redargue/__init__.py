@@ -9,12 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from redargue.api import replay, verify, verify_sync, watch
+    from redargue.api import verify, verify_sync, watch
     from redargue.backends.scripted import ScriptedBackend
     from redargue.claims import Claim, Label, LabelSet, Meaning
     from redargue.config import RunConfig
     from redargue.errors import RedargueError
     from redargue.evidence import Passage, Quote, QuoteStatus, Side
+    from redargue.playback import replay
     from redargue.runs.budget import Budget
     from redargue.text.report import Report
     from redargue.text.verification import ground, verify_text
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 # Loaded when they are first used: `redargue --help` needs none of them.
 _HOMES = {
-    "redargue.api": ("replay", "verify", "verify_sync", "watch"),
+    "redargue.api": ("verify", "verify_sync", "watch"),
     "redargue.backends.scripted": ("ScriptedBackend",),
     "redargue.claims": ("Claim", "Label", "LabelSet", "Meaning"),
     "redargue.config": ("RunConfig",),
     "redargue.errors": ("RedargueError",),
     "redargue.evidence": ("Passage", "Quote", "QuoteStatus", "Side"),
+    "redargue.playback": ("replay",),
     "redargue.runs.budget": ("Budget",),
     "redargue.text.verification": ("ground", "verify_text"),
     "redargue.text.report": ("Report",),

@@ -1,11 +1,11 @@
-"""Makes the parts of a run from its :class:`~redargue.config.RunConfig`."""
+"""Makes the components of a run (method, backend, memory, tools) from its :class:`~redargue.config.RunConfig`."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 
-from redargue.backends import roles  # noqa: F401  (what the small models play)
+from redargue.backends import roles  # noqa: F401  (registers the tasks that the small models perform)
 from redargue.backends.base import Backend, backends
 from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
@@ -33,17 +33,17 @@ def method_of(config: RunConfig) -> ConfiguredMethod:
     Raises:
         UsageError: an unknown method, profile or setting, or a value that does not fit.
     """
-    named = {} if config.tools is None else {tools_setting(config.method): config.tools}
-    return configure(config.method, config.profile, {**config.settings, **named})
+    tools = {} if config.tools is None else {tools_setting(config.method): config.tools}
+    return configure(config.method, config.profile, {**config.settings, **tools})
 
 
 def make_backend(
     config: RunConfig, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
 ) -> Backend:
-    """The backend that plays the roles.
+    """The backend that performs the tasks.
 
     Raises:
-        UsageError: the backend and the models do not fit together, a role is unknown, or a key is missing.
+        UsageError: the backend does not take these options, a role is unknown, or a key is missing.
     """
     name = config.backend or ("chat" if config.model else "embedded")
     if name not in ("chat", "transformers"):
@@ -64,9 +64,9 @@ def make_backend(
     for role in config.models:
         if role not in known:
             raise UsageError(f"{method.name!r} has no role {role!r}", hint=did_you_mean(role, sorted(known)))
-    if not service.key and service.place == SERVICES["model"].url:
+    if not service.key and service.display_url == SERVICES["model"].url:
         raise UsageError(
-            f"no key for {service.place}",
+            f"no key for {service.display_url}",
             hint="set OPENAI_API_KEY, or REDARGUE_BASE_URL to an endpoint that needs none",
         )
     return ChatBackend(
@@ -84,33 +84,33 @@ def make_backend(
 
 
 def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
-    """The evidence memory, open; None where the method keeps none.
+    """The opened evidence memory; None where the method has none.
 
     Raises:
-        UsageError: a memory or workspace is named, and the method keeps none with these settings.
+        UsageError: a memory or workspace is named, but the method has none with these settings.
         CorpusError: it cannot be opened.
     """
-    wanted = getattr(method.settings, "remembering", None)
-    if wanted is not None:
-        return open_memory(config.memory, workspace=config.workspace, settings=wanted)
+    settings = getattr(method.settings, "remembering", None)
+    if settings is not None:
+        return open_memory(config.memory, workspace=config.workspace, settings=settings)
     if config.memory or config.workspace != "default":
         raise UsageError(
-            f"{method.name!r} keeps no memory with these settings",
+            f"{method.name!r} has no memory with these settings",
             where="--memory",
-            hint="mermaid does, by default",
+            hint="mermaid has one by default",
         )
     return None
 
 
 def sources(*, offline: bool, prices: Prices | None = None, transport: Transport | None = None) -> Sources:
-    """What tools are made from that need no corpus, as the environment sets them up.
+    """The sources of tools that need no corpus, configured by the environment.
 
     Raises:
-        UsageError: a setting that cannot be read.
+        UsageError: an invalid environment variable or price table.
     """
 
     def no_corpus() -> Corpus:
-        raise UsageError("no corpus is open here")
+        raise UsageError("this tool needs a corpus, and none is open")
 
     searches = dict((prices or Prices.read()).searches)
     transport = transport or Transport(limiter(), offline=offline)
@@ -118,10 +118,10 @@ def sources(*, offline: bool, prices: Prices | None = None, transport: Transport
 
 
 async def connect(config: RunConfig, components: Components | None = None) -> Components:
-    """The components with the tools of the MCP servers that a configuration names, and the transport they share.
+    """Adds the tools of the configured MCP servers, and the transport that they share, to the components.
 
     Raises:
-        UsageError: the method's agents call no such tools.
+        UsageError: the method's agents cannot call such tools.
         ToolFailed: a server does not answer.
     """
     parts = components or Components()
@@ -129,9 +129,9 @@ async def connect(config: RunConfig, components: Components | None = None) -> Co
         return parts
     if not getattr(methods[config.method], "calls_actions", False):
         raise UsageError(
-            f"the agents of {config.method!r} call no tools of servers",
+            f"the agents of {config.method!r} cannot call tools of MCP servers",
             where="--mcp",
-            hint="mermaid's do: --method mermaid",
+            hint="those of mermaid can: --method mermaid",
         )
     from redargue.retrieval.mcp.client import list_tools, servers
 

@@ -1,7 +1,7 @@
-"""What is checked, and the closed set of answers it may get.
+"""Claims and the label sets of their answers.
 
-Labels are parsed as Tool-MAD's prompts demand them (journal, Fig. 5: the last line), never by first substring, which
-is what the authors' program does and what misreads reasoning that names another label on its way.
+Labels are parsed as Tool-MAD's prompts request them (journal, Fig. 5): from the last line. The authors' program takes
+the first substring instead, which misreads reasoning that mentions another label before its conclusion.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from redargue.errors import UsageError
 from redargue.registry import Registry
 
+MAX_CLAIM = 20_000  # characters
+
 
 class Frozen(BaseModel):
-    """Base of all data: immutable, and an unknown field is an error."""
+    """Base class of all data: immutable; an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Meaning(StrEnum):
-    """What a label says about the claim, whatever a data set calls it."""
+    """What a label says about the claim, independent of the data set's own name for it."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -45,13 +47,13 @@ class Label(Frozen):
 
 
 class LabelSet(Frozen):
-    """The closed set of answers that a data set or a user wants.
+    """The closed set of answers that a claim may get.
 
     Attributes:
         name: kebab-case, as on the command line.
         labels: the answers; empty for free text.
-        in_prose: whether a label standing in running text counts as an answer. Off where the labels are everyday
-            words ("no", "A"), which running text holds by chance.
+        in_prose: whether a label within running text counts as an answer; off where labels are everyday words ("no",
+            "A").
     """
 
     name: str
@@ -60,20 +62,18 @@ class LabelSet(Frozen):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The labels' own names, in order."""
         return tuple(label.name for label in self.labels)
 
     @property
     def free_text(self) -> bool:
-        """Whether any text is an answer."""
         return not self.labels
 
     def named(self, meaning: Meaning) -> str | None:
-        """The first label with that meaning, or None where the set has none."""
+        """The first label with that meaning, or None."""
         return next((label.name for label in self.labels if label.meaning == meaning), None)
 
     def meaning(self, name: str) -> Meaning:
-        """What the label called ``name`` says.
+        """The meaning of the label called ``name``.
 
         Raises:
             UsageError: the set has no such label.
@@ -84,57 +84,52 @@ class LabelSet(Frozen):
         raise UsageError(f"{name!r} is not a label of {self.name!r}", hint=f"labels: {', '.join(self.names)}")
 
     def parse(self, text: str) -> str | None:
-        """The label that an answer's text gives, or None; None is no answer and equals nothing.
+        """The label that an answer's text gives, or None.
 
-        The last non-empty line decides; where it names no label or several, the last bold label; then the last label
-        anywhere. An occurrence after "not" is no occurrence (unless it belongs to the label).
+        The last non-empty line decides; if it names no label or several, the last bold label does; then the last label
+        anywhere. A label after "not" does not count, unless "not" belongs to the label.
         """
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if not lines:
             return None
         if self.free_text:
             return lines[-1].strip("*_ ")
-        whole = self._by_alias.get(_bare(lines[-1]))
-        if whole:
-            return whole
-        found = self._occurrences(lines[-1])
-        if len(set(found)) == 1:
-            return found[0]
+        if whole_line := self._by_alias.get(_bare(lines[-1])):
+            return whole_line
+        labels = self._occurrences(lines[-1])
+        if len(set(labels)) == 1:
+            return labels[0]
         bold = [self._by_alias.get(_bare(match)) for match in re.findall(r"\*\*(.+?)\*\*", text)]
-        named = [label for label in bold if label]
-        if named:
-            return named[-1]
-        found = self._occurrences(text)
-        return found[-1] if found else None
+        labels = [label for label in bold if label] or self._occurrences(text)
+        return labels[-1] if labels else None
 
-    def first_inside(self, text: str) -> str | None:
-        """The first label of the set whose name stands anywhere in a text, as the authors of Tool-MAD read answers.
+    def first_substring(self, text: str) -> str | None:
+        """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program.
 
-        An answer that weighs "SUPPORTS" before it concludes otherwise is misread; None where no name stands there.
+        An answer that discusses "SUPPORTS" before it concludes otherwise is misread.
         """
         return next((label.name for label in self.labels if label.name in text), None)
 
-    def first_said(self, text: str) -> str | None:
-        """The label whose name comes first in a text, in any case but for single letters; None where none stands there.
+    def first_mentioned(self, text: str) -> str | None:
+        """The label whose name occurs first in the text, ignoring case except for single letters.
 
-        So Kojima et al. (2022) read short replies: of several candidates the first, without a look at what is said of
-        it.
+        This is how Kojima et al. (2022) read short replies.
         """
         if self.free_text:
             return text.strip() or None
         names = sorted((label.name for label in self.labels), key=len, reverse=True)
-        # "a" is no option A
+        # "a" is not option A
         cased = (re.escape(name) if len(name) == 1 else f"(?i:{re.escape(name)})" for name in names)
-        found = re.search(rf"(?<!\w)(?:{'|'.join(cased)})(?!\w)", text)
-        return self._by_alias[_bare(found.group())] if found else None
+        match = re.search(rf"(?<!\w)(?:{'|'.join(cased)})(?!\w)", text)
+        return self._by_alias[_bare(match.group())] if match else None
 
     def single(self, text: str) -> str | None:
-        """The one label that a text of nothing but a label names; None where it names none or several."""
+        """The only label that the text names; None where it names none or several."""
         if self.free_text:
             return text.strip() or None
         named = self._by_alias.get(_bare(text))
-        found = {named} if named else set(self._occurrences(text))
-        return found.pop() if len(found) == 1 else None
+        labels = {named} if named else set(self._occurrences(text))
+        return labels.pop() if len(labels) == 1 else None
 
     @cached_property
     def _by_alias(self) -> dict[str, str]:
@@ -143,16 +138,15 @@ class LabelSet(Frozen):
     def _occurrences(self, text: str) -> list[str]:
         if not self.in_prose:
             return []
-        names = sorted(
-            (alias for label in self.labels for alias in (label.name, *label.aliases)), key=len, reverse=True
-        )
-        some = "|".join(map(re.escape, names))
-        said = re.findall(rf"(?<!\w)(?:({some})|(?i:not)\s+(?:{some}))(?!\w)", text)  # a label may begin with "not"
-        return [self._by_alias[_bare(name)] for name in said if name]
+        names = [alias for label in self.labels for alias in (label.name, *label.aliases)]
+        any_name = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        # a label may itself begin with "not"
+        matches = re.findall(rf"(?<!\w)(?:({any_name})|(?i:not)\s+(?:{any_name}))(?!\w)", text)
+        return [self._by_alias[_bare(name)] for name in matches if name]
 
 
 def _bare(text: str) -> str:
-    """A label as it is compared: no decoration, no case, single spaces."""
+    """A label as it is compared: without decoration or case, with single spaces."""
     return re.sub(r"[\s_]+", " ", text.strip(" \t*_`\"'.,:;!()[]{}<>#-")).casefold()
 
 
@@ -215,17 +209,15 @@ FREE_TEXT = label_sets.register("free-text")(LabelSet(name="free-text"))
 
 
 class Claim(Frozen):
-    """The text to check.
+    """A statement to verify.
 
     Attributes:
         text: one statement; control characters other than line breaks and tabs are refused.
-        context: what the statement stands in (a dialogue, a document); may be empty. A language model is shown it; the
-            embedded backend reads the text alone.
+        context: the dialogue or document that contains the statement. It is shown to language models; the embedded
+            backend reads the text alone.
         options: the texts of options A, B, …, where the label set is ``options``.
-        labels: the closed set of answers.
-        as_of: the day on which the claim is to be judged; tools that can leave out what came later. None for today.
-        only_in_time: evidence that was published after that day, or says nowhere when, is left out and counted; else it
-            is marked.
+        as_of: as-of date; tools that can do so leave out later evidence. None for today.
+        only_in_time: leave out, and count, evidence that is later than ``as_of`` or undated; otherwise it is marked.
     """
 
     text: str
@@ -240,22 +232,22 @@ class Claim(Frozen):
     def _checkable(cls, text: str) -> str:
         text = text.strip()
         if not re.search(r"\w", text):
-            raise ValueError(f"{text!r} holds no word to check")
+            raise ValueError(f"{text!r} contains no word to check")
         if len(text) > MAX_CLAIM:
-            raise ValueError(f"a claim of {len(text):,} characters; the limit is {MAX_CLAIM:,}")
+            raise ValueError(f"{len(text):,} characters; the limit is {MAX_CLAIM:,}")
         return readable(text)
 
     @field_validator("context", "options")
     @classmethod
-    def _all_readable(cls, given: Any) -> Any:
-        for text in (given,) if isinstance(given, str) else given:
+    def _all_readable(cls, value: Any) -> Any:
+        for text in (value,) if isinstance(value, str) else value:
             readable(text)
-        return given
+        return value
 
     @model_validator(mode="after")
     def _answerable(self) -> Claim:
         if self.only_in_time and self.as_of is None:
-            raise ValueError("evidence in time needs a day as of which the claim is judged (as_of)")
+            raise ValueError("only_in_time needs an as-of date (as_of)")
         if len(self.options) > len(self.labels.labels) and self.options:
             raise ValueError(
                 f"{len(self.options)} options, but {self.labels.name!r} has {len(self.labels.labels)} labels"
@@ -263,33 +255,30 @@ class Claim(Frozen):
         return self
 
 
-def in_time(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, with evidence wanted that was published by each one's day.
+def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims, restricted to evidence that was published by their as-of dates.
 
     Raises:
-        UsageError: a claim has no day.
+        UsageError: a claim has no as-of date.
     """
-    found = []
+    strict = []
     for claim in claims:
         if claim.as_of is None:
             raise UsageError(
                 f"no as-of date for {claim.text[:60]!r}", where="--strict-as-of", hint="give one: --as-of 2024-03-31"
             )
-        found.append(claim.model_copy(update={"only_in_time": True}))
-    return found
+        strict.append(claim.model_copy(update={"only_in_time": True}))
+    return strict
 
 
 def readable(text: str) -> str:
-    """The text itself.
+    """Returns the text unchanged.
 
     Raises:
-        ValueError: it holds a control character, or what is no character.
+        ValueError: it contains a control character or a lone surrogate.
     """
     if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
         raise ValueError(f"control character {control.group()!r} at position {control.start()}")
     if broken := re.search(r"[\ud800-\udfff]", text):
-        raise ValueError(f"no text, but a byte that is not UTF-8, at position {broken.start()}")
+        raise ValueError(f"a byte that is not UTF-8, at position {broken.start()}")
     return text
-
-
-MAX_CLAIM = 20_000

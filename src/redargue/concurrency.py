@@ -1,4 +1,4 @@
-"""Several things at once, of which one may fail."""
+"""Runs several coroutines concurrently, any of which may fail."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from redargue.errors import RedargueError
 T = TypeVar("T")
 
 
-async def together(asks: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """All at once; where one fails the others are stopped, and have stopped, before its error is raised as it is."""
-    work = [asyncio.ensure_future(each) for each in asks]
+async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in order; if one fails, the others are cancelled and have ended before its error is raised."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
-        return list(await asyncio.gather(*work))
+        return list(await asyncio.gather(*tasks))
     finally:
-        for each in work:
-            each.cancel()
-        await asyncio.gather(*work, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to raise for a group of agents of which several failed: redargue's own first."""
-    flat: list[BaseException] = []
-    stack: list[BaseException] = [group]
-    while stack:
-        error = stack.pop(0)
-        stack = [*error.exceptions, *stack] if isinstance(error, BaseExceptionGroup) else stack
-        if not isinstance(error, BaseExceptionGroup):
-            flat.append(error)
-    return next((each for each in flat if isinstance(each, RedargueError)), flat[0])
+def first_error(error: BaseException) -> BaseException:
+    """The error to raise for a group of failed agents: the first of redargue's own, else the first of all."""
+    errors = list(_leaves(error))
+    return next((leaf for leaf in errors if isinstance(leaf, RedargueError)), errors[0])
+
+
+def _leaves(error: BaseException) -> Iterable[BaseException]:
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for inner in error.exceptions:
+        yield from _leaves(inner)

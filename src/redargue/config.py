@@ -1,4 +1,8 @@
-"""The configuration of a run: one frozen model for the command line, ``redargue.toml``, workers, benches and Python."""
+"""The configuration of a run: one model for the command line, ``redargue.toml``, workers, benches and Python.
+
+:class:`RunConfig` holds values that can be written as JSON; :class:`Components` holds objects to use instead of making
+them from those values (:mod:`redargue.assembly`).
+"""
 
 from __future__ import annotations
 
@@ -25,13 +29,13 @@ ResponseFormat = Literal["auto", "schema", "json", "text", "plain", "tools"]
 
 
 class RunConfig(Frozen):
-    """Everything that defines a run and can be written down as JSON.
+    """Everything that defines a run, as JSON values.
 
     Attributes:
         method: registered name.
         profile: ``hardened``, ``paper`` or another profile of the method.
         settings: of the method, by field name, where they differ from the profile's.
-        tools: the method's evidence tools, one per debater where it has debaters; None for the profile's.
+        tools: evidence tools, one per debater where the method has debaters; None for the profile's.
         mcp: MCP servers whose tools the agents may call.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
         model: the language model of every role that ``models`` does not name.
@@ -43,16 +47,15 @@ class RunConfig(Frozen):
         stream: request replies as a stream.
         logprobs: request log probabilities, where a method uses them.
         prompts: a folder of prompt overrides, one TASK.txt per task.
-        memory: path or URL of the evidence memory; empty for the user's own.
+        memory: path or URL of the evidence memory; empty for the default one.
         workspace: of the memory.
-        store: path or URI of the corpus, or ``starter``; None for the user's own, or the starter corpus without one.
+        store: path or URI of the corpus, or ``starter``; None for the default one, or the starter corpus without one.
         offline: send no request that leaves this machine.
         labels: of claims that are given as text.
-        as_of: as-of date of claims that have none.
+        as_of: as-of date of claims that are given as text.
         strict_as_of: leave out evidence that is later than a claim's as-of date, or undated.
         budget: shared by all claims: ``40calls``, ``200ktok``, ``0.50usd``; None for no limit.
-        prices: a price table (TOML); None for the user's own.
-        seed: of the run.
+        prices: a price table (TOML); None for the default one.
 
     Raises:
         UsageError: an unknown name, or a value that does not fit; pydantic's error is its cause.
@@ -115,18 +118,14 @@ class RunConfig(Frozen):
             raise _explained(error) from error
 
     def updated(self, **changes: Unpack[ConfigOptions]) -> RunConfig:
-        """A copy with other values, validated.
-
-        Raises:
-            UsageError: as the constructor.
-        """
+        """A validated copy with other values."""
         return RunConfig(**{**dict(self), **changes})
 
     def claim(self, claim: str | Claim) -> Claim:
-        """The claim as data; a text gets the labels and the as-of date of this configuration.
+        """The claim as data; a text gets this configuration's labels and as-of date.
 
         Raises:
-            UsageError: the text cannot be checked, or a claim that is data already would need other labels or dates.
+            UsageError: the text cannot be checked, or a :class:`Claim` was given together with labels or dates.
         """
         if isinstance(claim, Claim):
             if (self.labels, self.as_of, self.strict_as_of) != (FEVER, None, False):
@@ -170,8 +169,7 @@ class ConfigOptions(TypedDict, total=False):
 class RunOptions(ConfigOptions, total=False):
     """The keywords of ``verify``, ``watch``, ``verify_text``, ``ground`` and ``Verifier``.
 
-    The fields of :class:`RunConfig`, where an object may take the place of what a field names, and those of
-    :class:`Components`.
+    The fields of :class:`RunConfig`, for some of which an object may be given, and those of :class:`Components`.
     """
 
     backend: str | Backend
@@ -186,20 +184,18 @@ class RunOptions(ConfigOptions, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Components:
-    """Objects that a run uses instead of making them from its :class:`RunConfig`; whoever made them closes them.
+    """Objects that a run uses instead of making them from its :class:`RunConfig`; the caller closes them.
 
     Attributes:
-        backend: plays the roles.
-        memory: of earlier claims' evidence, where the method keeps one.
-        budget: shared with other runs.
-        prices: of tokens and searches.
-        evidence: evidence tools by the names that the settings use, also ones that differ from claim to claim
+        backend: performs the tasks.
+        memory: evidence of earlier claims.
+        budget: may be shared with other runs.
+        evidence: evidence tools by the names in the settings, including tools that differ between claims
             (:class:`~redargue.retrieval.tools.base.PerClaim`); others are made from the configuration.
-        actions: tools that the method's agents call with arguments, by the names they use; asynchronous context
-            managers (:class:`~redargue.retrieval.mcp.client.McpTool`) are entered while claims are verified. None where
-            the configuration's MCP servers were not asked for theirs (:func:`redargue.assembly.connect`).
-        transport: sends every request; one for the process, if several verifiers are to share its limits.
-        clock: where times come from.
+        actions: tools that agents call with arguments, by name; asynchronous context managers
+            (:class:`~redargue.retrieval.mcp.client.McpTool`) are entered while claims are verified. None until
+            :func:`redargue.assembly.connect` has listed the tools of the MCP servers.
+        transport: sends every request; pass one to several verifiers to share its limits.
     """
 
     backend: Backend | None = None
@@ -212,16 +208,16 @@ class Components:
     clock: Clock | None = None
 
 
-OBJECTS = tuple(each.name for each in fields(Components))
+OBJECTS = tuple(part.name for part in fields(Components))
 
 
 def read_options(
     options: RunOptions, config: RunConfig | None = None, components: Components | None = None
 ) -> tuple[RunConfig, Components]:
-    """Keywords on top of a configuration and of components.
+    """Applies keywords to a configuration and to components.
 
     Raises:
-        UsageError: an unknown keyword, or a value that does not fit.
+        UsageError: an unknown keyword, or an invalid value.
     """
     values: dict[str, Any] = {}
     objects: dict[str, Any] = {}
@@ -233,10 +229,10 @@ def read_options(
         elif known:
             values[name] = value
         else:
-            names = [*RunConfig.model_fields, *(each for each in OBJECTS if each not in RunConfig.model_fields)]
+            names = dict.fromkeys([*RunConfig.model_fields, *OBJECTS])
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, names))
-    read = config or RunConfig()
-    return (RunConfig(**{**dict(read), **values}) if values else read), replace(components or Components(), **objects)
+    config = (config or RunConfig()).updated(**values) if values else config or RunConfig()
+    return config, replace(components or Components(), **objects)
 
 
 def read_date(text: str) -> date | None:

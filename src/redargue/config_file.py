@@ -1,4 +1,4 @@
-"""The user's defaults: ``redargue.toml``, one table per command."""
+"""Reads ``redargue.toml``, which sets defaults of command-line options, one table per command."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from redargue.registry import did_you_mean
 CONFIG = "redargue.toml"
 RENAMED = {"at_once": "concurrency", "only_in_time": "strict_as_of", "form": "response_format"}  # until 0.3
 
-Known = Mapping[str, "Known | None"]  # commands with the names of their options; None for an option
+Known = Mapping[str, "Known | None"]  # commands and their options; the value for an option is None
 
 
-def read_config(
+def read_defaults(
     known: Known, folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The defaults of each command; flags and the environment win over them.
+    """The defaults of each command; flags and environment variables win over them.
 
-    Variables of the environment under a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the file,
-    and their new names win over them.
+    Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the file, and
+    variables with the current name win over them.
 
     Args:
         known: the commands and their options.
         folder: of the file; by default the current one.
-        environment: the process' own by default.
+        environment: by default ``os.environ``.
 
     Raises:
-        UsageError: the file cannot be read, or names a command or an option that is not there.
+        UsageError: the file cannot be read, or names an unknown command or option.
     """
     path = (folder or Path.cwd()) / CONFIG
     tables = read_tables(path)
-    given = os.environ if environment is None else environment
-    former = {new: value for old, new in RENAMED.items() if (value := given.get(f"REDARGUE_{old.upper()}"))}
+    variables = os.environ if environment is None else environment
+    former = {new: value for old, new in RENAMED.items() if (value := variables.get(f"REDARGUE_{old.upper()}"))}
     return _defaults(tables, known, former, str(path), "")
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """The tables of a settings file; none where there is no file.
+    """The tables of a settings file; empty if there is no file.
 
     Raises:
         UsageError: the file cannot be read.
@@ -59,7 +59,7 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def current_names(arguments: list[str]) -> list[str]:
-    """The arguments of a command line with the present names of options that were renamed."""
+    """The command line with the current names of renamed options."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     return [*(_current_flag(argument) for argument in arguments[:end]), *arguments[end:]]
 
@@ -67,15 +67,15 @@ def current_names(arguments: list[str]) -> list[str]:
 def _current_flag(argument: str) -> str:
     flag, sign, value = argument.partition("=")
     name = flag.removeprefix("--").replace("-", "_")
-    return (
-        f"--{RENAMED[name].replace('_', '-')}{sign}{value}" if flag.startswith("--") and name in RENAMED else argument
-    )
+    if not flag.startswith("--") or name not in RENAMED:
+        return argument
+    return f"--{RENAMED[name].replace('_', '-')}{sign}{value}"
 
 
 def _defaults(
     table: Mapping[str, Any], known: Known, former: Mapping[str, str], where: str, command: str
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for key, value in table.items():
         written = key.replace("-", "_")
         name = key if key in known else RENAMED.get(written, written)
@@ -84,16 +84,16 @@ def _defaults(
             raise UsageError(f"unknown {kind} {key!r}", where=inside, hint=did_you_mean(key, list(known)))
         options = known[name]
         if options is None:
-            found[name] = value
+            defaults[name] = value
         elif not isinstance(value, dict):
             raise UsageError(
                 f"{key!r} is a command, not an option", where=where, hint=f"write a table: [{command}.{key}]"
             )
         else:
-            found[name] = _defaults(value, options, former, where, f"{command}.{key}".strip("."))
+            defaults[name] = _defaults(value, options, former, where, f"{command}.{key}".strip("."))
     for name, options in known.items():
         if options is None and name in former:
-            found[name] = former[name]
-        elif options is not None and name not in found and (inner := _defaults({}, options, former, where, name)):
-            found[name] = inner
-    return found
+            defaults[name] = former[name]
+        elif options is not None and name not in defaults and (inner := _defaults({}, options, former, where, name)):
+            defaults[name] = inner
+    return defaults

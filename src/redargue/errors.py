@@ -1,28 +1,19 @@
-"""Every error that redargue raises, as one tree.
+"""Every error that redargue raises. Exit codes: 2 usage, 3 unreadable input or reply, 4 budget, 5 provider.
 
 ::
 
-    RedargueError                what · where · what to do next                          exit code
-    ├── UsageError               the caller's input or configuration                     2
-    │   ├── UnknownName          a name that no registry holds ("did you mean")          2
-    │   ├── CannotPlay           a backend that cannot perform a method's tasks          2
-    │   ├── Undeclared           a method used a role, task or tool it does not declare  2
-    │   └── MissingExtra         an optional dependency is not installed                 2
-    ├── CorpusError              a corpus store that cannot be used                      2
-    │   ├── StoreLocked          another process is writing to it                        2
-    │   ├── StoreForeign         the file is not a redargue corpus                       2
-    │   ├── StoreDamaged         the file is a corpus, and broken                        2
-    │   └── DiskFull             no room; what was stored before is intact               2
-    ├── UnreadableFile           one file of many could not be read; the rest goes on    3
-    ├── RecordError              a run folder that cannot be resumed or replayed         2
-    │   ├── ReplayMiss           a replay asked for a call that was never recorded       2
-    │   └── LeaseLost            a worker that was taken for dead; others have its work  2
-    ├── ScriptError              a scripted backend met what its script does not hold    2
-    ├── BadReply                 a model's reply that cannot be read, after one repair   3
-    ├── WorkerLost               a claim whose workers died, time after time             3
-    ├── BudgetReached            the next call would pass the budget                     4
-    └── ProviderError            a model, tool or network that does not answer           5
-        └── ToolFailed           an evidence tool failed; the debate goes on without it  5
+    RedargueError
+    ├── UsageError                  the caller's input or configuration
+    │   └── UnknownName, CannotPlay, Undeclared, MissingExtra
+    ├── CorpusError                 a corpus store
+    │   └── StoreLocked, StoreForeign, StoreDamaged, DiskFull
+    ├── RecordError                 a run folder or ledger
+    │   └── ReplayMiss, LeaseLost
+    ├── ScriptError                 a scripted backend
+    ├── UnreadableFile, BadReply, WorkerLost
+    ├── BudgetReached
+    └── ProviderError               a model, tool or network
+        └── ToolFailed
 """
 
 from __future__ import annotations
@@ -31,7 +22,7 @@ from typing import ClassVar
 
 
 class RedargueError(Exception):
-    """Base of all errors: a sentence with the bad value in it, where it stood, and what to do next.
+    """Base class: quotes the bad value, says where it is and what to do next.
 
     Attributes:
         what: what is wrong, quoting the bad value.
@@ -51,11 +42,11 @@ class UsageError(RedargueError):
 
 
 class UnknownName(UsageError):
-    """A name that the registry does not hold."""
+    """A name that is not in the registry; the hint suggests near ones."""
 
 
 class CannotPlay(UsageError):
-    """A backend that cannot perform one of a method's tasks."""
+    """The backend cannot perform one of the method's tasks."""
 
 
 class Undeclared(UsageError):
@@ -63,15 +54,15 @@ class Undeclared(UsageError):
 
 
 class MissingExtra(UsageError):
-    """An optional dependency is not installed; the hint is the install line."""
+    """An optional dependency is not installed; the hint is the command that installs it."""
 
 
 class CorpusError(RedargueError):
-    """A corpus store that cannot be used."""
+    """A corpus store cannot be used."""
 
 
 class StoreLocked(CorpusError):
-    """Another process holds the store for writing."""
+    """Another process is writing to the store."""
 
 
 class StoreForeign(CorpusError):
@@ -79,7 +70,7 @@ class StoreForeign(CorpusError):
 
 
 class StoreDamaged(CorpusError):
-    """The file is a redargue corpus and cannot be read whole."""
+    """The file is a redargue corpus and is damaged."""
 
 
 class DiskFull(CorpusError):
@@ -87,32 +78,32 @@ class DiskFull(CorpusError):
 
 
 class UnreadableFile(RedargueError):
-    """One file could not be read; it is named and skipped, and the rest goes on."""
+    """A file could not be read; it is named and skipped, and the other files are processed."""
 
     exit_code = 3
 
 
 class RecordError(RedargueError):
-    """A run folder that cannot be resumed or replayed."""
+    """A run folder cannot be resumed or replayed."""
 
 
 class ReplayMiss(RecordError):
-    """A replay asked for a call that the record does not hold."""
+    """A replay asked for a call that was never recorded."""
 
 
 class LeaseLost(RecordError):
-    """The worker did not say in time that it is alive: others have its claims, and nothing of it counts any more."""
+    """The worker missed its heartbeat: other workers have its claims, and its results are discarded."""
 
 
 class ScriptError(RedargueError):
-    """A scripted backend was asked something else than its script, or not asked all of it."""
+    """A scripted backend was asked something that is not in its script, or not everything that is."""
 
 
 class BadReply(RedargueError):
-    """A model's reply that cannot be read, after one repair.
+    """A model's reply could not be read, even after one repair.
 
     Attributes:
-        raw: the reply as it came, cut to 2,000 characters.
+        raw: the verbatim reply, cut to 2,000 characters.
     """
 
     exit_code = 3
@@ -123,22 +114,22 @@ class BadReply(RedargueError):
 
 
 class WorkerLost(RedargueError):
-    """Every worker that had the claim died or failed over it; it is not tried again by itself."""
+    """Every worker that had the claim crashed or failed on it; it is not retried automatically."""
 
     exit_code = 3
 
 
 class BudgetReached(RedargueError):
-    """The next call would pass the budget; nothing was sent."""
+    """The next call would exceed the budget; nothing was sent."""
 
     exit_code = 4
 
 
 class ProviderError(RedargueError):
-    """A model, tool or network that does not answer."""
+    """A model, tool or network does not answer."""
 
     exit_code = 5
 
 
 class ToolFailed(ProviderError):
-    """An evidence tool failed; its message never becomes evidence."""
+    """An evidence tool failed; its message never becomes evidence, and the debate continues without it."""

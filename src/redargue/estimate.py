@@ -1,7 +1,7 @@
-"""What verifying claims will cost, before any call: calls, tokens, dollars, time; at least, as a rule, at most.
+"""Estimates the cost of verifying claims before any call: low, likely and high calls, tokens, dollars and time.
 
-Calls and depth follow from the method's algorithm. Tokens are what its prompts came to with real passages
-(``python -m benchmarks tokens``); how long a model's replies are is assumed, and said.
+Calls and depth follow from the method's algorithm. Prompt tokens were measured with real passages
+(``python -m benchmarks tokens``); the length of replies is an assumption, which the estimate states.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from redargue.methods.base import CostPlan
 from redargue.tasks.base import every_task
 from redargue.verifier import Verifier
 
-# Tokens of a prompt at 4 bytes a token: 10th, 50th and 90th percentile over the 50 example claims, with three passages
-# of up to 1,000 characters a query (experiments/LOG.md). A task that is not listed is reckoned with OTHER.
+# Tokens of a prompt at 4 bytes per token: 10th, 50th and 90th percentile over the 50 example claims, with three
+# passages of up to 1,000 characters per query (experiments/LOG.md). OTHER is used for tasks that are not listed.
 PROMPTS = {
     "WriteQuery": (183, 188, 193),
     "RewriteQuery": (344, 364, 386),
@@ -29,7 +29,7 @@ PROMPTS = {
     "JudgeDebate": (3_748, 4_182, 4_521),
 }
 OTHER = (300, 700, 1_500)
-# Tokens of a language model's reply; assumed, for models that do not think aloud.
+# Tokens of a language model's reply; assumed, for models without visible reasoning.
 REPLIES = {
     "WriteQuery": (8, 15, 30),
     "RewriteQuery": (8, 15, 30),
@@ -44,17 +44,14 @@ OTHER_REPLY = (40, 130, 300)
 
 
 class Sum(Frozen):
-    """What a number of claims may cost.
+    """The estimated cost of all claims.
 
     Attributes:
-        calls: requests to models.
         embeddings: requests for vectors.
-        searches: searches; one may be several requests.
-        prompt_tokens: of all requests.
-        completion_tokens: of all replies.
+        searches: one search may send several requests.
         usd: None where a price is unknown.
-        depth: calls and searches that wait for one another in one claim.
-        seconds: for all claims, so many at once.
+        depth: length of the longest chain of calls and searches within one claim.
+        seconds: for all claims, at the given concurrency.
     """
 
     calls: int
@@ -68,7 +65,7 @@ class Sum(Frozen):
 
 
 class Estimate(Frozen):
-    """Low, likely and high, and what was assumed."""
+    """Low, likely and high cost, and the assumptions."""
 
     claims: int
     low: Sum
@@ -85,30 +82,30 @@ def estimate(
     call_seconds: float = 1.5,
     search_seconds: float = 1.0,
 ) -> Estimate:
-    """What verifying the claims will cost.
+    """Estimates the cost of verifying the claims; sends nothing.
 
     Args:
-        verifier: put together as for the run; nothing is sent.
-        claims: what would be checked.
+        verifier: configured as for the run.
+        claims: the claims.
         concurrency: number of claims verified at the same time.
-        call_seconds: what a call takes; the embedded backend's own figure is used where no model is named.
-        search_seconds: what a search takes.
+        call_seconds: duration of a call to a language model; other backends use a measured duration.
+        search_seconds: duration of a search.
 
     Returns:
-        Three sums. The likely one is no mean of the others: it is the debate that ends in its second round.
+        Three sums. The likely one is the debate that ends in its second round, not a mean of the others.
     """
     chat = verifier.backend if isinstance(verifier.backend, ChatBackend) else None
     if chat is None:
         call_seconds, search_seconds = 0.01, 0.01  # measured: python -m benchmarks fever
     sums = [
-        _sum(verifier, chat, plan, place, claims, concurrency, call_seconds, search_seconds)
-        for place, plan in enumerate(verifier.method.plan())
+        _sum(verifier, chat, plan, quantile, claims, concurrency, call_seconds, search_seconds)
+        for quantile, plan in enumerate(verifier.method.plan())
     ]
-    assumed = [f"{call_seconds:g} s a call and {search_seconds:g} s a search, {concurrency} claims at once"]
+    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, {concurrency} claims concurrently"]
     if chat:
-        assumed.append("replies of a model that does not think aloud; no request refused or repeated")
+        assumed.append("a model without visible reasoning; no request refused or repeated")
         if sums[0].usd is None:
-            assumed.append(f"no price, because one is unknown: {_unpriced(verifier, chat)}")
+            assumed.append(f"no total in dollars: {_unpriced(verifier, chat)}")
     return Estimate(claims=len(claims), low=sums[0], likely=sums[1], high=sums[2], assumed=tuple(assumed))
 
 
@@ -116,7 +113,7 @@ def _sum(
     verifier: Verifier,
     chat: ChatBackend | None,
     plan: CostPlan,
-    place: int,
+    quantile: int,
     claims: Sequence[Claim],
     concurrency: int,
     call_seconds: float,
@@ -128,23 +125,23 @@ def _sum(
     for task, count in plan.calls.items():
         samples = plan.samples.get(task, 1)
         models = _models(verifier, chat, task, plan) if chat else []
-        refused = chat is not None and any("n" in chat.endpoint(each).abilities.refused for each in models)
+        refused = chat is not None and any("n" in chat.endpoint(model).abilities.refused for model in models)
         charge = next((kind.charge for kind in every_task() if kind.name() == task), "call")
-        asked = count * (samples if refused else 1)
-        tokens = asked * (PROMPTS.get(task, OTHER)[place] + max(0, round(extra)))
-        replied = count * samples * REPLIES.get(task, OTHER_REPLY)[place]
+        requests = count * (samples if refused else 1)
+        tokens = requests * (PROMPTS.get(task, OTHER)[quantile] + max(0, round(extra)))
+        reply_tokens = count * samples * REPLIES.get(task, OTHER_REPLY)[quantile]
         if charge == "embedding":
-            embeddings += asked
+            embeddings += requests
             models = [chat.embedding_model] if chat and chat.embedding_model else []
-            tokens, replied = (tokens, 0) if models else (0, 0)
+            tokens, reply_tokens = (tokens, 0) if models else (0, 0)
         else:
-            calls += asked
+            calls += requests
         if chat is None:
             continue
-        prompt, completion = prompt + tokens, completion + replied
-        prices = [price for each in models if (price := verifier.prices.model(each))]
+        prompt, completion = prompt + tokens, completion + reply_tokens
+        prices = [price for model in models if (price := verifier.prices.model(model))]
         if usd is not None and prices:
-            usd += sum(price.of(tokens, replied) for price in prices) / len(prices)
+            usd += sum(price.of(tokens, reply_tokens) for price in prices) / len(prices)
     if usd is not None:
         usd += sum(verifier.prices.searches.get(tool, 0.0) * count for tool, count in plan.searches.items())
     waves = math.ceil(len(claims) / concurrency)
@@ -162,12 +159,12 @@ def _sum(
 
 
 def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: CostPlan) -> list[str]:
-    """The models that perform a task, one for each agent that asks it."""
-    if own := verifier.models.get(task):
-        return [own]
+    """The models that perform a task, one per agent that asks it."""
+    if model := verifier.models.get(task):
+        return [model]
     agents = verifier.method.agents()
-    asking = plan.asked_by.get(task, agents if len(agents) == 1 else ("",))
-    return [verifier.models.get(agent, chat.model) for agent in asking]
+    askers = plan.asked_by.get(task, agents if len(agents) == 1 else ("",))
+    return [verifier.models.get(agent, chat.model) for agent in askers]
 
 
 def _unpriced(verifier: Verifier, chat: ChatBackend) -> str:

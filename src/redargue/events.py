@@ -1,28 +1,27 @@
-"""Everything that happens in a run, as a closed union of events; the only log format.
+"""The events of a run: a closed union, and the only log format.
 
-Some carry what cannot be asked for twice, a mind's reply (``CallFinished``), a tool's passages (``EvidenceFound``) and
-what the memory held then (``EvidenceRecalled``), under the key that asks for it again: reading those back is resume and
-replay.
+Answers that cannot be requested again are stored in the log under a ``key``: a backend's replies (``CallFinished``), a
+tool's passages (``EvidenceFound``) and the memory's state (``EvidenceRecalled``). Resume and replay read them back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage, Quote, Recalled, timeless
+from redargue.evidence import Passage, Quote, Recalled, without_retrieval_times
 from redargue.tasks.decomposing import Triplet
 from redargue.verdicts import ErrorInfo, MethodName, Score, Verdict
 
 
 class _Event(Frozen):
-    """What all events have.
+    """Base class of all events.
 
     Attributes:
-        item: which claim of the run, from 0.
+        item: index of the claim in the run.
         seq: order within the claim, from 0.
         at: seconds since the claim's verification began.
     """
@@ -44,7 +43,7 @@ class ClaimStarted(_Event):
 
 
 class QueryWritten(_Event):
-    """A debater decided what to ask its tool."""
+    """A debater wrote a query, or kept its last one."""
 
     kind: Literal["query_written"] = "query_written"
     agent: str
@@ -54,7 +53,7 @@ class QueryWritten(_Event):
 
 
 class EvidenceFound(_Event):
-    """A tool answered; ``key`` asks for the same answer again; what was not in time is counted in ``left_out``."""
+    """A tool answered; ``left_out`` counts passages that were not published in time, by timing."""
 
     kind: Literal["evidence_found"] = "evidence_found"
     agent: str
@@ -69,7 +68,7 @@ class EvidenceFound(_Event):
 
 
 class EvidenceKept(_Event):
-    """The query was kept, and so were its documents; the tool was not asked."""
+    """The query and its documents were kept; the tool was not called."""
 
     kind: Literal["evidence_kept"] = "evidence_kept"
     agent: str
@@ -79,7 +78,7 @@ class EvidenceKept(_Event):
 
 
 class EvidenceMissing(_Event):
-    """A tool failed; the agent goes on without documents, and the verdict names the gap. Recorded like an answer."""
+    """A tool failed; the agent continues without documents, and the verdict names the gap. Recorded like an answer."""
 
     kind: Literal["evidence_missing"] = "evidence_missing"
     agent: str
@@ -93,14 +92,14 @@ class EvidenceMissing(_Event):
 
 
 class EvidenceRecalled(_Event):
-    """The memory was asked; ``key`` asks for the same answer again.
+    """The memory was queried.
 
     Attributes:
-        entities: that were asked for, as the agent wrote them.
-        text: that evidence was to be near to.
-        items: what it gave, the best first.
-        held_back: how many more it holds that were found for near-duplicates of the claim alone.
-        left_out: how many more it did not give, by why: expired, later, undated.
+        entities: as the agent wrote them.
+        text: compared with the evidence by meaning.
+        items: best first.
+        held_back: number of matches stored only for near-duplicates of the claim, which were withheld.
+        left_out: number of other matches not returned, by reason: expired, later, undated.
     """
 
     kind: Literal["evidence_recalled"] = "evidence_recalled"
@@ -115,12 +114,12 @@ class EvidenceRecalled(_Event):
 
 
 class EvidenceRemembered(_Event):
-    """What was found was handed to the memory; once this is recorded, it is on the disk.
+    """Findings were stored in the memory; they are on disk before this is recorded.
 
     Attributes:
-        entities: it stands under, as the agent wrote them.
-        passages: sha256 of the texts that it was given.
-        dropped: how many findings it does not keep, by why: frozen, error, empty.
+        entities: under which they are stored, as the agent wrote them.
+        passages: sha256 of the texts.
+        dropped: number of findings that were not stored, by reason: frozen, error, empty.
     """
 
     kind: Literal["evidence_remembered"] = "evidence_remembered"
@@ -133,14 +132,14 @@ class EvidenceRemembered(_Event):
 
 
 class CallFinished(_Event):
-    """A mind answered a task; ``key`` asks for the same answer again.
+    """The backend performed a task.
 
     Attributes:
-        outputs: one a sample: the answer's fields and the verbatim text it was read from.
-        charge: whether a mind was asked, or an embedding model alone.
-        rejected: replies that could not be read before one could: why, and how they began.
-        requests: how many were sent, retries and repairs included.
-        usd: what they cost; 0 where no price is known.
+        outputs: per sample, the answer's fields and the verbatim text it was read from.
+        charge: whether the requests count as calls or only as embeddings.
+        rejected: unreadable replies before this one: the reason, and how they began.
+        requests: including retries and repairs.
+        usd: 0 where no price is known.
     """
 
     kind: Literal["call_finished"] = "call_finished"
@@ -158,11 +157,10 @@ class CallFinished(_Event):
 
 
 class CallFailed(_Event):
-    """A mind was asked and gave nothing that could be used; what was sent for it counts all the same.
+    """The backend failed to perform a task; the requests that it sent count.
 
     Attributes:
-        error: what went wrong.
-        raw: the reply that could not be read, cut to 2,000 characters; empty where none came.
+        raw: the unreadable reply, cut to 2,000 characters; empty where there was none.
     """
 
     kind: Literal["call_failed"] = "call_failed"
@@ -191,7 +189,7 @@ class Answered(_Event):
 
 
 class Scored(_Event):
-    """An answer got a score, or the reason why it has none."""
+    """An answer was scored."""
 
     kind: Literal["scored"] = "scored"
     agent: str
@@ -200,13 +198,7 @@ class Scored(_Event):
 
 
 class Decomposed(_Event):
-    """A claim was taken apart.
-
-    Attributes:
-        triplets: its relations.
-        topics: what it is about.
-        entities: all subjects and objects, each once: the keys of the memory.
-    """
+    """A claim was decomposed; ``entities`` are all subjects and objects, the keys of the memory."""
 
     kind: Literal["decomposed"] = "decomposed"
     agent: str
@@ -217,15 +209,13 @@ class Decomposed(_Event):
 
 
 class Stepped(_Event):
-    """An agent that acts in steps decided what to do; what came of a call is an event of its own.
+    """An agent that acts in steps chose its next step; the outcome of a tool call is a separate event.
 
     Attributes:
-        thought: why.
-        tool: that it calls, as it wrote it; empty where it answers, or nothing could be read.
-        arguments: of the call.
-        reason: for this tool.
-        answer: the label that it gives.
-        problem: why the step could not be read, or why the tool was not asked.
+        tool: as the agent wrote it; empty where it answers or the step could not be read.
+        reason: for calling this tool.
+        answer: the label, if the step is an answer.
+        problem: why the step could not be read or the tool was not called.
     """
 
     kind: Literal["stepped"] = "stepped"
@@ -240,7 +230,7 @@ class Stepped(_Event):
 
 
 class Spoke(_Event):
-    """A member of a team said something to its own team or, as its summariser, to all."""
+    """A team member spoke to its team or, as the summariser, to all."""
 
     kind: Literal["spoke"] = "spoke"
     agent: str
@@ -249,13 +239,12 @@ class Spoke(_Event):
 
 
 class Refereed(_Event):
-    """A referee judged.
+    """A referee judged a round.
 
     Attributes:
-        vote: affirmative, negative or tie; empty where it gave no judgement.
+        vote: affirmative, negative or tie; empty where there is no judgement.
         confidence: in [0, 1].
-        reason: why.
-        scores: of each team by dimension, in [0, 1].
+        scores: by team and dimension, in [0, 1].
         problem: why there is no judgement.
     """
 
@@ -270,12 +259,12 @@ class Refereed(_Event):
 
 
 class RoundVoted(_Event):
-    """What the referees' votes of a round came to.
+    """The referees' votes of a round were counted.
 
     Attributes:
         winner: affirmative, negative or tie.
-        consensus: share of all confidence behind it, in [0, 1].
-        masses: confidence behind each outcome.
+        consensus: the winner's share of all confidence, in [0, 1].
+        masses: total confidence by outcome.
         weights: the paper's signed sums.
     """
 
@@ -288,13 +277,13 @@ class RoundVoted(_Event):
 
 
 class RoundEnded(_Event):
-    """All debaters of a round have answered and, where their labels agree, the gate has spoken.
+    """All debaters of a round have answered.
 
     Attributes:
-        labels: one a debater, in their order.
-        agreed: all labels are there and equal.
-        accepted: agreed, and every score above its threshold.
-        why: what kept the round from being accepted.
+        labels: one per debater, in order.
+        agreed: whether all labels exist and are equal.
+        accepted: whether the labels agree and every score is above its threshold.
+        why: reasons for not accepting the round.
     """
 
     kind: Literal["round_ended"] = "round_ended"
@@ -314,7 +303,7 @@ class Judged(_Event):
 
 
 class ClaimEnded(_Event):
-    """The verdict stands; the last event of a claim."""
+    """The last event of a claim."""
 
     kind: Literal["claim_ended"] = "claim_ended"
     verdict: Verdict
@@ -344,25 +333,23 @@ Event = Annotated[
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
-E = TypeVar("E", bound=_Event)
-
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events without times, in an order that does not depend on which of two concurrent agents was faster.
+    """The events without times, in an order that does not depend on the speed of concurrent agents.
 
-    Two runs are the same run where their canonical events are equal.
+    Two runs are equal if their canonical events are.
     """
-    rows = [timeless(each.model_dump(mode="json", exclude={"seq", "at"})) for each in events]
+    rows = [without_retrieval_times(event.model_dump(mode="json", exclude={"seq", "at"})) for event in events]
 
-    def lane(row: dict[str, Any]) -> tuple[int, int, str, str, str]:
+    def order(row: dict[str, Any]) -> tuple[int, int, str, str, str]:
         metric = row["score"]["metric"] if row["kind"] == "scored" else ""
         return row["item"], row.get("round", 0), row.get("agent", ""), row["kind"] + metric, row.get("key", "")
 
-    return sorted(rows, key=lane)
+    return sorted(rows, key=order)
 
 
 def passages_of(event: Event) -> tuple[Passage, ...]:
-    """The passages that an event brought, from a tool or from the memory."""
+    """The passages of an event, from a tool or from the memory."""
     if isinstance(event, EvidenceRecalled):
-        return tuple(each.passage for each in event.items)
+        return tuple(recalled.passage for recalled in event.items)
     return event.passages if isinstance(event, EvidenceFound) else ()

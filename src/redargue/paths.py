@@ -1,4 +1,4 @@
-"""Where redargue keeps what is its user's."""
+"""The folder where redargue keeps its user's data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Registries: named methods, tools, data sets and backends, loaded when first asked for, open to other packages.
+"""Registries of named methods, tools, data sets and backends.
 
-A built-in entry is a line ``name: "module:attribute"``; the module is imported when the name is first looked up. A
-package of its own adds entries through an entry point, and nothing of redargue is edited::
+A built-in entry is a line ``name: "module:attribute"``; the module is imported when the name is first looked up.
+Another package adds entries through an entry point::
 
     [project.entry-points."redargue.methods"]
     my-method = "my_package.method:MyMethod"
@@ -24,9 +24,9 @@ class Registry(Generic[T]):
     """Maps kebab-case names to entries of one kind.
 
     Args:
-        kind: what an entry is, as it reads in an error ("method").
+        kind: noun for error messages ("method").
         builtin: import path (``module:attribute``) of each entry that redargue ships, by name, in listing order.
-        group: entry-point group that other packages use; empty where they cannot add entries.
+        group: entry-point group for other packages; empty where they cannot add entries.
         aliases: earlier names of entries; looked up, never listed.
     """
 
@@ -52,7 +52,7 @@ class Registry(Generic[T]):
 
         def add(entry: T) -> T:
             known = self._loaded.get(name)
-            if known is not None and _same_definition(known, entry):  # a notebook cell that is run again
+            if known is not None and _same_definition(known, entry):  # a notebook cell was run again
                 known = None
             if known is not None or (name in self._builtin and not self._is_builtin(name, entry)):
                 raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or self._builtin[name]}")
@@ -62,15 +62,15 @@ class Registry(Generic[T]):
         return add
 
     def canonical(self, name: str) -> str:
-        """The listed name of an entry that may be given by an earlier name."""
+        """The listed name for a name that may be an alias."""
         return self._aliases.get(name, name)
 
     def __getitem__(self, name: str) -> T:
         """The entry called ``name``.
 
         Raises:
-            UnknownName: no entry has that name; the message suggests near ones and lists all.
-            UsageError: the package that adds it cannot be imported.
+            UnknownName: no entry has that name.
+            UsageError: the package that provides it cannot be imported.
         """
         name = self.canonical(name)
         if name not in self._loaded:
@@ -96,10 +96,10 @@ class Registry(Generic[T]):
             raise UsageError(f"the {self.kind} {name!r} is defined twice", hint="rename one of the two")
 
     def _other_packages(self) -> dict[str, EntryPoint]:
-        """Entry points by name; a built-in entry is never replaced by one."""
+        """Entry points by name; they never replace a built-in entry."""
         if self._installed is None:
-            found = entry_points(group=self.group) if self.group else ()
-            self._installed = {point.name: point for point in found if point.name not in self._builtin}
+            points = entry_points(group=self.group) if self.group else ()
+            self._installed = {point.name: point for point in points if point.name not in self._builtin}
         return self._installed
 
     def _load_installed(self, name: str) -> T:
@@ -133,7 +133,7 @@ def _load(path: str) -> Any:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of an error message: the nearest known names, and all of them."""
+    """An error's hint: the nearest known names, and all of them."""
     names = list(known)
     lowered = {known_name.lower(): known_name for known_name in names}
     near = [lowered[match] for match in difflib.get_close_matches(name.lower(), lowered, n=2, cutoff=0.5)]

@@ -1,4 +1,4 @@
-"""Strangers' text where a person reads it: shown, never obeyed; and what a verdict means, in words."""
+"""Makes untrusted text safe to display, and words the meaning of a verdict."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ WORDS = {
 
 
 def printable(text: str, *, lines: bool = True) -> str:
-    """The text without what a terminal or a page would obey: control characters and changes of writing direction.
+    """The text without control characters and changes of writing direction.
 
     Args:
         text: from a document, a file name or a user.
-        lines: whether line breaks stay; where they do not, they become spaces.
+        lines: keep line breaks; otherwise they become spaces.
     """
     return text.translate(_REMOVED_EXCEPT_LINE_BREAKS if lines else _REMOVED)
 

@@ -1,4 +1,4 @@
-"""What comes out: a verdict with its quotations, scores and cost."""
+"""Verdicts with their quotations, scores and cost."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ class Usage(Frozen):
     """What was spent; every request that was sent counts.
 
     Attributes:
-        calls: requests to a mind, retries and repairs included.
+        calls: model requests, including retries and repairs.
         embeddings: requests for vectors alone.
-        searches: requests to evidence tools; a tool that asks nobody counts one a search.
+        searches: requests to evidence tools; a tool that sends no request counts as one per search.
         prompt_tokens: as the provider counts them; the embedded backend counts its models' tokens.
-        completion_tokens: likewise.
         usd: None where a price is unknown or none applies.
-        by_agent: calls of each agent.
-        by_task: calls for each task.
-        by_round: calls in each round; "0" for those outside of rounds.
-        by_tool: searches with each tool.
+        by_agent: calls.
+        by_task: calls.
+        by_round: calls; "0" for those outside of rounds.
+        by_tool: searches.
     """
 
     calls: int = 0
@@ -44,25 +43,22 @@ class Usage(Frozen):
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:
-    """The sums; in dollars only where every item has a price."""
+    """The sum; in dollars only where every item has a price."""
     prices = [usage.usd for usage in usages if usage.usd is not None]
     tables = {
         name: dict(sum((Counter(getattr(usage, name)) for usage in usages), Counter()))
         for name in ("by_agent", "by_task", "by_round", "by_tool")
     }
+    counts = ("calls", "embeddings", "searches", "prompt_tokens", "completion_tokens")
     return Usage(
-        calls=sum(usage.calls for usage in usages),
-        embeddings=sum(usage.embeddings for usage in usages),
-        searches=sum(usage.searches for usage in usages),
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
+        **{name: sum(getattr(usage, name) for usage in usages) for name in counts},
         usd=math.fsum(prices) if usages and len(prices) == len(usages) else None,
         **tables,
     )
 
 
 class Metric(StrEnum):
-    """A score that a debate gives an answer."""
+    """Scores of a debater's answer."""
 
     FAITHFULNESS = "faithfulness"
     RELEVANCE = "answer_relevance"
@@ -73,12 +69,10 @@ class Score(Frozen):
     """One score of one answer.
 
     Attributes:
-        metric: what was measured.
-        value: in [0, 1] (relevance: in [-1, 1], a mean of cosines); None where undefined, never NaN.
+        value: in [0, 1] (relevance: a mean of cosines, in [-1, 1]); None where undefined, never NaN.
         undefined: why there is no value; empty where there is one.
-        agent: whose answer.
-        round: of which round, from 1; 0 for a mean over rounds.
-        detail: what the value was computed from, as it reads.
+        round: from 1; 0 for a mean over rounds.
+        detail: what the value was computed from, in words.
     """
 
     metric: Metric
@@ -90,7 +84,7 @@ class Score(Frozen):
 
 
 class ErrorInfo(Frozen):
-    """An error as data: it takes the place of a label, never the name of one."""
+    """An error as data; a verdict has it instead of a label."""
 
     type: str
     what: str
@@ -100,7 +94,6 @@ class ErrorInfo(Frozen):
 
     @classmethod
     def of(cls, error: RedargueError) -> ErrorInfo:
-        """The error's fields."""
         return cls(
             type=type(error).__name__, what=error.what, where=error.where, hint=error.hint, exit_code=error.exit_code
         )
@@ -114,26 +107,20 @@ class Verdict(Frozen):
     """The outcome for one claim.
 
     Attributes:
-        claim: what was checked.
-        label: of the claim's label set; None where no answer could be read (counted wrong) or an error ended the run.
-        meaning: what the label says; None without a label.
-        confidence: in [0, 1]; None because this method and model were not calibrated.
-        decided_by: ``consensus`` of the debaters, the ``judge``, one ``reader``, the ``executor`` of steps or its
-            ``forced`` answer after the last, the ``referees`` of two teams, the ``leader`` of a chain's last state,
-            the ``moderator`` of a debate, its debaters' ``vote``, the ``summariser`` of one; None where an error ended
-            the run.
+        label: of the claim's label set; None where no answer could be read (counted as wrong) or an error occurred.
+        confidence: in [0, 1]; None where this method and model are not calibrated.
+        decided_by: the role or procedure that decided, such as ``consensus``, ``judge`` or ``vote``; None after an
+            error.
         rounds: debate rounds held, or steps taken.
-        round_labels: of each round, one a debater; empty where there were no rounds.
+        round_labels: per round, one label per debater.
         reason: the deciding text, as the agent wrote it.
-        quotes: found in the passages by code; those not found are kept, marked, and count for nothing.
-        gaps: what was searched for and not found, sources that failed.
-        scores: of every answer and round.
-        usage: what it cost.
+        quotes: checked against the passages by code; those not found are kept and marked, and do not count.
+        gaps: searches without results, and sources that failed.
         method: registered name.
-        profile: which published variant ran.
-        backend: who played the roles.
+        profile: name of the published variant.
+        backend: registered name.
         run: identifier of the run.
-        error: what ended the run, if something did.
+        error: None unless an error ended the verification.
     """
 
     schema_version: Literal[1] = 1
@@ -156,5 +143,5 @@ class Verdict(Frozen):
     error: ErrorInfo | None = None
 
     def side(self, side: Side) -> tuple[Quote, ...]:
-        """The found quotations that speak for one side."""
+        """The quotations for one side that were found."""
         return tuple(quote for quote in self.quotes if quote.side is side and quote.found)

@@ -1,4 +1,4 @@
-"""A method, a backend and evidence tools put together: what verifies claims."""
+"""Verifies claims with a method, a backend and evidence tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.shipped import open_store
-from redargue.retrieval.tools.base import PerClaim, Sources, Tool, own, tools
+from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.clock import SystemClock
@@ -40,25 +40,25 @@ Listener = Callable[[Event], None]
 
 
 class Verifier:
-    """A method, a backend and evidence tools, ready to verify claims; a context manager.
+    """Verifies claims; a context manager.
 
-    The endpoint's address and every key come from the environment (``redargue.net.services``): a key in code or on a
-    command line leaks.
+    Keys come from the environment alone (``redargue.net.services``), so that they cannot leak through code or a command
+    line.
 
     Args:
-        config: the configuration; by default redargue's own.
-        folder: records the run there, or resumes the run that is there; None records nothing.
-        claims: of the run, where it is recorded: a run folder belongs to these claims.
-        text: what the claims were extracted from (``redargue.text.verification``), for the record.
-        calls: records instead of a folder: the ledger that many workers share.
+        config: by default :class:`~redargue.config.RunConfig`'s own values.
+        folder: run folder, created or resumed; None records nothing.
+        claims: of the run; required with a folder, which belongs to these claims.
+        text: source of the claims (``redargue.text.verification``), for the record.
+        calls: a record to use instead of a folder, such as the ledger that workers share.
         components: objects to use instead of making them from ``config``.
         options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
             ``config`` and ``components``.
 
     Raises:
-        UsageError: an unknown name, option or setting, or a backend that cannot play the method.
+        UsageError: an unknown name, option or setting, or a backend that cannot perform the method's tasks.
         CorpusError: the store cannot be used.
-        RecordError: the folder holds another run.
+        RecordError: the folder contains another run.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Verifier:
         self.config, parts = read_options(options, config, components)
         if self.config.mcp and parts.actions is None:
             raise UsageError(
-                "the tools of MCP servers are not listed yet", hint="pass what redargue.assembly.connect gives"
+                "the tools of MCP servers are not listed yet", hint="pass the result of redargue.assembly.connect"
             )
         self.method: ConfiguredMethod = method_of(self.config)
         self.profile, self.seed, self.models = self.config.profile, self.config.seed, self.config.models
         self.prices = parts.prices or Prices.read(self.config.prices)
-        own_transport = parts.backend.transport if isinstance(parts.backend, ChatBackend) else None
-        self.transport = parts.transport or own_transport or Transport(limiter(), offline=self.config.offline)
+        transport = parts.transport or (parts.backend.transport if isinstance(parts.backend, ChatBackend) else None)
+        self.transport = transport or Transport(limiter(), offline=self.config.offline)
         self.services = services(self.config.base_url)
         self.backend: Backend = parts.backend or make_backend(
             self.config, self.method, self.services["model"], self.transport, self.prices
@@ -104,7 +104,7 @@ class Verifier:
         except RedargueError:
             self._close_stores()
             raise
-        if self.record:  # what finished claims cost was spent from the same budget
+        if self.record:  # finished claims were paid from the same budget
             for verdict in self.record.finished():
                 self.budget.recall(cost_of(verdict.usage))
 
@@ -125,12 +125,12 @@ class Verifier:
         """Whether the cost of the run is known in dollars.
 
         Raises:
-            UsageError: the budget is in money or tokens, and what it is to be paid for has no price or no tokens.
+            UsageError: the budget is in dollars or tokens, and the backend or a tool has no price or no tokens.
         """
         if not isinstance(self.backend, ChatBackend):
             if self.budget.usd is not None or self.budget.tokens is not None:
                 raise UsageError(
-                    f"the backend {self.backend.name!r} is paid with neither money nor tokens",
+                    f"the backend {self.backend.name!r} costs neither money nor tokens",
                     where="--budget",
                     hint="give the budget in calls: 40calls",
                 )
@@ -145,8 +145,8 @@ class Verifier:
         return True
 
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
-        """What a run folder is made for; a run with another manifest is another run."""
-        worded = self.backend if isinstance(self.backend, ChatBackend | TransformersBackend) else None
+        """The description of this run in its folder; a run with another manifest is another run."""
+        prompted = self.backend if isinstance(self.backend, ChatBackend | TransformersBackend) else None
         return RunManifest(
             redargue=version("redargue"),
             method=self.method.name,
@@ -157,8 +157,8 @@ class Verifier:
             stability=self.backend.stability,
             models=self.models,
             priced=self.priced,
-            response_format=worded.form if worded else "",
-            prompts=dict(worded.prompts.texts) if worded and worded.prompts else {},
+            response_format=prompted.form if prompted else "",
+            prompts=dict(prompted.prompts.texts) if prompted and prompted.prompts else {},
             memory=self.memory.about if self.memory else None,
             tools={
                 name: ToolEntry(name=tool.name, about=tool.about, revision=tool.revision)
@@ -177,22 +177,22 @@ class Verifier:
         """Verifies one claim; a redargue error becomes the verdict's ``error``, never a label.
 
         Args:
-            claim: what to check.
-            item: its place in the run, from 0; a claim whose verdict is recorded is not verified again.
+            claim: the claim.
+            item: its index in the run; a claim with a recorded verdict is not verified again.
             listeners: called with every event.
         """
         if self.record and self.record.mode == "record":
             if item >= len(self.claims) or self.claims[item] != claim:
                 raise UsageError(
                     f"claim {item} of this run is not {claim.text[:60]!r}",
-                    hint="a recorded run is made for its claims: Verifier(folder=…, claims=[…])",
+                    hint="a recorded run belongs to its claims: Verifier(folder=…, claims=[…])",
                 )
             if known := self.record.verdict(item):
                 return known
         calls = self._shared or self.record
         run = Run(
-            own(self.backend, item),
-            {name: own(tool, item) for name, tool in self.tools.items()},
+            for_claim(self.backend, item),
+            {name: for_claim(tool, item) for name, tool in self.tools.items()},
             item=item,
             seed=self.seed,
             budget=self.budget,
@@ -201,8 +201,8 @@ class Verifier:
             listeners=listeners,
             models=self.models,
             priced=self.priced,
-            actions={name: own(action, item) for name, action in self.actions.items()},
-            memory=own(self.memory, item),
+            actions={name: for_claim(action, item) for name, action in self.actions.items()},
+            memory=for_claim(self.memory, item),
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -214,7 +214,7 @@ class Verifier:
             async with self._open():
                 verdict = await self.method.verify(claim, run)
         except RecordError:
-            raise  # the record itself is unfit: nothing that it says of this claim can be kept
+            raise  # the record itself cannot be used, so no verdict can be recorded
         except RedargueError as error:
             verdict = Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
         meaning = verdict.meaning
@@ -241,60 +241,62 @@ class Verifier:
         listeners: Sequence[Listener] = (),
         done: Callable[[int, Verdict], None] | None = None,
     ) -> list[Verdict]:
-        """Verifies claims, several at once; one that fails does not stop the others.
+        """Verifies claims concurrently; a failed claim does not stop the others.
 
         Args:
-            claims: what to check.
-            concurrency: claims in work at a time.
+            claims: the claims.
+            concurrency: maximum number of claims in progress.
             listeners: called with every event of every claim.
-            done: called with each claim's place and verdict, as they come.
+            done: called with the index and verdict of each claim as it is completed.
 
         Returns:
-            One verdict a claim, in their order.
+            One verdict per claim, in their order.
         """
-        found: dict[int, Verdict] = {}
+        verdicts: dict[int, Verdict] = {}
         async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
-            found[item] = verdict
+            verdicts[item] = verdict
             if done:
                 done(item, verdict)
-        return [verdict for _, verdict in sorted(found.items())]
+        return [verdict for _, verdict in sorted(verdicts.items())]
 
     async def stream(
         self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
     ) -> AsyncIterator[tuple[int, Verdict]]:
-        """Verifies claims, several at once, and gives each one's place and verdict as they come.
+        """Verifies claims concurrently and yields their indices and verdicts as they are completed.
 
-        Only what is in work is held, however many claims there are.
+        Only the claims in progress are held in memory.
         """
-        left = enumerate(claims)
+        remaining = enumerate(claims)
+
+        async def verify(item: int, claim: Claim) -> tuple[int, Verdict]:
+            return item, await self.verify(claim, item=item, listeners=listeners)
+
+        def start(most: int) -> set[asyncio.Task[tuple[int, Verdict]]]:
+            started = itertools.islice(remaining, most)
+            return {asyncio.create_task(verify(item, claim), name=f"claim {item:09}") for item, claim in started}
+
         async with self._open():
-            work = {self._begin(*each, listeners) for each in itertools.islice(left, concurrency)}
+            running = start(concurrency)
             try:
-                while work:
-                    ended, work = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
-                    work |= {self._begin(*each, listeners) for each in itertools.islice(left, len(ended))}
-                    for each in sorted(ended, key=lambda task: task.get_name()):
-                        yield each.result()
+                while running:
+                    ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    running |= start(len(ended))
+                    for task in sorted(ended, key=lambda task: task.get_name()):
+                        yield task.result()
             finally:
-                for each in work:
-                    each.cancel()
-                await asyncio.gather(*work, return_exceptions=True)
+                for task in running:
+                    task.cancel()
+                await asyncio.gather(*running, return_exceptions=True)
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[None]:
-        """Holds connections open; may be entered several times at once."""
+        """Keeps connections open; may be entered several times concurrently."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.transport)
             for action in self.actions.values():
                 if isinstance(action, AbstractAsyncContextManager):
                     await stack.enter_async_context(action)
             yield
-
-    def _begin(self, item: int, claim: Claim, listeners: Sequence[Listener]) -> asyncio.Task[tuple[int, Verdict]]:
-        async def one() -> tuple[int, Verdict]:
-            return item, await self.verify(claim, item=item, listeners=listeners)
-
-        return asyncio.create_task(one(), name=f"claim {item:09}")
 
     def close(self) -> None:
         """Closes the corpus, the memory and the run folder."""
@@ -315,5 +317,5 @@ class Verifier:
 
 
 def cost_of(usage: Usage) -> Cost:
-    """What a finished claim has cost of a budget."""
+    """The cost of a finished claim to its budget."""
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from redargue.api import replay
+from redargue import replay
 from redargue.bench.datasets.rows import rows
 from redargue.bench.mermaid_import import Imported, failure_of, import_runs, texts
 from redargue.cli.app import run

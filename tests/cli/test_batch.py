@@ -21,7 +21,7 @@ from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError
 from redargue.events import canonical
-from redargue.evidence import timeless
+from redargue.evidence import without_retrieval_times
 from redargue.runs.record import read_events
 from redargue.verdicts import ErrorInfo, Usage, Verdict
 
@@ -114,7 +114,7 @@ def disturbed(command: list[str], out: Path, sign: signal.Signals) -> tuple[int,
 
 
 def timeless_lines(folder: Path) -> list[dict[str, Any]]:
-    return [timeless(each) for each in lines(folder)]
+    return [without_retrieval_times(each) for each in lines(folder)]
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import pytest
 
 from redargue.cli.app import run
 from redargue.events import canonical
-from redargue.evidence import timeless
+from redargue.evidence import without_retrieval_times
 from redargue.runs.record import read_events, writing
 from support.postgres import Server
 
@@ -60,7 +60,8 @@ def same(many: Path, one: Path) -> bool:
     return (
         about[0] == about[1]
         and canonical(read_events(many)) == canonical(read_events(one))
-        and [timeless(each) for each in lines(many)] == [timeless(each) for each in lines(one)]
+        and [without_retrieval_times(each) for each in lines(many)]
+        == [without_retrieval_times(each) for each in lines(one)]
         and (many / "verdicts.csv").read_bytes() == (one / "verdicts.csv").read_bytes()
     )
 

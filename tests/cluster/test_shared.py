@@ -313,7 +313,7 @@ async def test_a_shared_service_limiter_paces_pauses_and_releases_its_place(wher
     heartbeat = Heartbeat(batch.number)
     table = RateTable(heartbeat.owner, {"arxiv": Rate(in_flight=1, requests_per_minute=6000, burst=0)})
     async with batcher_of(where, table, begin=heartbeat) as batcher:
-        lane = SharedLimiter(batcher, table).lane("arxiv")
+        lane = SharedLimiter(batcher, table).for_service("arxiv")
         most = now = 0
 
         async def one() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from redargue.backends.base import PAPER_STABILITY, Call, Sampling
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
 from redargue.llm.chat import MOST_SHOWN, ChatBackend
@@ -287,7 +287,7 @@ async def test_a_budget_in_dollars_is_never_passed_by_calls_at_once(server: Loop
                     pass
                 return True
 
-            done = await together([one() for _ in range(16)])
+            done = await gather_or_cancel([one() for _ in range(16)])
         billed = (2.0 * server.counts.prompt_tokens + 8.0 * server.counts.completion_tokens) / 1e6
         assert billed <= budget.spent.usd + 1e-12
         assert budget.spent.usd <= limit + 1e-12

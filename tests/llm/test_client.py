@@ -15,7 +15,7 @@ import pytest
 
 from redargue.backends.base import Sampling
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.llm.capabilities import Abilities, Form
 from redargue.llm.client import Endpoint, Message
@@ -220,7 +220,7 @@ async def test_models_at_one_endpoint_are_remembered_apart(server: Loopback) -> 
 async def test_requests_at_once_step_down_together(server: Loopback) -> None:
     server.behaviour = Behaviour(refuse=("json_schema",))
     async with opened(server) as endpoint:
-        await together([ask(endpoint), ask(endpoint)])
+        await gather_or_cancel([ask(endpoint), ask(endpoint)])
         assert endpoint.abilities.form == "json"
 
 
@@ -228,7 +228,7 @@ async def test_requests_at_once_step_down_together(server: Loopback) -> None:
 async def test_many_requests_at_once_find_out_together_what_is_refused(refuse: str, server: Loopback) -> None:
     server.behaviour = Behaviour(refuse=(refuse,))
     async with opened(server) as endpoint:
-        said = await together([ask(endpoint) for _ in range(6)])
+        said = await gather_or_cancel([ask(endpoint) for _ in range(6)])
     assert said == [[BODY]] * 6
 
 
@@ -361,13 +361,13 @@ async def test_a_reasoning_model_is_asked_without_what_it_refuses(server: Loopba
 async def test_requests_at_once_find_the_limits_name_together(server: Loopback) -> None:
     server.behaviour = Behaviour(refuse=("max_tokens",))
     async with opened(server) as endpoint:
-        assert await together([ask(endpoint) for _ in range(3)]) == [[BODY]] * 3
+        assert await gather_or_cancel([ask(endpoint) for _ in range(3)]) == [[BODY]] * 3
 
 
 async def test_requests_at_once_leave_a_refused_parameter_out_together(server: Loopback) -> None:
     server.behaviour = Behaviour(refuse=("temperature",))
     async with opened(server) as endpoint:
-        assert await together([ask(endpoint) for _ in range(4)]) == [[BODY]] * 4
+        assert await gather_or_cancel([ask(endpoint) for _ in range(4)]) == [[BODY]] * 4
 
 
 @pytest.mark.parametrize(
@@ -703,7 +703,7 @@ async def test_a_cancelled_request_frees_its_place_and_settles_at_its_bound(serv
     server.behaviour = Behaviour(hang_routes=("chat",))
     budget = Budget(tokens=10_000)
     async with opened(server, max_tokens=100) as endpoint:
-        lane = endpoint.transport.limiter.lane("model")
+        lane = endpoint.transport.limiter.for_service("model")
         account = Account(budget)
         work = asyncio.create_task(ask(endpoint, account))
         await server.arrived()
@@ -816,7 +816,7 @@ async def test_a_budget_in_tokens_is_never_passed_by_requests_at_once(usage: boo
                 return False
             return True
 
-        done = await together([one_more() for _ in range(24)])
+        done = await gather_or_cancel([one_more() for _ in range(24)])
     counts = server.counts
     assert counts.prompt_tokens + counts.completion_tokens <= budget.spent.tokens <= limit
     assert any(done)

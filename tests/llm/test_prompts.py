@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from redargue.api import replay
+from redargue import replay
 from redargue.backends.base import Call
 from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, UsageError

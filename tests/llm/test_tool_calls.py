@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redargue.api import replay
+from redargue import replay
 from redargue.backends.base import Call, Reply
 from redargue.claims import FREE_TEXT, TWO, Claim
 from redargue.errors import BadReply, UsageError

@@ -148,7 +148,7 @@ def test_a_lane_without_places_cannot_be_made() -> None:
 
 
 def test_half_a_place_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"'0\.5' is no number above 0"):
+    with pytest.raises(UsageError, match=r"expected a positive number, got '0\.5'"):
         limiter({"REDARGUE_MODEL_IN_FLIGHT": "0.5"})
 
 
@@ -200,7 +200,7 @@ async def test_no_minute_holds_more_than_its_share(per_minute: int, clock: Clock
 
 @pytest.mark.parametrize(("key", "most"), [("", 3), ("ncbi0a1b2c3d4e5f60718293a4b5c6d7e8f9", 10)])
 async def test_a_service_that_counts_by_the_second_is_never_asked_more_often(key: str, most: int, clock: Clock) -> None:
-    lane = limiter({"NCBI_API_KEY": key}).lane("pubmed")
+    lane = limiter({"NCBI_API_KEY": key}).for_service("pubmed")
     found = await times(lane, clock, 60)
     clock.now += 100.0  # after a quiet time, too
     found += await times(lane, clock, 60)
@@ -245,12 +245,12 @@ async def test_a_pause_that_comes_while_pacing_is_kept(clock: Clock) -> None:
 
 def test_every_service_has_a_lane_of_its_own_and_the_same_each_time() -> None:
     made = Limiter({"tavily": Rate(in_flight=2)})
-    assert made.lane("tavily") is made.lane("tavily")
-    assert made.lane("tavily") is not made.lane("model")
-    assert (made.lane("tavily").rate.in_flight, made.lane("model").rate) == (2, Rate())
+    assert made.for_service("tavily") is made.for_service("tavily")
+    assert made.for_service("tavily") is not made.for_service("model")
+    assert (made.for_service("tavily").rate.in_flight, made.for_service("model").rate) == (2, Rate())
 
 
 def test_services_limits_are_those_they_ask_for() -> None:
     made = limiter({})
-    assert made.lane("tavily").rate.requests_per_minute == 100
-    assert made.lane("wikipedia").rate.in_flight == 3
+    assert made.for_service("tavily").rate.requests_per_minute == 100
+    assert made.for_service("wikipedia").rate.in_flight == 3

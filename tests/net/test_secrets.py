@@ -18,7 +18,7 @@ from redargue.backends.base import Call
 from redargue.claims import Claim
 from redargue.errors import RedargueError, UsageError
 from redargue.llm.chat import ChatBackend
-from redargue.net.secrets import HIDDEN, Secrets, place
+from redargue.net.secrets import HIDDEN, Secrets, display_url
 from redargue.net.services import limiter, services
 from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account
@@ -138,7 +138,7 @@ def test_long_runs_of_what_a_key_may_begin_with_are_searched_at_once() -> None:
 
 
 def test_the_environments_keys_are_secret_by_their_names_and_in_addresses() -> None:
-    secrets = Secrets.of(
+    secrets = Secrets.from_environment(
         {
             "OPENAI_API_KEY": "sk-1234-abcd",
             "MY_PASSWORD": "hunter2hunter2",
@@ -157,7 +157,7 @@ def test_a_quoted_value_does_not_blot_out_spaces() -> None:
 
 
 def test_a_place_shows_neither_user_nor_password_nor_query() -> None:
-    assert place(f"https://user:{PASSWORD.replace('/', '%2F')}@h.example:8443/v1/?code={CODE}#x") == (
+    assert display_url(f"https://user:{PASSWORD.replace('/', '%2F')}@h.example:8443/v1/?code={CODE}#x") == (
         "https://h.example:8443/v1"
     )
 
@@ -185,7 +185,7 @@ def test_an_address_that_is_none_is_told_without_its_secrets(as_option: bool) ->
 
 @pytest.mark.parametrize("key", ["sk-schlüssel-4711", "sk-4711\nabcdefgh", "sk-4711\x00abcdefgh"])
 def test_a_key_that_cannot_be_sent_is_named_and_not_shown(key: str) -> None:
-    with pytest.raises(UsageError, match="SERPER_API_KEY holds characters") as caught:
+    with pytest.raises(UsageError, match="SERPER_API_KEY contains characters") as caught:
         services(environment={"SERPER_API_KEY": key})
     assert "4711" not in shown(caught.value)
 
@@ -327,9 +327,9 @@ async def test_what_httpcore2_logs_of_an_answers_headers_holds_no_key(
 
 def test_watching_logs_again_and_again_keeps_one_filter() -> None:
     secrets = Secrets()
-    secrets.watch_logs()
+    secrets.redact_logs()
     before = len(logging.getLogger("httpx2").filters)
-    secrets.watch_logs()
+    secrets.redact_logs()
     assert len(logging.getLogger("httpx2").filters) == before
 
 
@@ -366,7 +366,11 @@ def test_services_take_address_key_and_limits_from_the_environment() -> None:
     )
     assert found["wikipedia"].url == "https://de.wikipedia.org"
     assert services("http://localhost:2/v1", {"REDARGUE_BASE_URL": "http://localhost:1"})["model"].url.endswith(":2/v1")
-    rate = limiter({"REDARGUE_MODEL_IN_FLIGHT": "3", "REDARGUE_MODEL_TOKENS_PER_MINUTE": "90000"}).lane("model").rate
+    rate = (
+        limiter({"REDARGUE_MODEL_IN_FLIGHT": "3", "REDARGUE_MODEL_TOKENS_PER_MINUTE": "90000"})
+        .for_service("model")
+        .rate
+    )
     assert (rate.in_flight, rate.requests_per_minute, rate.tokens_per_minute) == (3, None, 90000)
 
 
@@ -375,7 +379,7 @@ def test_services_take_address_key_and_limits_from_the_environment() -> None:
     "name", ["REDARGUE_MODEL_IN_FLIGHT", "REDARGUE_MODEL_REQUESTS_PER_MINUTE", "REDARGUE_MODEL_TIMEOUT"]
 )
 def test_a_limit_that_is_no_number_is_refused_by_name(name: str, value: str) -> None:
-    with pytest.raises(UsageError, match=f"'{value}' is no number above 0") as caught:
+    with pytest.raises(UsageError, match=f"expected a positive number, got '{value}'") as caught:
         settings({name: value})
     assert caught.value.where == name
 

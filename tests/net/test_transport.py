@@ -12,12 +12,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BudgetReached, ProviderError, UsageError
 from redargue.net import transport as module
 from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.secrets import Secrets
-from redargue.net.transport import Answer, Service, Transport, asked_to_wait
+from redargue.net.transport import Answer, Service, Transport, retry_after
 from redargue.runs.budget import Account, Budget, Cost
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw
@@ -96,7 +96,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
         sleep = staticmethod(quick)
 
     monkeypatch.setattr(module, "asyncio", Time())
-    monkeypatch.setattr(Limiter, "lane", _unpaused(Limiter.lane))
+    monkeypatch.setattr(Limiter, "for_service", _unpaused(Limiter.for_service))
     return found
 
 
@@ -130,11 +130,11 @@ def _unpaused(lane: Callable[[Limiter, str], Any]) -> Callable[[Limiter, str], A
     ],
 )
 def test_a_service_says_how_long_to_wait(headers: dict[str, str], expected: float | None) -> None:
-    assert asked_to_wait(headers) == expected
+    assert retry_after(headers) == expected
 
 
 def test_a_date_to_wait_for_is_so_many_seconds_away() -> None:
-    found = asked_to_wait({"retry-after": formatdate(time.time() + 60, usegmt=True)})
+    found = retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)})
     assert found == pytest.approx(60, abs=2)
 
 
@@ -172,7 +172,7 @@ async def test_a_wait_that_is_too_long_is_not_waited_and_the_answer_returned(wai
 
 async def test_waits_that_no_service_asked_for_grow_and_are_stretched_by_patience(waits: Waits) -> None:
     answer = await send("http://127.0.0.1:9", transport(inner=answering(httpx2.Response(503)), patience=1.0))
-    assert (answer.status, len(waits)) == (503, module.UNTOLD_TRIES - 1)
+    assert (answer.status, len(waits)) == (503, module.NO_RETRY_AFTER_TRIES - 1)
     for place, wait in enumerate(waits):
         whole = 0.25 * 2 ** (place + 1)
         assert whole / 2 <= wait <= whole
@@ -183,26 +183,26 @@ async def test_a_429_pauses_all_who_ask_the_same_service_and_nobody_else(
 ) -> None:
     server.behaviour = Behaviour(statuses={"chat": 429}, retry_after="60")
     limiter, paused = Limiter(), asyncio.Event()
-    pause = limiter.lane("model").pause
+    pause = limiter.for_service("model").pause
 
     def noted(seconds: float) -> None:
         pause(seconds)
         paused.set()
 
-    monkeypatch.setattr(limiter.lane("model"), "pause", noted)
+    monkeypatch.setattr(limiter.for_service("model"), "pause", noted)
     through = transport(limiter=limiter)
     work = asyncio.create_task(send(server, through))
     async with asyncio.timeout(60):
         await paused.wait()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05), limiter.lane("model").slot():
+        async with asyncio.timeout(0.05), limiter.for_service("model").slot():
             pass
-    async with asyncio.timeout(30), limiter.lane("tavily").slot():
+    async with asyncio.timeout(30), limiter.for_service("tavily").slot():
         pass
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
     assert server.counts.requests["chat"] == 1
-    assert limiter.lane("model").in_flight == limiter.lane("tavily").in_flight == 0
+    assert limiter.for_service("model").in_flight == limiter.for_service("tavily").in_flight == 0
 
 
 # what is asked again
@@ -225,8 +225,8 @@ async def test_a_429_pauses_all_who_ask_the_same_service_and_nobody_else(
         (500, module.FAILING_TRIES),
         (502, module.FAILING_TRIES),
         (504, module.FAILING_TRIES),
-        (429, module.UNTOLD_TRIES),
-        (503, module.UNTOLD_TRIES),
+        (429, module.NO_RETRY_AFTER_TRIES),
+        (503, module.NO_RETRY_AFTER_TRIES),
     ],
 )
 async def test_what_may_help_is_asked_again_and_a_refusal_never(status: int, tries: int, server: Loopback) -> None:
@@ -353,7 +353,7 @@ async def test_one_limit_holds_for_all_who_ask_at_once(server: Loopback) -> None
     server.hold_until_in_flight(3)
     through = transport(limiter=Limiter({"model": Rate(in_flight=3)}))
     async with through:
-        answers = await together([send(server, through) for _ in range(12)])
+        answers = await gather_or_cancel([send(server, through) for _ in range(12)])
     assert [each.status for each in answers] == [200] * 12
     assert server.counts.most_in_flight == 3
 
@@ -460,7 +460,7 @@ async def test_a_cancelled_request_leaves_nothing_behind(server: Loopback) -> No
     for each in (waiting, work):
         each.cancel()
         await asyncio.gather(each, return_exceptions=True)
-    assert limiter.lane("model").in_flight == 0
+    assert limiter.for_service("model").in_flight == 0
     assert budget.spent == Cost(1, 60, 0.0)
     server.behaviour = Behaviour()
     assert (await send(server, through, Account(budget), tokens=40)).status == 200

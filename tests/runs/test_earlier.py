@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from redargue.api import replay_claim
+from redargue.playback import replay_claim
 from redargue.backends.base import Backend, Call, Output, Reply, Stability
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import RecordError, ReplayMiss
 from redargue.events import CallFinished, Event, EvidenceFound, Spoke
 from redargue.evidence import Passage
@@ -47,7 +47,7 @@ class Look(Find):
 class Released:
     """Answers a question with what it is about, in a given order of questions."""
 
-    name, identity, stability, weighs = "released", "released", Stability(0.7, 0.5), False
+    name, identity, stability, supports_attention_weights = "released", "released", Stability(0.7, 0.5), False
 
     def __init__(self, order: Sequence[str] = ()) -> None:
         self._arrived = {about: asyncio.Event() for about in order}
@@ -124,7 +124,7 @@ def concurrent(*abouts: str, release: int = 1, told: bool = True) -> Course:
             run.emit(Spoke(agent=about, round=0, text=answer.text))
         return answer.text
 
-    return lambda run: together(one(run, about) for about in abouts)
+    return lambda run: gather_or_cancel(one(run, about) for about in abouts)
 
 
 async def test_questions_asked_one_after_the_other_get_their_answers_in_that_order(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ async def test_an_answer_with_the_exact_key_goes_to_no_other_question(tmp_path: 
 
     async def half_changed(run: Run) -> list[str]:
         tasks = Find(about="a", release=2), Find(about="b")
-        answers = await together(run.perform(task, agent="reader") for task in tasks)
+        answers = await gather_or_cancel(run.perform(task, agent="reader") for task in tasks)
         return [answer.text for (answer,) in answers]
 
     answers, record = await replayed(folder, half_changed)
@@ -156,7 +156,7 @@ async def test_an_answer_with_the_exact_key_goes_to_no_other_question(tmp_path: 
 
 async def test_an_answer_is_used_once(tmp_path: Path) -> None:
     folder = await recorded(tmp_path / "run", asking("a"))
-    with pytest.raises(ReplayMiss, match="does not hold Find of 'reader'"):
+    with pytest.raises(ReplayMiss, match="does not contain Find of 'reader'"):
         await replayed(folder, asking("a", "a", release=2))
 
 
@@ -209,7 +209,7 @@ async def test_two_chains_of_questions_at_one_position_are_kept_apart(tmp_path: 
                 texts.append(answer.text)
             return texts
 
-        return lambda run: together([chain(run, "a"), chain(run, "b")])
+        return lambda run: gather_or_cancel([chain(run, "a"), chain(run, "b")])
 
     folder = await recorded(tmp_path / "run", course(1), Released(order))
     answers, _ = await replayed(folder, course(2))

@@ -1,4 +1,4 @@
-"""Prices: the shipped table under the user's, what is no price, and budgets in money."""
+"""Prices: the shipped table under the user's, what is not a price, and budgets in money."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def test_an_unknown_price_is_refused_with_the_line_that_gives_it() -> None:
     ("text", "said"),
     [
         ("[models", "cannot be read as TOML"),
-        ('[models]\n"m" = 3', "3 is no price"),
-        ('[models]\n"m" = { input = 1 }', "is no price: Field required"),
-        ('[models]\n"m" = { input = -1, output = 1 }', "-1 is no price"),
-        ('[models]\n"m" = { input = nan, output = 1 }', "nan is no price"),
-        ('[models]\n"m" = { input = "cheap", output = 1 }', "'cheap' is no price"),
-        ('[models]\n"m" = { input = 1, output = 1, cached = 1 }', "1 is no price"),
-        ('[model]\n"m" = { input = 1, output = 1 }', "is no price"),
-        ('[searches]\ntavily = "free"', "'free' is no price"),
+        ('[models]\n"m" = 3', "3 is not a price"),
+        ('[models]\n"m" = { input = 1 }', "is not a price: Field required"),
+        ('[models]\n"m" = { input = -1, output = 1 }', "-1 is not a price"),
+        ('[models]\n"m" = { input = nan, output = 1 }', "nan is not a price"),
+        ('[models]\n"m" = { input = "cheap", output = 1 }', "'cheap' is not a price"),
+        ('[models]\n"m" = { input = 1, output = 1, cached = 1 }', "1 is not a price"),
+        ('[model]\n"m" = { input = 1, output = 1 }', "is not a price"),
+        ('[searches]\ntavily = "free"', "'free' is not a price"),
         (b"\xff\xfe", "cannot be read"),
     ],
 )

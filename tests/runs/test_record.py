@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import redargue
-from redargue.api import replay
+from redargue import replay
 from redargue.backends.base import Backend, Call, Reply
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
@@ -48,7 +48,7 @@ class Dying:
     """A backend that fails for good after some calls, as a killed process does."""
 
     name, identity, stability = "scripted", "scripted", ScriptedBackend.stability
-    weighs = False
+    supports_attention_weights = False
 
     def __init__(self, calls: int) -> None:
         self.inner, self.left, self.served = disputed(), calls, 0
@@ -209,7 +209,7 @@ async def test_two_processes_cannot_write_one_folder(tmp_path: Path) -> None:
 
 
 async def test_what_is_no_run_folder_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="holds no run"):
+    with pytest.raises(RecordError, match="contains no run"):
         await replay(tmp_path / "nothing")
     (tmp_path / "run.json").write_text("[]")
     with pytest.raises(RecordError, match="not a run's description"):

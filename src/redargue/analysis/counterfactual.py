@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 from redargue.analysis.minimal_set import How, MinimalSetSearch
-from redargue.api import config_of
 from redargue.backends.base import Backend, backends
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, ToolFailed, UsageError
@@ -23,6 +22,7 @@ from redargue.llm.prompts import Prompts
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
+from redargue.playback import config_of
 from redargue.retrieval.tools.base import Search
 from redargue.runs.budget import Budget
 from redargue.runs.manifest import RunManifest, ToolEntry
@@ -173,9 +173,9 @@ def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) ->
     elif name == "chat" and (match := IDENTITY.fullmatch(manifest.identity)):
         place, model, form, most, embeddings = match.groups()
         service = services(base_url)["model"]
-        if service.place != place:
+        if service.display_url != place:
             raise UsageError(
-                f"the run's models were at {place}, not at {service.place}",
+                f"the run's models were at {place}, not at {service.display_url}",
                 hint=f"to use that address: --base-url {place}",
             )
         backend = ChatBackend(

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from redargue.api import renderer, replay_claim
 from redargue.backends.base import Backend, Call, Reply
 from redargue.claims import Frozen
 from redargue.errors import RedargueError, ReplayMiss
 from redargue.events import CallFailed, CallFinished, Event, EvidenceFound, EvidenceKept, EvidenceMissing
+from redargue.playback import renderer, replay_claim
 from redargue.runs.manifest import RunManifest
 from redargue.runs.record import Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
@@ -341,7 +341,7 @@ class _PromptCapture:
 
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability
-        self._inner, self.weighs = inner, inner.weighs
+        self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
         self.last = ("", "")
 
     def can(self, task: type[AnyTask]) -> bool:

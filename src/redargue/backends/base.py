@@ -1,4 +1,4 @@
-"""Who performs tasks: the protocol that every backend follows, and what it is given and gives back."""
+"""The protocol of backends, which perform tasks, with their calls and replies."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ A = TypeVar("A", bound=Frozen)
 
 
 class Sampling(Frozen):
-    """How a language model draws its words; the embedded backend draws none and reads only ``n``.
+    """Sampling parameters of a language model; the embedded backend uses only ``n``.
 
     Attributes:
-        temperature: 0 for the likeliest words.
+        temperature: 0 for the most likely tokens.
         top_p: in (0, 1].
         stop: sequences that end the reply.
-        max_tokens: None for the endpoint's own limit.
-        n: samples wanted from one request.
+        max_tokens: None for the endpoint's limit.
+        n: number of samples from one request.
     """
 
     temperature: float = 0.0
@@ -35,12 +35,11 @@ class Sampling(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One ask, made by the run.
+    """The context of one task.
 
     Attributes:
-        agent: who asks.
-        model: the model wanted for that agent; empty for the backend's own.
-        sampling: how to draw.
+        agent: name of the agent that asks.
+        model: requested model; empty for the backend's default.
         seed: of this call, derived from the run's.
         account: pays for each request that is sent: ``async with call.account.request() as receipt``.
     """
@@ -53,7 +52,7 @@ class Call:
 
 
 class Token(NamedTuple):
-    """A token that a model wrote, and its log probability (nats)."""
+    """A generated token and its log probability in nats."""
 
     text: str
     logprob: float
@@ -64,11 +63,10 @@ class Output(Generic[A]):
     """One sample.
 
     Attributes:
-        answer: what was read.
-        text: what it was read from, verbatim.
-        thoughts: what a reasoning model thought before; no part of the answer.
-        entropy: mean entropy of its tokens where offered, in nats.
-        tokens: what the model wrote, where log probabilities were asked for and given.
+        text: the verbatim text from which the answer was read.
+        thoughts: a reasoning model's thoughts; not part of the answer.
+        entropy: mean entropy of the tokens in nats, where available.
+        tokens: where log probabilities were requested and returned.
     """
 
     answer: A
@@ -79,7 +77,7 @@ class Output(Generic[A]):
 
 
 class Rejected(Frozen):
-    """A reply that could not be read, and was asked for again: why, and its first 2,000 characters."""
+    """An unreadable reply that was requested again: the reason, and its first 2,000 characters."""
 
     why: str
     raw: str
@@ -87,16 +85,16 @@ class Rejected(Frozen):
 
 @dataclass(frozen=True)
 class Reply(Generic[A]):
-    """What came back: at least one output, and what was rejected on the way; what it cost is on the call's account."""
+    """At least one output, and the replies rejected before it."""
 
     outputs: tuple[Output[A], ...]
     rejected: tuple[Rejected, ...] = ()
 
 
 class Stability(NamedTuple):
-    """Thresholds of the stability score; a score has to be above, not at, its threshold.
+    """Thresholds of the stability score, which a score has to exceed.
 
-    They belong to the models that answer and that compare texts: what counts as near differs between embedders.
+    They depend on the models: similarities differ between embedders.
     """
 
     faithfulness: float
@@ -112,36 +110,35 @@ class Backend(Protocol):
 
     Attributes:
         name: registered name.
-        identity: everything about the backend that changes its answers (model, weights, URL); part of a call's key.
-        stability: the thresholds that fit its models.
-        weighs: whether the weights of a task's parts scale its attention; else they change nothing, and a protocol says
-            in words how sure the parts' writers are.
+        stability: thresholds for its models.
+        supports_attention_weights: whether the weights of a task's parts scale its attention; otherwise a method states
+            in words how confident the parts' authors are.
     """
 
     name: str
     stability: Stability
-    weighs: bool
+    supports_attention_weights: bool
 
     @property
     def identity(self) -> str:
-        """What a call's key holds of the backend."""
+        """Everything that changes its answers (model, weights, URL); part of a call's key."""
         ...
 
     def can(self, task: type[AnyTask]) -> bool:
-        """Whether it performs tasks of that type."""
+        """Whether it can perform tasks of that type."""
         ...
 
     def render(self, task: AnyTask) -> str:
-        """The prompt as it is sent; empty where no prompt is."""
+        """The prompt as sent; empty for a backend without prompts."""
         ...
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         """Performs the task.
 
         Raises:
-            BadReply: the answer could not be read, after one repair.
+            BadReply: the reply could not be read, even after one repair.
             BudgetReached: from ``call.account``.
-            ProviderError: nothing answered.
+            ProviderError: the provider does not answer.
         """
         ...
 
@@ -159,10 +156,10 @@ backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:
-    """Refuses, before anything runs, a backend that cannot play a method.
+    """Checks that a backend can perform a method's tasks.
 
     Raises:
-        CannotPlay: names the tasks it cannot perform.
+        CannotPlay: it cannot perform all of them.
     """
     missing = [task.name() for task in tasks if not backend.can(task)]
     if missing:

@@ -1,4 +1,4 @@
-"""Stands where a backend stood when a run was recorded; it is never asked."""
+"""The backend of a replay, which performs no tasks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from redargue.tasks.base import AnyTask, Out, Task
 
 
 class ReplayBackend:
-    """The recorded backend's name, identity and thresholds, with its way to render prompts.
-
-    A replay therefore needs neither the model nor its weights, and goes on working after they were replaced.
+    """The recorded backend's name, identity, thresholds and prompts; a replay needs neither its model nor its weights.
 
     Args:
         inner: renders prompts.
@@ -20,20 +18,14 @@ class ReplayBackend:
 
     def __init__(self, inner: Backend, identity: str, stability: Stability) -> None:
         self.name, self.identity, self.stability = inner.name, identity, stability
-        self._inner, self.weighs = inner, inner.weighs
+        self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
 
     def can(self, task: type[AnyTask]) -> bool:
-        """Whatever was recorded."""
         return True
 
     def render(self, task: AnyTask) -> str:
-        """As the recorded backend."""
         return self._inner.render(task)
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Never answers.
-
-        Raises:
-            ReplayMiss: always; the run asks its record first.
-        """
-        raise ReplayMiss(f"the record does not hold {task.name()} of {call.agent!r}")
+        """Raises ReplayMiss: the run consults its record first."""
+        raise ReplayMiss(f"the record does not contain {task.name()} of {call.agent!r}")

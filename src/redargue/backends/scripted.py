@@ -1,4 +1,4 @@
-"""The test double: answers from a script, strict both ways."""
+"""A test double that answers from a script."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ Part = type[AnyTask] | tuple[type[AnyTask], str]
 
 @backends.register("scripted")
 class ScriptedBackend:
-    """Plays roles from a script: ``ScriptedBackend({JudgeDebate: Answer(...), (AnswerClaim, "corpus"): [a, b]})``.
+    """Answers tasks from a script: ``ScriptedBackend({JudgeDebate: Answer(...), (AnswerClaim, "corpus"): [a, b]})``.
 
-    A part is a task type, or a task type and an agent's name (which goes first). Its lines are a list, used in order
-    and each once; or one line alone (an answer or a function), used for every call. A task that no part names, or that
-    comes after the last line, is a ``ScriptError``; so is a line left over when the ``with`` block ends, or a part
-    that was never played.
+    A key is a task type, or a task type and an agent's name (which takes precedence). A list of lines is used in order;
+    a single line (an answer or a function) is used for every call. A task without a line is a ``ScriptError``, and so
+    is a line or key that was not used when the ``with`` block ends.
     """
 
     name = "scripted"
-    weighs = False
+    supports_attention_weights = False
     identity = "scripted"
     stability = PAPER_STABILITY
 
@@ -39,18 +38,16 @@ class ScriptedBackend:
         self.calls: list[tuple[AnyTask, Call]] = []
 
     def can(self, task: type[AnyTask]) -> bool:
-        """Whether some part of the script is for that type or one of its bases."""
         return any(issubclass(task, part[0] if isinstance(part, tuple) else part) for part in self._script)
 
     def render(self, task: AnyTask) -> str:
-        """Empty: no prompt is sent."""
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         """The script's next line for the task.
 
         Raises:
-            ScriptError: the script holds none.
+            ScriptError: the script has no line for it.
         """
         async with call.account.request() as receipt:
             receipt.pay()
@@ -64,9 +61,9 @@ class ScriptedBackend:
                 line = await line
             if isinstance(line, BaseException):
                 raise line
-            wanted = task.answer_type()
-            if not isinstance(line, wanted):
-                raise ScriptError(f"the script answers {task.name()} with {line!r}, not a {wanted.__name__}")
+            expected = task.answer_type()
+            if not isinstance(line, expected):
+                raise ScriptError(f"the script answers {task.name()} with {line!r}, not a {expected.__name__}")
             outputs.append(Output(cast(Out, line), text=_text(line)))
         return Reply(tuple(outputs))
 
@@ -84,21 +81,18 @@ class ScriptedBackend:
         raise ScriptError(f"the script has no line left for {task.name()} of {call.agent!r}")
 
     def finish(self) -> None:
-        """Checks that the whole script was played.
+        """Checks that the whole script was used.
 
         Raises:
-            ScriptError: names each part with lines left over.
+            ScriptError: lines are left over.
         """
-        left = [
-            part
+        names = [
+            part.__name__ if isinstance(part, type) else f"{part[0].__name__} of {part[1]!r}"
             for part, lines in self._script.items()
             if (lines if isinstance(lines, list) else part not in self._used)
         ]
-        if left:
-            names = ", ".join(
-                part.__name__ if isinstance(part, type) else f"{part[0].__name__} of {part[1]!r}" for part in left
-            )
-            raise ScriptError(f"lines left over in the script for {names}")
+        if names:
+            raise ScriptError(f"lines left over in the script for {', '.join(names)}")
 
     def __enter__(self) -> ScriptedBackend:
         return self

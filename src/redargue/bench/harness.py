@@ -300,7 +300,7 @@ class Bench:
         Returns:
             A verdict a claim, None where the debate would have gone on to calls that were never made; and how many.
         """
-        from redargue.api import replay_claim
+        from redargue.playback import replay_claim
 
         self.outcomes(contender)
         folder = self.folder / contender.slug

@@ -182,7 +182,7 @@ class RecordedAction:
         self._calls = [[each for each in claim if each.tool == name] for claim in calls]
         self.revision = hashlib.sha256(json.dumps(self._calls).encode()).hexdigest()[:16]
 
-    def of(self, item: int) -> RecordedAction:
+    def for_claim(self, item: int) -> RecordedAction:
         """As it answered for one claim of the run, from 0."""
         one = RecordedAction(self.name, [self._calls[item]])
         one.revision = self.revision
@@ -226,7 +226,7 @@ class RecordedMemory:
         """That it was recorded."""
         return {"mode": "frozen", "recorded": True}
 
-    def of(self, item: int) -> RecordedMemory:
+    def for_claim(self, item: int) -> RecordedMemory:
         """As it answered for one claim of the run, from 0."""
         return RecordedMemory([self._recalled[item]])
 

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 
 from redargue.bench.datasets.base import Example
-from redargue.claims import Frozen, in_time
+from redargue.claims import Frozen, with_strict_as_of
 from redargue.events import Event, EvidenceFound
 
 WHEN = ("in time", "later", "undated")
@@ -46,7 +46,7 @@ def judged(
     """
     claims = [each.claim if each.claim.as_of else each.claim.model_copy(update={"as_of": as_of}) for each in examples]
     if strict_as_of:
-        claims = in_time(claims)
+        claims = with_strict_as_of(claims)
     dated = {"as_of": as_of.isoformat()} if as_of else {}
     strict = {"only_in_time": True} if strict_as_of else {}
     pairs = zip(examples, claims, strict=True)

@@ -37,7 +37,7 @@ from redargue.cli import (
     list as list_command,
 )
 from redargue.cli.terminal import printable
-from redargue.config_file import Known, current_names, read_config
+from redargue.config_file import Known, current_names, read_defaults
 from redargue.errors import RedargueError, UsageError
 
 app = typer.Typer(
@@ -82,7 +82,7 @@ def common(
             raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
         load_dotenv(env_file)  # what the environment sets already wins
     group = context.command
-    context.default_map = read_config(_options(group)) if isinstance(group, TyperGroup) else None
+    context.default_map = read_defaults(_options(group)) if isinstance(group, TyperGroup) else None
 
 
 def _options(group: TyperGroup) -> Known:

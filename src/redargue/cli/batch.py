@@ -48,12 +48,12 @@ def batch(
 ) -> None:
     """Verify the claims of a file; writes verdicts.jsonl, verdicts.csv and a run folder."""
     from redargue.bench.batch import Tally, read_claims, read_mapping
-    from redargue.claims import in_time
+    from redargue.claims import with_strict_as_of
     from redargue.cli.options import run_config
 
     gate, config = read_gate(output), run_config(options, search, out)
     claims = list(read_claims(file, read_mapping(mapping or []), labels=config.labels, as_of=config.as_of))
-    claims = in_time(claims) if config.strict_as_of else claims
+    claims = with_strict_as_of(claims) if config.strict_as_of else claims
     tally = Tally()
     if engine or workers:
         from redargue.cli.coordinator import verify_many

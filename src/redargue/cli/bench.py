@@ -297,13 +297,13 @@ def _print(result: Comparison, *, json: bool) -> None:
 
 def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
     """Options as they are typed, without the keys that an address may carry."""
-    from redargue.net.secrets import Secrets, bare, private
+    from redargue.net.secrets import Secrets, has_credentials, without_credentials
 
-    secrets = Secrets.of()
+    secrets = Secrets.from_environment()
     given: list[str] = []
     for name, value in options:
         secrets.add_url(str(value))
         if value:
-            said = secrets.hide(bare(str(value)) if private(str(value)) else str(value))
+            said = secrets.hide(without_credentials(str(value)) if has_credentials(str(value)) else str(value))
             given += [name] if value is True else [name, said]
     return given

@@ -41,10 +41,10 @@ def check(
     output: OutputParameters,
 ) -> None:
     """Verifies a claim, each claim of a file, or a text claim by claim; prints verdict, quotations, gaps and cost."""
-    from redargue.api import new_run_folder
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
     from redargue.paths import home
+    from redargue.runs.record import new_run_folder
 
     kind, config = kind_of(as_, claim), run_config(options, search, run)
     folder = run or new_run_folder(home())

@@ -27,7 +27,7 @@ from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, UsageError
-from redargue.net.secrets import Secrets, private
+from redargue.net.secrets import Secrets, has_credentials
 from redargue.net.services import limiter
 from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
@@ -114,7 +114,7 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
     Raises:
         UsageError: another option contains a key.
     """
-    config, secrets = verifier.config, Secrets.of()
+    config, secrets = verifier.config, Secrets.from_environment()
     withheld: dict[str, str] = {}
     for name in ADDRESSES:
         value = getattr(config, name) or ""
@@ -126,7 +126,7 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
         url_secrets = Secrets()
         for part in parts:
             url_secrets.add_url(part)
-        if secrets.hide(value) != value or url_secrets.hide(value) != value or any(map(private, parts)):
+        if secrets.hide(value) != value or url_secrets.hide(value) != value or any(map(has_credentials, parts)):
             withheld[f"REDARGUE_{name.upper()}"] = value
     settings = verifier.method.settings.model_dump(mode="json")
     job = WorkerJob(

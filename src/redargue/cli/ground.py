@@ -38,11 +38,11 @@ def ground(
     output: OutputParameters,
 ) -> None:
     """Verifies an answer claim by claim against given documents alone; no tool sends a request."""
-    from redargue.api import new_run_folder
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
     from redargue.errors import UsageError
     from redargue.paths import home
+    from redargue.runs.record import new_run_folder
 
     if kind_of(kind, answer) == CLAIMS:
         raise UsageError("an answer is no list of claims", where="--as", hint="text, dialogue, summary or qa")

@@ -15,7 +15,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from redargue.assembly import connect, tools_setting
-from redargue.claims import Claim, LabelSet, in_time, label_sets
+from redargue.claims import Claim, LabelSet, label_sets, with_strict_as_of
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, ResponseFormat, RunConfig, read_date
 from redargue.errors import UsageError
@@ -89,7 +89,7 @@ def claims_of(claim: str, config: RunConfig) -> list[Claim]:
         UsageError: a file that cannot be read, or a claim without an as-of date though the configuration needs one.
     """
     claims = read_claims(claim, config.labels, config.as_of)
-    return in_time(claims) if config.strict_as_of else claims
+    return with_strict_as_of(claims) if config.strict_as_of else claims
 
 
 def connected(config: RunConfig) -> Components:
@@ -138,7 +138,7 @@ def live_tool(*, offline: bool) -> str:
         return "tavily"
     if known["serper"].key or (known["google-cse"].key and known["google-cse"].extra.get("cx")):
         return "google"
-    return "wikipedia" if _reachable(known["wikipedia"].place) else "keywords"
+    return "wikipedia" if _reachable(known["wikipedia"].display_url) else "keywords"
 
 
 def _reachable(place: str) -> bool:

@@ -21,11 +21,11 @@ def replay(
     from rich.console import Console
     from rich.text import Text
 
-    from redargue import api
     from redargue.cli import show
     from redargue.cli.event_text import describe
     from redargue.errors import RecordError
     from redargue.events import Event, canonical
+    from redargue.playback import replay as replay_run
     from redargue.runs.record import Record, read_events
 
     console = Console(file=sys.stderr, highlight=False)
@@ -37,7 +37,7 @@ def replay(
             console.print(Text(text), soft_wrap=True)
 
     record = Record(run, mode="replay")
-    verdicts = asyncio.run(api.replay(record, listeners=[see]))
+    verdicts = asyncio.run(replay_run(record, listeners=[see]))
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(run) if event.item in replayed]
     if json:

@@ -14,7 +14,7 @@ from redargue.cluster.queue import FAILED, LEASED, WAITING, compress, require_ba
 from redargue.cluster.store import Transaction
 from redargue.errors import LeaseLost, WorkerLost
 from redargue.events import EVENT, CallFailed, CallFinished, ClaimEnded, EvidenceFound, EvidenceMissing
-from redargue.runs.usage import Spent
+from redargue.runs.usage import UsageCounter
 from redargue.verdicts import ErrorInfo, Verdict
 
 LEASE = 15.0  # seconds without a heartbeat after which a worker expires
@@ -108,7 +108,7 @@ def expire_worker(db: Transaction, owner: str) -> None:
 def _worker_lost(db: Transaction, batch: int, place: int, claim: str, attempts: int) -> str:
     """The last event of a claim whose workers died, with the claim's cost."""
     about: dict[str, Any] = json.loads(db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0])
-    spent = Spent(bool(about.get("priced")))
+    spent = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():
         event = EVENT.validate_json(line)

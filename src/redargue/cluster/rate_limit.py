@@ -104,7 +104,7 @@ class RateTable:
             match request:
                 case ReserveSlot():
                     requests.due = max(requests.due, paused)
-                    answer = max(0.0, requests.book(1, now), tokens.book(request.tokens, now))
+                    answer = max(0.0, requests.reserve(1, now), tokens.reserve(request.tokens, now))
                 case Pause():
                     paused = max(paused, now + request.seconds)
                 case Acquire() if taken < rate.in_flight:
@@ -149,7 +149,7 @@ class SharedServiceLimiter(ServiceLimiter):
     def _paused(self) -> float:
         return max(self._paused_until, self._table.paused.get(self._service, 0.0)) - time.monotonic()
 
-    async def _pace(self, tokens: int) -> None:
+    async def _wait(self, tokens: int) -> None:
         while True:
             wait = await self._batcher.ask(self._table, ReserveSlot(self._service, tokens)) if self._limited else 0.0
             if (wait := max(wait, self._paused())) > 0:
@@ -157,18 +157,18 @@ class SharedServiceLimiter(ServiceLimiter):
             if self._paused() <= 0:  # otherwise the slot fell into a pause, and another is reserved
                 return
 
-    async def _take(self) -> None:
-        await super()._take()
+    async def _acquire(self) -> None:
+        await super()._acquire()
         if self._service in PER_WORKER:
             return
         try:
             while not await self._batcher.ask(self._table, Acquire(self._service), undo=Release(self._service)):  # noqa: ASYNC110
                 await asyncio.sleep(POLL * (0.5 + random.random()))  # another machine may release the next place
         except BaseException:
-            super()._give()
+            super()._release()
             raise
 
-    def _give(self) -> None:
+    def _release(self) -> None:
         if self._service not in PER_WORKER and not self._batcher.failure:
             self._batcher.post(self._table, Release(self._service))
-        super()._give()
+        super()._release()

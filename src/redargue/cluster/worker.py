@@ -61,7 +61,7 @@ class Worker:
             lambda: open_ledger(where), handlers, begin=self._begin, interval=self.heartbeat.interval
         )
         run = str(batch.about.get("run", ""))
-        self.record = SharedRecord(run, self.batcher, paid_calls, secrets=secrets or Secrets.of())
+        self.record = SharedRecord(run, self.batcher, paid_calls, secrets=secrets or Secrets.from_environment())
         self.budget = SharedBudget(limits, self.batcher, budgets)
         self.limiter = SharedLimiter(self.batcher, self._rates)
         self.finished = 0

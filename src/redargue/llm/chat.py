@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Rejected, Reply, Stability, backends
 from redargue.claims import Frozen
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, UsageError
 from redargue.llm.capabilities import Form
 from redargue.llm.client import Endpoint
@@ -52,7 +52,7 @@ class ChatBackend:
     """
 
     name = "chat"
-    weighs = False
+    supports_attention_weights = False
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class ChatBackend:
         self._endpoints: dict[str, Endpoint] = {}
         self._embedded = EmbeddedBackend()
         own = prompts.sha256[:12] if prompts else ""
-        parts = (service.place, model, f"form={form}", f"max={max_tokens}", f"prompts={own}")
+        parts = (service.display_url, model, f"form={form}", f"max={max_tokens}", f"prompts={own}")
         # The embedded embedder's vectors lie elsewhere than ada-002's, for which the paper's threshold was chosen.
         near = self._embedded.stability.relevance
         self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, near)
@@ -124,7 +124,7 @@ class ChatBackend:
         endpoint, prompt = self.endpoint(call.model), self._renderer.prompt(task)
         choices = await self._complete(endpoint, prompt, call, call.sampling.n)
         read = [self._read(task, prompt, endpoint, call, choice, place) for place, choice in enumerate(choices)]
-        outputs = await together(read)
+        outputs = await gather_or_cancel(read)
         return Reply(tuple(output for output, _ in outputs), rejected=tuple(bad for _, bad in outputs if bad))
 
     async def _complete(

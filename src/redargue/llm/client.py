@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redargue.backends.base import Sampling
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, ProviderError, UsageError
 from redargue.llm.capabilities import (
     FOLLOWERS,
@@ -76,7 +76,7 @@ class Endpoint:
         self.transport, self.service, self.model = transport, service, model
         self.prices, self.max_tokens, self.stream = prices or Prices.shipped(), max_tokens, stream
         self._memory = Memory(home() / "endpoints.json")
-        self.abilities = self._memory.recall(service.place, model)
+        self.abilities = self._memory.recall(service.display_url, model)
         self._proven: set[Form] = set()  # forms in which a reply has come: a 500 is not about them
 
     async def complete(
@@ -121,7 +121,7 @@ class Endpoint:
             self._refuse("n")  # silently one sample where several were wanted
         if missing := sampling.n - len(choices):
             more = [ask(1, seed + place) for place in range(len(choices), len(choices) + missing)]
-            choices += tuple(each[0] for each in await together(more))
+            choices += tuple(each[0] for each in await gather_or_cancel(more))
         return choices
 
     async def _ask(self, wish: Wish, account: Account, sampling: Sampling, seed: int) -> tuple[Choice, ...]:
@@ -262,12 +262,12 @@ class Endpoint:
 
     def _remember(self, **changes: Any) -> None:
         self.abilities = self.abilities.model_copy(update=changes)
-        self._memory.keep(self.service.place, self.model, self.abilities)
+        self._memory.keep(self.service.display_url, self.model, self.abilities)
 
     def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
         """What a refusal comes to; ``offered``: it is about the functions that were."""
         said = " ".join(said_in(answer.text).split())[:300]
-        what = f"{self.model!r} at {self.service.place} answered {answer.status}: {said or 'nothing'}"
+        what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {said or 'nothing'}"
         if offered:
             return UsageError(what, hint="it takes no tool calls, or not of these tools: use --response-format auto")
         if answer.status in (401, 403):

@@ -55,7 +55,7 @@ class TransformersBackend:
     """
 
     name = "transformers"
-    weighs = True
+    supports_attention_weights = True
     form = "auto"
     stability = Stability(PAPER_STABILITY.faithfulness, EmbeddedBackend.stability.relevance)
 

@@ -152,7 +152,7 @@ async def read_stream(response: httpx2.Response) -> str:
         httpx2.ReadError: the stream is broken, or ended before the model did.
     """
     if "text/event-stream" not in response.headers.get("content-type", ""):
-        return await transport.read_whole(response)
+        return await transport.read_body(response)
     parts: dict[int, dict[str, Any]] = {}
     usage: Any = None
     async for data in _data(response):

@@ -65,7 +65,7 @@ class Memory:
             )
         self.workspace, self.settings = workspace, settings or MemorySettings()
         self._database, self._encoder, self._loading = database, encoder, Lock()
-        self._secrets = secrets or Secrets.of()
+        self._secrets = secrets or Secrets.from_environment()
         self._index, self._purges = BinaryIndex(DIMENSIONS), ""
 
     @property

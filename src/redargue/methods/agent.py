@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from redargue.backends.base import Output
 from redargue.claims import Claim, Frozen
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import Undeclared
 from redargue.evidence import Passage
 from redargue.run import Run
@@ -96,7 +96,7 @@ class Agent:
                 f"the agent {self.name!r} searched with {tool!r}, which its method does not give it",
                 hint=f"its tools: {', '.join(self.tools) or 'none'}; add {tool!r} to the method's `roles`",
             )
-        found = await together(
+        found = await gather_or_cancel(
             self.run.search(name, query, k, agent=self.name, round_=round_, claim=self.claim)
             for name in ([tool] if tool else self.tools)
         )

@@ -25,10 +25,11 @@ from redargue.backends.base import require
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import Undeclared, UsageError
 from redargue.events import Answered
-from redargue.evidence import Passage, Quote, find_quote
+from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
 from redargue.methods.verdict_parts import distinct, gaps, side_of
+from redargue.quotes import find_quote
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
 from redargue.tasks.answering import Answer

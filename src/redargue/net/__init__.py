@@ -1,1 +1,1 @@
-"""Sends requests: transport, rate limits, services and their keys."""
+"""Requests to services: transport, rate limits, addresses and keys."""

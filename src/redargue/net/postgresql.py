@@ -1,4 +1,4 @@
-"""A schema on a PostgreSQL server, through psycopg 3 (extra ``postgres``): how it is reached, what its errors mean."""
+"""Connections to a PostgreSQL server through psycopg 3 (extra ``postgres``)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from redargue.errors import DiskFull, MissingExtra, RedargueError, StoreLocked, UsageError
-from redargue.net.secrets import Secrets, place
+from redargue.net.secrets import Secrets, display_url
 
-CONNECT, BUSY = 10, 30  # seconds for a server to answer at all, and to wait for other writers
+CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of other writers
 
 
 class Server:
-    """An address, and what its errors mean, without the password that stands in it.
+    """A schema on a PostgreSQL server; its errors never contain the password.
 
     Args:
-        url: ``postgresql://…`` as libpq reads it; a password may stand in it, or in ``PGPASSWORD``.
-        schema: that statements are about.
-        what: is kept there, in words.
-        option: of the command line that names it.
-        failure: the type of an error that is the server's.
+        url: libpq URL (``postgresql://…``); the password may also be in ``PGPASSWORD``.
+        schema: the schema of all statements.
+        what: what is stored there, for errors.
+        option: command-line option that sets the URL.
+        failure: error type for failures of the server.
 
     Attributes:
-        place: the address as errors show it.
+        place: the address as shown in errors.
 
     Raises:
         MissingExtra: psycopg is not installed.
@@ -37,16 +37,16 @@ class Server:
             raise MissingExtra(f"a {what} on PostgreSQL needs psycopg: {error}", hint=hint) from None
         self._psycopg, self._url, self._schema = psycopg, url, schema
         self._what, self._option, self._failure = what, option, failure
-        self.place = repr(place(url))
-        self._secrets = Secrets.of()
+        self.place = repr(display_url(url))
+        self._secrets = Secrets.from_environment()
         self._secrets.add_url(url)
 
     def connect(self, options: str = "", **more: Any) -> Any:
-        """A new connection, without a transaction.
+        """Opens a connection in autocommit mode.
 
         Args:
-            options: further ones of the session, as ``psql`` takes them.
-            more: parameters of libpq.
+            options: session options in addition to the defaults (libpq's ``options``).
+            more: libpq parameters.
         """
         with self.errors():
             return self._psycopg.connect(
@@ -60,37 +60,37 @@ class Server:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Says in our words what the block's statements end in.
+        """Translates psycopg's errors.
 
         Raises:
-            StoreLocked: others kept writing.
-            DiskFull: no room; nothing has changed.
-            UsageError: no such address or database, or one that does not let us in.
+            StoreLocked: another writer did not release its lock in time.
+            DiskFull: nothing has changed.
+            UsageError: an invalid address, an unknown database or missing privileges.
             RedargueError: ``failure``, for everything else.
         """
         try:
             yield
         except self._psycopg.Error as error:
-            raise self._meaning(error) from None  # its own traceback may show what it was sent
+            raise self._translated(error) from None  # its traceback may show what was sent
 
-    def _meaning(self, error: Any) -> RedargueError:
-        known, said = self._psycopg.errors, self._secrets.hide(" ".join(str(error).split()))
+    def _translated(self, error: Any) -> RedargueError:
+        known, message = self._psycopg.errors, self._secrets.hide(" ".join(str(error).split()))
         if isinstance(error, known.LockNotAvailable):
-            hint = "try again when it is done"
+            hint = "try again later"
             return StoreLocked(f"{self.place} is being written to by another process", hint=hint)
         if isinstance(error, known.DiskFull):
-            return DiskFull(f"no room at {self.place}", hint="what was stored before is intact; make room, and repeat")
+            return DiskFull(f"no room at {self.place}", hint="stored data is intact; make room and try again")
         if isinstance(error, known.InsufficientPrivilege | known.InvalidCatalogName | known.ReadOnlySqlTransaction):
-            hint = f"name another place: {self._option} URL"
-            return UsageError(f"{self.place} cannot be used: {said}", hint=hint)
+            hint = f"use another database: {self._option} URL"
+            return UsageError(f"{self.place} cannot be used: {message}", hint=hint)
         if isinstance(error, self._psycopg.ProgrammingError) and not error.sqlstate:
-            return UsageError(f"not the address of a PostgreSQL database: {said}", hint="postgresql://host/database")
+            return UsageError(f"not the address of a PostgreSQL database: {message}", hint="postgresql://host/database")
         if isinstance(error, self._psycopg.OperationalError):
-            hint = "is the server running? psql tells more"
-            return self._failure(f"the {self._what} {self.place} does not answer: {said}", hint=hint)
-        return self._failure(f"the {self._what} {self.place} fails: {said}")
+            hint = "is the server running? try psql"
+            return self._failure(f"the {self._what} {self.place} does not answer: {message}", hint=hint)
+        return self._failure(f"the {self._what} {self.place} fails: {message}")
 
 
 def positional(statement: str) -> str:
-    """A statement as SQLite writes it, with ``?`` for values, as psycopg reads it."""
+    """Converts SQLite's placeholders (``?``) to psycopg's."""
     return statement.replace("?", "%s")

@@ -1,4 +1,4 @@
-"""How much may be asked of a service at once and a minute; one limiter for the whole process."""
+"""Rate limits per service: concurrent requests, and requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pydantic import Field
 
 from redargue.claims import Frozen
 
-BURST = 1.0  # seconds, of most services
+BURST = 1.0  # seconds; default
 
 
 class Rate(Frozen):
     """One service's limits.
 
     Attributes:
-        in_flight: requests under way at a time.
+        in_flight: maximum number of concurrent requests.
         requests_per_minute: None for no limit.
         tokens_per_minute: None for no limit.
-        burst: seconds' worth of requests or tokens that may go out together after a quiet time; 0 for a service that
-            counts by the second.
+        burst: how many seconds' worth of requests or tokens may be sent together after a pause; 0 for a service that
+            counts per second.
     """
 
     in_flight: int = Field(default=32, ge=1)
@@ -33,34 +33,33 @@ class Rate(Frozen):
 
 
 class Gcra:
-    """Spaces things out so that no minute holds more than its share (the generic cell rate algorithm).
+    """The generic cell rate algorithm: no window of 60 seconds exceeds the limit.
 
-    What may go out together after a quiet time, and the first of all, are part of the minute's share: things are spaced
-    a little wider for it.
+    The intervals are slightly longer than 60 s / limit, because a burst and the first request count towards the limit.
 
     Attributes:
-        due: when the next thing may go out.
+        due: time at which the next unit may be sent.
     """
 
     def __init__(self, per_minute: float | None, *, burst: float = BURST, one_by_one: bool = False) -> None:
-        whole = per_minute - 1 if per_minute and one_by_one and per_minute > 1 else per_minute
+        limit = per_minute - 1 if per_minute and one_by_one and per_minute > 1 else per_minute
         self._burst = burst
-        self._each = (60 + burst) / whole if whole else 0.0
+        self._interval = (60 + burst) / limit if limit else 0.0
         self.due = 0.0
 
-    def book(self, amount: float, now: float) -> float:
-        """Books ``amount`` and returns how many seconds to wait for it."""
+    def reserve(self, amount: float, now: float) -> float:
+        """Reserves ``amount`` units and returns the seconds to wait for them."""
         self.due = max(self.due, now - self._burst)
         wait = self.due - now
-        self.due += amount * self._each
+        self.due += amount * self._interval
         return wait
 
 
 class ServiceLimiter:
-    """The queue before one service, first come first served.
+    """Limits the requests to one service, first come, first served.
 
     Attributes:
-        in_flight: places taken; a place that becomes free goes to who waits longest without being free in between.
+        in_flight: slots in use; a released slot passes directly to the request that has waited longest.
     """
 
     def __init__(self, rate: Rate) -> None:
@@ -72,31 +71,27 @@ class ServiceLimiter:
         self._paused_until = 0.0
 
     def pause(self, seconds: float) -> None:
-        """Sends nothing more for a while: the service said that it is asked too often."""
+        """Delays further requests after the service has reported too many."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     @asynccontextmanager
     async def slot(self, tokens: int = 0) -> AsyncIterator[None]:
-        """One request's turn.
-
-        Args:
-            tokens: what it is expected to use.
-        """
-        await self._take()
+        """Waits for a slot, and for the rates with the expected number of tokens; holds the slot during the block."""
+        await self._acquire()
         try:
-            await self._pace(tokens)
+            await self._wait(tokens)
             yield
         finally:
-            self._give()
+            self._release()
 
-    async def _pace(self, tokens: int) -> None:
+    async def _wait(self, tokens: int) -> None:
         now = time.monotonic()
-        wait = max(self._requests.book(1, now), self._tokens.book(tokens, now))
+        wait = max(self._requests.reserve(1, now), self._tokens.reserve(tokens, now))
         while wait > 0 or (wait := self._paused_until - time.monotonic()) > 0:
             await asyncio.sleep(wait)
             wait = 0.0
 
-    async def _take(self) -> None:
+    async def _acquire(self) -> None:
         if self.in_flight < self.rate.in_flight:
             self.in_flight += 1
             return
@@ -106,10 +101,10 @@ class ServiceLimiter:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._give()  # the place came in the moment in which nobody wanted it any more
+                self._release()  # the slot was assigned while this request was cancelled
             raise
 
-    def _give(self) -> None:
+    def _release(self) -> None:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -119,21 +114,20 @@ class ServiceLimiter:
 
 
 class Limiter:
-    """A lane for each service.
+    """One :class:`ServiceLimiter` per service, for the whole process.
 
     Args:
-        rates: by service; a service without one gets the default.
+        rates: by service; others have :class:`Rate`'s defaults.
     """
 
     def __init__(self, rates: Mapping[str, Rate] | None = None) -> None:
         self.rates = dict(rates or {})
-        self._lanes: dict[str, ServiceLimiter] = {}
+        self._limiters: dict[str, ServiceLimiter] = {}
 
-    def lane(self, service: str) -> ServiceLimiter:
-        """The lane of a service."""
-        if service not in self._lanes:
-            self._lanes[service] = self._open(service, self.rates.get(service, Rate()))
-        return self._lanes[service]
+    def for_service(self, service: str) -> ServiceLimiter:
+        if service not in self._limiters:
+            self._limiters[service] = self._open(service, self.rates.get(service, Rate()))
+        return self._limiters[service]
 
     def _open(self, service: str, rate: Rate) -> ServiceLimiter:
         return ServiceLimiter(rate)

@@ -1,7 +1,6 @@
-"""Keys: read from the environment, sent to the service they belong to, and shown nowhere.
+"""Redacts keys and passwords.
 
-Whatever comes back from a service passes through :meth:`Secrets.hide` before anything else sees it, because error
-messages of providers repeat the key they were sent.
+Every response of a service passes through :meth:`Secrets.hide` first, because providers repeat keys in error messages.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class Secrets:
     """The keys of this process.
 
     Args:
-        values: the keys; one that is short or a plain word ("none", "ollama") is no secret and would blot out words.
+        values: the keys; short ones and plain words ("none", "ollama") are ignored: redacting them would garble text.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
@@ -32,27 +31,27 @@ class Secrets:
         self.add(*values)
 
     @classmethod
-    def of(cls, environment: Mapping[str, str] | None = None) -> Secrets:
-        """What the environment holds under names that keys have, and inside addresses."""
-        given = os.environ if environment is None else environment
-        secrets = cls(value for name, value in given.items() if _KEY_NAME.search(name))
-        for value in given.values():
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Secrets:
+        """The values of variables whose names suggest keys, and the credentials in URLs."""
+        variables = os.environ if environment is None else environment
+        secrets = cls(value for name, value in variables.items() if _KEY_NAME.search(name))
+        for value in variables.values():
             if "://" in value:
                 secrets.add_url(value)
         return secrets
 
     def add(self, *values: str) -> None:
-        """Makes more values secret, in every spelling in which they could come back."""
+        """Adds values to redact, in every encoding in which they may be repeated."""
         known = len(self._values)
         for value in map(str.strip, values):
             if len(value) >= 20 or (len(value) >= 8 and re.search(r"\d", value) and re.search(r"[^\W\d]", value)):
                 self._values.add(value)
         if len(self._values) > known:
             longest_first = sorted(self._values, key=len, reverse=True)
-            self._pattern = re.compile("|".join("".join(map(_spelled, value)) for value in longest_first))
+            self._pattern = re.compile("|".join("".join(map(_encodings, value)) for value in longest_first))
 
     def add_url(self, url: str) -> None:
-        """Makes secret what an address carries besides its place: a password, the values of its query."""
+        """Adds the user, password and query values of a URL."""
         try:
             parts = urlsplit(url)
             user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -66,34 +65,33 @@ class Secrets:
             self.add(value, unquote(value))
 
     def hide(self, text: str) -> str:
-        """The text with every key replaced by ``[secret]``."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
-    def watch_logs(self) -> None:
-        """Hides keys in what the HTTP library logs, as long as these secrets are in use."""
-        _hiding.secrets.add(self)
+    def redact_logs(self) -> None:
+        """Redacts the logs of the HTTP and MCP libraries for the lifetime of this object."""
+        _redaction.secrets.add(self)
         for name in _LOGGERS:
-            logging.getLogger(name).addFilter(_hiding)
+            logging.getLogger(name).addFilter(_redaction)
 
 
-class _Hiding(logging.Filter):
-    """One filter for the process: a logger belongs to nobody, and keeps what it is given."""
+class _Redaction(logging.Filter):
+    """One filter for the process, because loggers are global and keep their filters."""
 
     def __init__(self) -> None:
         super().__init__()
         self.secrets: WeakSet[Secrets] = WeakSet()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Lets every record pass, cleaned."""
-        said = record.getMessage()
-        for each in list(self.secrets):
-            said = each.hide(said)
-        record.msg, record.args = said, ()
+        """Redacts the record and lets it pass."""
+        message = record.getMessage()
+        for secrets in list(self.secrets):
+            message = secrets.hide(message)
+        record.msg, record.args = message, ()
         return True
 
 
-_hiding = _Hiding()
-# A filter on a parent does not see what its children log.
+_redaction = _Redaction()
+# A filter on a parent logger does not apply to its children's records.
 _LOGGERS = (
     "httpx2",
     "httpcore2",
@@ -103,8 +101,8 @@ _LOGGERS = (
 )
 
 
-def _spelled(char: str) -> str:
-    """A pattern for a character as programs write it: as it is, quoted for an address, escaped for JSON or HTML."""
+def _encodings(char: str) -> str:
+    """A pattern for a character: verbatim, percent-encoded, or escaped for JSON or HTML."""
     if char.isalnum() and char.isascii():
         return char
     forms = [r"\\{0,4}" + re.escape(char), "(?i:" + "".join(f"%{byte:02x}" for byte in char.encode()) + ")"]
@@ -115,32 +113,32 @@ def _spelled(char: str) -> str:
     return "(?:" + "|".join(forms) + ")"
 
 
-_KIND = "milvus:"  # stands before the address of a corpus
+_MILVUS = "milvus:"  # prefix of a Milvus corpus' URL
 
 
-def private(url: str) -> bool:
-    """Whether an address carries a password, however plain, or a value under a name that keys have."""
+def has_credentials(url: str) -> bool:
+    """Whether a URL contains a password, or a query value whose name suggests a key."""
     try:
-        parts = urlsplit(url.removeprefix(_KIND))
-        return bool(parts.password) or any(_KEY_NAME.search(each.partition("=")[0]) for each in parts.query.split("&"))
+        parts = urlsplit(url.removeprefix(_MILVUS))
+        return bool(parts.password) or any(_KEY_NAME.search(pair.partition("=")[0]) for pair in parts.query.split("&"))
     except ValueError:
         return False
 
 
-def bare(url: str) -> str:
-    """An address without user, password, and values under names that keys have; the rest of its query stays."""
-    kind = _KIND if url.startswith(_KIND) else ""
-    parts = urlsplit(url.removeprefix(_KIND))
-    query = "&".join(each for each in parts.query.split("&") if not _KEY_NAME.search(each.partition("=")[0]))
-    return kind + parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query).geturl()
+def without_credentials(url: str) -> str:
+    """A URL without user, password and query values whose names suggest keys."""
+    prefix = _MILVUS if url.startswith(_MILVUS) else ""
+    parts = urlsplit(url.removeprefix(_MILVUS))
+    query = "&".join(pair for pair in parts.query.split("&") if not _KEY_NAME.search(pair.partition("=")[0]))
+    return prefix + parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query).geturl()
 
 
-def place(url: str) -> str:
-    """An address without what may be secret in it: no user, no password, no query."""
-    bare = url.removeprefix(_KIND)
+def display_url(url: str) -> str:
+    """A URL without user, password and query, for errors and records."""
+    address = url.removeprefix(_MILVUS)
     try:
-        parts = urlsplit(bare)
+        parts = urlsplit(address)
     except ValueError:
-        return "an address that is none"
+        return "an invalid address"
     host = parts.netloc.rpartition("@")[2]
-    return f"{_KIND if bare != url else ''}{parts.scheme}://{host}{parts.path}".rstrip("/")
+    return f"{_MILVUS if address != url else ''}{parts.scheme}://{host}{parts.path}".rstrip("/")

@@ -1,10 +1,10 @@
-"""Services and their keys, as the environment gives them: address, key, limits of each."""
+"""Addresses, keys and limits of services, from the environment."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from redargue.errors import UsageError
@@ -12,8 +12,8 @@ from redargue.net.rate_limit import Limiter, Rate
 from redargue.net.transport import Service
 
 
-class _Known(NamedTuple):
-    """A service: where it is by default, and what its settings are called."""
+class _ServiceDefaults(NamedTuple):
+    """A service's defaults and the names of its environment variables."""
 
     url: str
     url_names: tuple[str, ...]
@@ -21,32 +21,32 @@ class _Known(NamedTuple):
     timeout: float
     rate: Rate
     extra: dict[str, str] = {}  # noqa: RUF012  (never changed)
-    keyed: Rate | None = None  # with a key, where that makes a difference
+    rate_with_key: Rate | None = None  # where it differs
 
 
 SERVICES = {
-    "model": _Known(
+    "model": _ServiceDefaults(
         "https://api.openai.com/v1",
         ("REDARGUE_BASE_URL", "OPENAI_BASE_URL"),
         ("REDARGUE_API_KEY", "OPENAI_API_KEY"),
         120,
         Rate(in_flight=64),
     ),
-    "tavily": _Known(
+    "tavily": _ServiceDefaults(
         "https://api.tavily.com",
         ("REDARGUE_TAVILY_URL",),
         ("TAVILY_API_KEY",),
         20,
         Rate(in_flight=16, requests_per_minute=100),  # a development key's limit
     ),
-    "serper": _Known(
+    "serper": _ServiceDefaults(
         "https://google.serper.dev",
         ("REDARGUE_SERPER_URL",),
         ("SERPER_API_KEY",),
         20,
         Rate(in_flight=16),
     ),
-    "google-cse": _Known(
+    "google-cse": _ServiceDefaults(
         "https://www.googleapis.com",
         ("REDARGUE_GOOGLE_CSE_URL",),
         ("GOOGLE_CSE_API_KEY", "GOOGLE_API_KEY"),
@@ -54,36 +54,36 @@ SERVICES = {
         Rate(in_flight=8),
         {"cx": "GOOGLE_CSE_ID"},
     ),
-    "wikipedia": _Known(
+    "wikipedia": _ServiceDefaults(
         "https://{language}.wikipedia.org",
         ("REDARGUE_WIKIPEDIA_URL",),
         (),
         20,
-        Rate(in_flight=3),  # what Wikimedia asks of a client
+        Rate(in_flight=3),  # Wikimedia's etiquette
         {"contact": "REDARGUE_CONTACT", "language": "REDARGUE_WIKIPEDIA_LANGUAGE"},
     ),
-    "pubmed": _Known(
+    "pubmed": _ServiceDefaults(
         "https://eutils.ncbi.nlm.nih.gov/entrez/eutils",
         ("REDARGUE_PUBMED_URL",),
         ("NCBI_API_KEY",),
         30,
-        Rate(in_flight=3, requests_per_minute=175, burst=0),  # NCBI counts by the second: 3, with a key 10
+        Rate(in_flight=3, requests_per_minute=175, burst=0),  # NCBI counts per second: 3, with a key 10
         {"mailto": "REDARGUE_MAILTO"},
         Rate(in_flight=10, requests_per_minute=590, burst=0),
     ),
-    "arxiv": _Known(
+    "arxiv": _ServiceDefaults(
         "https://export.arxiv.org",
         ("REDARGUE_ARXIV_URL",),
         (),
         30,
-        Rate(in_flight=1, requests_per_minute=20, burst=0),  # arXiv's own rule: one at a time, one each 3 seconds
+        Rate(in_flight=1, requests_per_minute=20, burst=0),  # arXiv's rule: one at a time, one per 3 seconds
     ),
-    "openalex": _Known(
+    "openalex": _ServiceDefaults(
         "https://api.openalex.org",
         ("REDARGUE_OPENALEX_URL",),
         ("OPENALEX_API_KEY",),
         30,
-        Rate(in_flight=8, requests_per_minute=600),  # a tenth of what it takes: what is short is the day's allowance
+        Rate(in_flight=8, requests_per_minute=600),  # a tenth of its limit: the daily quota is the constraint
         {"mailto": "REDARGUE_MAILTO"},
     ),
 }
@@ -91,59 +91,65 @@ RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
 
 
 def services(base_url: str = "", environment: Mapping[str, str] | None = None) -> dict[str, Service]:
-    """Every service, with the address and the key that the environment gives it.
+    """Every service, with its address and key from the environment.
 
     Args:
-        base_url: of the models' endpoint, before the environment's.
-        environment: the process' own by default.
+        base_url: of the models' endpoint; wins over the environment.
+        environment: by default ``os.environ``.
 
     Raises:
-        UsageError: an address that is none, or a key that cannot be sent.
+        UsageError: an invalid address, or a key that cannot be sent.
     """
-    given = os.environ if environment is None else environment
-    found = {}
-    for name, known in SERVICES.items():
-        key, key_name = next(((given[each].strip(), each) for each in known.key_names if given.get(each)), ("", ""))
+    variables = os.environ if environment is None else environment
+    configured = {}
+    for name, defaults in SERVICES.items():
+        key, key_name = _first_set(variables, defaults.key_names)
+        key = key.strip()
         if not key.isascii() or not key.isprintable():
             raise UsageError(
-                f"{key_name} holds characters that no key has", hint="set it again, without quotation marks"
+                f"{key_name} contains characters that no key has", hint="set it again, without quotation marks"
             )
-        url, url_name = next(((given[each], each) for each in known.url_names if given.get(each)), (known.url, ""))
-        extra = {option: given.get(variable, "") for option, variable in known.extra.items()}
-        url, url_name = (base_url, "--base-url") if base_url and name == "model" else (url, url_name)
+        url, url_name = _first_set(variables, defaults.url_names)
+        extra = {option: variables.get(variable, "") for option, variable in defaults.extra.items()}
+        url, url_name = (base_url, "--base-url") if base_url and name == "model" else (url or defaults.url, url_name)
         url = url.replace("{language}", extra.get("language") or "en")
         if not url.startswith(("http://", "https://")):
-            shown = url.rpartition("@")[2].partition("?")[0]  # without what may be secret in it
-            raise UsageError(f"{shown!r} is no address", where=url_name, hint="it begins with http:// or https://")
-        found[name] = Service(
-            name=name, url=url, key=key, timeout=_number(given, f"{_prefix(name)}_TIMEOUT", known.timeout), extra=extra
-        )
-    return found
+            public = url.rpartition("@")[2].partition("?")[0]  # without credentials
+            raise UsageError(f"{public!r} is not an address", where=url_name, hint="begin it with http:// or https://")
+        timeout = _number(variables, f"{_prefix(name)}_TIMEOUT", defaults.timeout)
+        configured[name] = Service(name=name, url=url, key=key, timeout=timeout, extra=extra)
+    return configured
 
 
 def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
-    """The process' limiter: ``REDARGUE_MODEL_REQUESTS_PER_MINUTE`` and the like change a service's limits."""
-    given = os.environ if environment is None else environment
+    """The process' limiter; ``REDARGUE_MODEL_REQUESTS_PER_MINUTE`` and the like change a service's limits."""
+    variables = os.environ if environment is None else environment
     rates = {}
-    for name, known in SERVICES.items():
-        changes = {rate: _number(given, f"{_prefix(name)}_{rate.upper()}", 0) for rate in RATES}
-        wanted = {rate: int(value) if rate == "in_flight" else value for rate, value in changes.items() if value}
-        has_key = any(given.get(each, "").strip() for each in known.key_names)
-        rates[name] = (known.keyed if known.keyed and has_key else known.rate).model_copy(update=wanted)
+    for name, defaults in SERVICES.items():
+        values = {rate: _number(variables, f"{_prefix(name)}_{rate.upper()}", 0) for rate in RATES}
+        changes = {rate: int(value) if rate == "in_flight" else value for rate, value in values.items() if value}
+        has_key = any(variables.get(variable, "").strip() for variable in defaults.key_names)
+        rate = defaults.rate_with_key if defaults.rate_with_key and has_key else defaults.rate
+        rates[name] = rate.model_copy(update=changes)
     return Limiter(rates)
+
+
+def _first_set(variables: Mapping[str, str], names: Iterable[str]) -> tuple[str, str]:
+    """Value and name of the first variable that is set; empty if none is."""
+    return next(((variables[name], name) for name in names if variables.get(name)), ("", ""))
 
 
 def _prefix(service: str) -> str:
     return "REDARGUE_" + service.upper().replace("-", "_")
 
 
-def _number(given: Mapping[str, str], name: str, default: float) -> float:
-    if not given.get(name):
+def _number(variables: Mapping[str, str], name: str, default: float) -> float:
+    if not variables.get(name):
         return default
     try:
-        value = float(given[name])
+        value = float(variables[name])
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf or (name.endswith("IN_FLIGHT") and value != int(value)):
-        raise UsageError(f"{given[name]!r} is no number above 0", where=name)
+        raise UsageError(f"expected a positive number, got {variables[name]!r}", where=name)
     return value

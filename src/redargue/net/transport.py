@@ -1,7 +1,7 @@
-"""The one place where requests leave the process: limits, retries, deadlines, the offline flag, hidden keys.
+"""Sends every request of the process: limits, retries, deadlines, the offline flag, redacted keys.
 
-Nothing else retries. A busy service (429, 503) is asked again when it says so, a failing one a few times, a refusing
-one never; a quota that is used up does not come back by asking.
+Nothing else retries. A busy service (429, 503) is asked again after the time that it requests, a failing one a few
+times, a refusing one never.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import httpx2
 
 from redargue.errors import ProviderError, UsageError
 from redargue.net.rate_limit import Limiter
-from redargue.net.secrets import Secrets, place
+from redargue.net.secrets import Secrets, display_url
 from redargue.runs.budget import Account
 
 BUSY = frozenset({429, 503, 529})
 FAILING = frozenset({408, 409, 425, 500, 502, 504})
 BUSY_TRIES, FAILING_TRIES, LATE_TRIES = 12, 3, 2
-UNTOLD_TRIES = 6  # of a busy service that does not say when to come back
-LONGEST_WAIT = 120.0  # a service that asks for more is not waited for
+NO_RETRY_AFTER_TRIES = 6  # of a busy service without a Retry-After header
+LONGEST_WAIT = 120.0  # seconds; a service that requests more is not retried
 LARGEST_ANSWER = 20_000_000  # bytes
 
 Read = Callable[[httpx2.Response], Awaitable[str]]
@@ -37,14 +37,14 @@ Read = Callable[[httpx2.Response], Awaitable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """Where a service is and the key it takes; neither its address' secrets nor the key are shown.
+    """The address and key of a service; its ``repr`` shows neither.
 
     Attributes:
         name: as in limits, prices and messages.
-        url: its base address.
-        key: empty where it needs none.
+        url: base address.
+        key: empty where the service needs none.
         timeout: seconds for a whole request.
-        extra: what else the service takes from its user.
+        extra: further options of the service.
     """
 
     name: str
@@ -54,23 +54,21 @@ class Service:
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def place(self) -> str:
-        """The address as it may be shown and recorded."""
-        return place(self.url)
+    def display_url(self) -> str:
+        """The address without credentials."""
+        return display_url(self.url)
 
     def shorter(self, seconds: float) -> Service:
-        """The same service with another time limit."""
         return replace(self, timeout=seconds)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a service answered, with keys hidden.
+    """A service's response, with keys redacted.
 
     Attributes:
         status: HTTP status.
-        text: the body.
-        headers: in lower case.
+        headers: names in lower case.
     """
 
     status: int
@@ -79,14 +77,14 @@ class Answer:
 
 
 class Transport:
-    """Sends requests; an async context manager, which may be entered several times at once.
+    """Sends requests; an async context manager, which may be entered several times concurrently.
 
     Args:
-        limiter: shared by everything that sends.
-        secrets: what to hide in answers.
-        offline: refuses every request that would leave the machine's loopback.
-        patience: stretches the waits between tries that no service has asked for; 0 does not wait.
-        inner: httpx2's own transport, for tests.
+        limiter: rate limits.
+        secrets: redacted in responses.
+        offline: refuse every request that would leave the loopback interface.
+        patience: factor of the waits between tries where the service sends no Retry-After; 0 does not wait.
+        inner: httpx2's transport, for tests.
     """
 
     def __init__(
@@ -98,11 +96,11 @@ class Transport:
         patience: float = 1.0,
         inner: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        self.limiter, self.secrets, self.offline = limiter or Limiter(), secrets or Secrets.of(), offline
-        self.secrets.watch_logs()
-        self._inner, self._users, self._stretch = inner, 0, patience
+        self.limiter, self.secrets, self.offline = limiter or Limiter(), secrets or Secrets.from_environment(), offline
+        self.secrets.redact_logs()
+        self._inner, self._users, self._wait_factor = inner, 0, patience
         self._client: httpx2.AsyncClient | None = None
-        self._chance = random.Random()  # spreads retries out; changes no answer
+        self._rng = random.Random()  # jitter of retries
 
     async def __aenter__(self) -> Transport:
         self._users += 1
@@ -133,48 +131,48 @@ class Transport:
         final: Callable[[Answer], bool] = lambda answer: False,
         paid: Callable[[Answer], tuple[int, int, float] | None] = lambda answer: (0, 0, 0.0),
     ) -> Answer:
-        """Sends one request, again where that may help.
+        """Sends a request and retries it where that may help.
 
         Args:
-            service: whom to ask.
+            service: the service.
             method: HTTP method.
-            path: added to the service's address.
+            path: appended to the service's address.
             account: pays for each request that is sent.
             headers: of the request.
-            json: its body.
-            params: its query.
-            tokens: the most it can cost.
-            expected: tokens that it will cost as a rule: what a limit a minute is held with.
-            usd: the most it can cost.
-            read: reads the body of a success; all of it by default.
-            final: whether an answer that looks like one to be asked again is not.
-            paid: prompt tokens, completion tokens, dollars of a success; None keeps what the budget has reserved.
+            json: body.
+            params: query.
+            tokens: maximum number of tokens that it can cost.
+            expected: its expected number of tokens, for the limit per minute.
+            usd: maximum cost.
+            read: reads the body of a successful response; by default :func:`read_body`.
+            final: whether a response must not be retried although its status suggests it.
+            paid: prompt tokens, completion tokens and dollars of a success; None counts the reserved maximum.
 
-        Returns: the answer, whatever its status, after all tries.
+        Returns: the last response, whatever its status.
 
         Raises:
-            ProviderError: nothing answered in time, or the flag ``offline`` is up.
-            BudgetReached: the budget has no room for the request.
+            ProviderError: no response in time, or the transport is offline.
+            BudgetReached: the request would exceed the budget.
         """
         url = self._address(service, path, params)
-        patience = _Patience(service, self._chance, self._stretch)
-        lane = self.limiter.lane(service.name)
+        retries = _Retries(service, self._rng, self._wait_factor)
+        limiter = self.limiter.for_service(service.name)
         while True:
             try:
-                async with lane.slot(expected or tokens), account.request(tokens=tokens, usd=usd) as receipt:
+                async with limiter.slot(expected or tokens), account.request(tokens=tokens, usd=usd) as receipt:
                     answer = await self._once(service, method, url, headers, json, read)
                     if (cost := paid(answer) if answer.status == 200 else (0, 0, 0.0)) is not None:
                         receipt.pay(*cost)
             except TimeoutError:
-                wait = patience.late()
+                wait = retries.after_timeout()
             except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
-                wait = patience.failed(self.secrets.hide(str(error)) or type(error).__name__)
+                wait = retries.after_failure(self.secrets.hide(str(error)) or type(error).__name__)
             else:
-                if final(answer) or (again := patience.refused(answer)) is None:
+                if final(answer) or (delay := retries.after_answer(answer)) is None:
                     return answer
-                wait = again
-                if answer.status == 429 and asked_to_wait(answer.headers) is not None:
-                    lane.pause(wait)  # it is asked too often by all of us, not by this request
+                wait = delay
+                if answer.status == 429 and retry_after(answer.headers) is not None:
+                    limiter.pause(wait)  # all requests of the process together are too many
             await asyncio.sleep(wait)
 
     def _address(self, service: Service, path: str, params: Mapping[str, Any] | None) -> httpx2.URL:
@@ -183,13 +181,13 @@ class Transport:
         try:
             url = _joined(service.url, path)
             url = url.copy_merge_params(dict(params)) if params else url
-            if service.key:  # a user in the address would take the key's place in the header
+            if service.key:  # a user in the address would replace the key in the header
                 url = url.copy_with(userinfo=b"")
         except (httpx2.InvalidURL, ValueError):
-            raise UsageError(f"{service.place!r} is no address for {service.name}") from None
+            raise UsageError(f"{service.display_url!r} is not a valid address of {service.name}") from None
         if self.offline and url.host not in ("127.0.0.1", "localhost", "::1"):
             raise ProviderError(
-                f"{service.name} was not asked: --offline keeps every request on this machine",
+                f"no request was sent to {service.name}: --offline keeps every request on this machine",
                 hint="drop --offline, or choose tools that need no network",
             )
         return url
@@ -208,7 +206,7 @@ class Transport:
             request = client.build_request(method, url, headers=headers, json=json)
             response = await client.send(request, stream=True)
             try:
-                body = await (read if read and response.status_code == 200 else read_whole)(response)
+                body = await (read if read and response.status_code == 200 else read_body)(response)
             finally:
                 await response.aclose()
         return Answer(response.status_code, self.secrets.hide(body), dict(response.headers))
@@ -218,7 +216,7 @@ class Transport:
             raise UsageError("the transport is not open", hint="async with transport: …")
         if self._client is None:
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=256)
-            local = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))  # through no proxy
+            local = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))  # without a proxy
             self._client = httpx2.AsyncClient(
                 timeout=None, limits=limits, transport=self._inner, mounts=local, trust_env=not self.offline
             )
@@ -227,50 +225,54 @@ class Transport:
 
 @lru_cache(maxsize=256)
 def _joined(base: str, path: str) -> httpx2.URL:
-    """A path at a service's address, whose query stays."""
+    """Appends a path to a service's address, whose query is kept."""
     url = httpx2.URL(base)
     return url.copy_with(path=url.path.rstrip("/") + path)
 
 
-class _Patience:
-    """How often one request is tried, and how long to wait before the next time."""
+class _Retries:
+    """Retry policy of one request; the methods return the seconds to wait before the next try.
 
-    def __init__(self, service: Service, chance: random.Random, stretch: float) -> None:
-        self._service, self._chance, self._stretch = service, chance, stretch
+    Raises:
+        ProviderError: no tries are left.
+    """
+
+    def __init__(self, service: Service, rng: random.Random, wait_factor: float) -> None:
+        self._service, self._rng, self._wait_factor = service, rng, wait_factor
         self._tries: Counter[str] = Counter()
 
-    def late(self) -> float:
-        """Nothing came in time."""
+    def after_timeout(self) -> float:
         self._count("late", LATE_TRIES, f"{self._service.name} gave no answer in {self._service.timeout:g} s")
         return 0.0
 
-    def failed(self, why: str) -> float:
-        """No connection, or a broken one."""
-        self._count("failing", FAILING_TRIES, f"{self._service.name} at {self._service.place} cannot be reached: {why}")
-        return self._longer("failing")
+    def after_failure(self, why: str) -> float:
+        self._count(
+            "failing", FAILING_TRIES, f"{self._service.name} at {self._service.display_url} cannot be reached: {why}"
+        )
+        return self._backoff("failing")
 
-    def refused(self, answer: Answer) -> float | None:
-        """An answer came; None where it stands."""
+    def after_answer(self, answer: Answer) -> float | None:
+        """None if the answer is final."""
         kind = "busy" if answer.status in BUSY else "failing" if answer.status in FAILING else ""
-        asked = asked_to_wait(answer.headers)
-        most = FAILING_TRIES if kind == "failing" else UNTOLD_TRIES if asked is None else BUSY_TRIES
-        if not kind or self._tries[kind] + 1 >= most or (asked or 0) > LONGEST_WAIT:
+        requested = retry_after(answer.headers)
+        most = FAILING_TRIES if kind == "failing" else NO_RETRY_AFTER_TRIES if requested is None else BUSY_TRIES
+        if not kind or self._tries[kind] + 1 >= most or (requested or 0) > LONGEST_WAIT:
             return None
         self._tries[kind] += 1
-        return self._longer(kind) if asked is None else asked * (1 + 0.1 * self._chance.random())
+        return self._backoff(kind) if requested is None else requested * (1 + 0.1 * self._rng.random())
 
     def _count(self, kind: str, most: int, what: str) -> None:
         self._tries[kind] += 1
         if self._tries[kind] >= most:
-            hint = "look at the address and the network; redargue doctor tells more"
+            hint = "check the address and the network with redargue doctor"
             raise ProviderError(what, hint=hint) from None
 
-    def _longer(self, kind: str) -> float:
-        return self._stretch * min(20.0, 0.25 * 2.0 ** self._tries[kind]) * (0.5 + self._chance.random() / 2)
+    def _backoff(self, kind: str) -> float:
+        return self._wait_factor * min(20.0, 0.25 * 2.0 ** self._tries[kind]) * (0.5 + self._rng.random() / 2)
 
 
-async def read_whole(response: httpx2.Response) -> str:
-    """The body as text, bounded: nothing sensible is larger."""
+async def read_body(response: httpx2.Response) -> str:
+    """The body as text, up to :data:`LARGEST_ANSWER` bytes."""
     parts: list[bytes] = []
     size = 0
     async for part in response.aiter_bytes():
@@ -278,21 +280,21 @@ async def read_whole(response: httpx2.Response) -> str:
         if size > LARGEST_ANSWER:
             raise httpx2.ReadError(f"the answer is larger than {LARGEST_ANSWER:,} bytes")
         parts.append(part)
-    whole = b"".join(parts)
+    body = b"".join(parts)
     try:
-        return whole.decode(response.encoding or "utf-8", errors="replace")
-    except (LookupError, ValueError):  # a service may name any codec, also one that makes no text
-        return whole.decode("utf-8", errors="replace")
+        return body.decode(response.encoding or "utf-8", errors="replace")
+    except (LookupError, ValueError):  # an unknown codec, or one that does not decode to text
+        return body.decode("utf-8", errors="replace")
 
 
-def asked_to_wait(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a service asks to wait, from ``retry-after-ms`` or ``Retry-After`` (seconds or a date)."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The requested wait in seconds, from ``retry-after-ms`` or ``Retry-After`` (seconds or a date)."""
     with contextlib.suppress(ValueError):
         if exact := headers.get("retry-after-ms"):
             return max(0.0, float(exact) / 1000)
     try:
-        given = headers.get("retry-after", "")
-        return max(0.0, float(given)) if given else None
+        value = headers.get("retry-after", "")
+        return max(0.0, float(value)) if value else None
     except ValueError:
         try:
             moment = email.utils.parsedate_to_datetime(headers["retry-after"])

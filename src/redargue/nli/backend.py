@@ -68,7 +68,7 @@ class EmbeddedBackend:
     """
 
     name = "embedded"
-    weighs = False
+    supports_attention_weights = False
     stability = Stability(0.7, 0.5)  # chosen with ``python -m benchmarks thresholds`` (docs/models.md)
 
     def __init__(self, *, threads: int = 0, publishers_once: bool = True) -> None:

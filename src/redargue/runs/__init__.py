@@ -1,1 +1,1 @@
-"""What was spent, when, and what came of it: budget, clock, record."""
+"""Run records and their replay, budgets, usage, prices and clocks."""

@@ -1,7 +1,7 @@
-"""What a run may spend, and what it has spent.
+"""Budgets in calls, tokens and dollars.
 
-Every request reserves the most that it can cost before it is sent and is settled at what it did cost, so that requests
-at once cannot pass a limit together. Where the rest would do but is held by requests under way, the next one waits.
+A request reserves its maximum cost before it is sent and is settled at its actual cost, so that concurrent requests
+cannot exceed a limit together. If the remaining budget would suffice but is reserved, the next request waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redargue.errors import BudgetReached, UsageError
 
 
 class Cost(NamedTuple):
-    """What something costs: requests to a mind, tokens both ways, US dollars."""
+    """Model requests, prompt and completion tokens, US dollars."""
 
     calls: int = 0
     tokens: int = 0
@@ -34,30 +34,26 @@ class Budget:
     """Limits shared by all claims of a run, in one event loop.
 
     Args:
-        calls: the most requests to a mind; None for no limit. Embeddings and searches are no calls.
-        tokens: the most tokens, prompts and replies together.
-        usd: the most US dollars.
+        calls: maximum number of model requests; None for no limit. Embeddings and searches are not calls.
+        tokens: maximum of prompt and completion tokens.
+        usd: maximum of US dollars.
 
     Raises:
-        UsageError: a limit that allows nothing.
+        UsageError: a limit of 0 or less.
     """
 
     def __init__(self, calls: int | None = None, *, tokens: int | None = None, usd: float | None = None) -> None:
         self.calls, self.tokens, self.usd = calls, tokens, usd
         for name, limit in (("calls", calls), ("tokens", tokens), ("usd", usd)):
             if limit is not None and limit <= 0:
-                raise UsageError(f"a budget of {limit} {name} allows nothing", hint="give more than 0")
+                raise UsageError(f"a budget of {limit} {name} allows nothing", hint="give a positive number")
         self.spent = Cost()
         self.held = Cost()
         self._waiting: list[asyncio.Future[None]] = []
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Reads ``40calls``, ``200ktok``, ``0.50usd``, or several joined by commas.
-
-        Raises:
-            UsageError: anything else.
-        """
+        """Parses ``40calls``, ``200ktok``, ``0.50usd``, or several joined by commas."""
         limits: dict[str, float] = {}
         for part in text.split(","):
             match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|m)?\s*(calls?|tok(?:ens?)?|usd|\$)\s*", part.lower())
@@ -70,15 +66,15 @@ class Budget:
             amount = float(match.group(1)) * {None: 1, "k": 1_000, "m": 1_000_000}[match.group(2)]
             unit = {"c": "calls", "t": "tokens"}.get(match.group(3)[0], "usd")
             if unit in limits or (unit != "usd" and amount != int(amount)):
-                raise UsageError(f"the budget {text!r} gives {unit} twice or in parts", where="--budget")
+                raise UsageError(f"the budget {text!r} has {unit} twice or as a fraction", where="--budget")
             limits[unit] = amount if unit == "usd" else int(amount)
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 
     async def reserve(self, bound: Cost) -> None:
-        """Holds the most that a request can cost, waiting where requests under way hold what it needs.
+        """Reserves a request's maximum cost, waiting while pending requests have reserved it.
 
         Raises:
-            BudgetReached: what is left would not do even if all under way cost nothing; nothing is held.
+            BudgetReached: the budget would be exceeded even if all pending requests cost nothing.
         """
         while not self.hold(bound):
             turn = asyncio.get_running_loop().create_future()
@@ -86,14 +82,14 @@ class Budget:
             await turn
 
     def hold(self, bound: Cost) -> bool:
-        """Holds the most that a request can cost; False where requests under way hold what it needs.
+        """Reserves a request's maximum cost; False while pending requests have reserved it.
 
         Raises:
-            BudgetReached: as :meth:`reserve`.
+            BudgetReached: the budget would be exceeded even if all pending requests cost nothing.
         """
         if limit := self._passed(self.spent.plus(bound)):
             raise BudgetReached(
-                f"the budget of {limit} is spent: {self._told()}, and the next call may cost {bound.tokens:,} tokens"
+                f"the budget of {limit} is spent: {self._so_far()}, and the next call may cost {bound.tokens:,} tokens"
                 if "calls" not in limit
                 else f"the budget of {limit} is spent",
                 hint="raise --budget; with --run the finished calls are not repeated",
@@ -104,7 +100,7 @@ class Budget:
         return True
 
     def settle(self, bound: Cost, actual: Cost) -> None:
-        """Gives back what a request held, and counts what it cost."""
+        """Releases a request's reservation and counts its cost."""
         self.held = self.held.plus(bound, -1)
         self.spent = self.spent.plus(actual)
         waiting, self._waiting = self._waiting, []
@@ -113,11 +109,11 @@ class Budget:
                 turn.set_result(None)
 
     def recall(self, cost: Cost) -> None:
-        """Counts what an earlier attempt at this run has paid already."""
+        """Counts the cost of an earlier attempt at this run."""
         self.spent = self.spent.plus(cost)
 
     def _passed(self, total: Cost) -> str:
-        """The limit that a total would pass, in words; empty for none."""
+        """The limit that a total would exceed, in words; empty for none."""
         if self.calls is not None and total.calls > self.calls:
             return f"{self.calls} calls"
         if self.tokens is not None and total.tokens > self.tokens:
@@ -126,15 +122,15 @@ class Budget:
             return f"${self.usd:g}"
         return ""
 
-    def _told(self) -> str:
+    def _so_far(self) -> str:
         return f"{self.spent.calls} calls, {self.spent.tokens:,} tokens, ${self.spent.usd:.4f} so far"
 
 
 @dataclass
 class Receipt:
-    """What one request turned out to cost; left as it is, the request counts at its bound.
+    """The actual cost of one request.
 
-    A reply that was cut or never came may have been billed: the budget then keeps what was reserved.
+    If it stays unknown, the budget counts the reserved maximum: a reply that was cut off or lost may have been billed.
     """
 
     prompt_tokens: int = 0
@@ -143,16 +139,16 @@ class Receipt:
     known: bool = False
 
     def pay(self, prompt_tokens: int = 0, completion_tokens: int = 0, usd: float = 0.0) -> None:
-        """The provider's own figures; nothing for a request that it refused."""
+        """Sets the provider's figures; all 0 for a request that it refused."""
         self.prompt_tokens, self.completion_tokens, self.usd, self.known = prompt_tokens, completion_tokens, usd, True
 
 
 class Account:
-    """What one ask has cost: every request that was sent for it, retries, repairs and failures too.
+    """The cost of one task or search: all its requests, including retries, repairs and failures.
 
     Args:
-        budget: what it is paid from.
-        counted: whether its requests count as calls.
+        budget: pays for the requests.
+        counted: whether the requests count as calls.
     """
 
     def __init__(self, budget: Budget | None = None, *, counted: bool = True) -> None:
@@ -162,11 +158,7 @@ class Account:
 
     @asynccontextmanager
     async def request(self, *, tokens: int = 0, usd: float = 0.0) -> AsyncIterator[Receipt]:
-        """One request: reserved on entering, settled on leaving.
-
-        Args:
-            tokens: the most that it can cost.
-            usd: likewise.
+        """One request of at most ``tokens`` and ``usd``: reserved on entering, settled on leaving.
 
         Raises:
             BudgetReached: nothing was sent.
@@ -181,5 +173,5 @@ class Account:
             self.prompt_tokens += receipt.prompt_tokens
             self.completion_tokens += receipt.completion_tokens
             self.usd += receipt.usd
-            spent = receipt.prompt_tokens + receipt.completion_tokens
-            self._budget.settle(bound, Cost(bound.calls, spent, receipt.usd) if receipt.known else bound)
+            actual = Cost(bound.calls, receipt.prompt_tokens + receipt.completion_tokens, receipt.usd)
+            self._budget.settle(bound, actual if receipt.known else bound)

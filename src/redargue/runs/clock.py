@@ -1,4 +1,4 @@
-"""Time, from the run and never from the system behind its back."""
+"""Clocks: a run reads the time from its clock alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a run needs to know of time."""
+    """The source of a run's times."""
 
     def now(self) -> datetime:
-        """The date and time, aware, in UTC."""
+        """The date and time, timezone-aware, in UTC."""
         ...
 
     def elapsed(self) -> float:
-        """Seconds since the clock was made, never going back."""
+        """Seconds since the clock was created; monotonic."""
         ...
 
 
@@ -26,24 +26,20 @@ class SystemClock:
         self._start = time.monotonic()
 
     def now(self) -> datetime:
-        """The date and time, in UTC."""
         return datetime.now(UTC)
 
     def elapsed(self) -> float:
-        """Seconds since the clock was made."""
         return time.monotonic() - self._start
 
 
 class FixedClock:
-    """A clock that stands still: for tests and for runs that must be equal byte for byte."""
+    """A clock that does not advance, for tests and runs that must be equal byte for byte."""
 
     def __init__(self, moment: datetime) -> None:
         self._moment = moment
 
     def now(self) -> datetime:
-        """The fixed moment."""
         return self._moment
 
     def elapsed(self) -> float:
-        """0."""
         return 0.0

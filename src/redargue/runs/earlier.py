@@ -1,12 +1,12 @@
 """Replays recordings of earlier releases: finds recorded answers by position where their keys no longer match.
 
-A key holds the words of a task, so a release that changes prompts or renames tasks cannot compute the keys of an
-earlier one. It still asks in the same course. A trial replay therefore runs the claim against the record: questions
-wait until nothing else can run, and the earliest recorded answer that is left goes to the question at its position.
-That is the question which it answered, because the recorded run was in the same state when the answer arrived.
+A key depends on the words of a task, so a release that changes prompts or renames tasks cannot compute the keys of an
+earlier one. It still asks the same questions in the same order. A trial replay therefore runs the claim against the
+record: questions wait until nothing else can run, and the earliest remaining answer goes to the question at its
+position. That is the question it answered, because the recorded run was in the same state when the answer arrived.
 
-Only questions at one position that were asked concurrently can be confused. Then orders are tried until the replay
-emits the recorded events; if none does, the replay is refused.
+Only concurrent questions at one position can be confused. Then orders are tried until the replay emits the recorded
+events; if none does, the replay is refused.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ from redargue.runs.record import Mode, Paid, Record
 Answer = Paid | CallFailed
 Position = tuple[Any, ...]
 Attempt = Callable[["Alignment", Callable[[Event], None]], Awaitable[None]]
-"""Replays the claim against that record, with its recorded settings, and passes every event on."""
+"""Replays the claim against that record, with its recorded settings; calls the listener with every event."""
 
 TASKS: Mapping[str, str] = {}
-"""Tasks that were renamed: the name in earlier recordings → the name now."""
+"""Renamed tasks: the name in earlier recordings → the current name."""
 
 ANSWERS: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""Tasks, by their name now, whose answers had other fields: converts such an answer, and returns any other as it is."""
+"""Converters of answers whose fields have changed, by the task's current name; current answers stay unchanged."""
 
-IDLE_TURNS = 100  # of the event loop without a new question, after which every question that can be asked waits
+IDLE_TURNS = 100  # iterations of the event loop without a new question, after which all possible questions wait
 MOST_TRIALS = 200
 
 
 def call_position(agent: str, round_: int, task: str) -> Position:
-    """Of a task, by its name now or then."""
+    """Of a task, by its current or earlier name."""
     return "call", agent, round_, TASKS.get(task, task)
 
 
 def evidence_position(agent: str, round_: int, tool: str, query: str) -> Position:
-    """Of a search, or of a call of an action with arguments as JSON."""
+    """Of a search, or of an action's call with its arguments as JSON."""
     return "evidence", agent, round_, tool, query
 
 
 def memory_position(kind: str, agent: str, round_: int, entities: Sequence[str]) -> Position:
-    """Of a recall from the memory (``recall``), or of what it was given (``remember``)."""
+    """Of a query to the memory (``recall``) or a write to it (``remember``)."""
     return kind, agent, round_, tuple(entities)
 
 
 def position_of(event: Answer) -> Position:
-    """The position of the question that a recorded answer belongs to."""
+    """The position of a recorded answer's question."""
     if isinstance(event, CallFinished | CallFailed):
         return call_position(event.agent, event.round, event.task)
     if isinstance(event, EvidenceFound | EvidenceMissing):
@@ -76,7 +76,7 @@ def position_of(event: Answer) -> Position:
 
 
 def convert_answer(task: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """A recorded answer with the fields that the task has now."""
+    """A recorded answer with the task's current fields."""
     convert = ANSWERS.get(task)
     return convert(answer) if convert else answer
 
@@ -95,12 +95,12 @@ class Alignment:
     """The record of one trial replay; a :class:`~redargue.runs.record.CallRecord`.
 
     Attributes:
-        record: of the earlier format.
-        item: the claim's index.
-        answers: its recorded answers, in the order in which they arrived.
-        plan: for a position at which questions wait together, which of them gets each answer; the first by default.
-        points: where the trial had a choice: for each such position, among how many questions, answer by answer.
-        matched: the answers by the keys that their questions have now.
+        record: in the earlier format.
+        item: index of the claim.
+        answers: the claim's recorded answers, in order of arrival.
+        plan: for positions with concurrent questions, the index of the question that gets each answer; default 0.
+        points: for positions where the trial had a choice, the number of questions to choose from, per answer.
+        matched: the answers by the current keys of their questions.
     """
 
     record: Record
@@ -121,27 +121,25 @@ class Alignment:
 
     @property
     def left(self) -> tuple[Answer, ...]:
-        """Recorded answers that were not asked for."""
+        """Recorded answers that no question has used."""
         return tuple(self._left)
 
     def recall(self, item: int, key: str) -> Answer | None:
-        """The recorded answer under exactly that key."""
         return self.record.recall(item, key)
 
     def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """As the record's."""
         return self.record.failed(item)
 
     def write(self, event: Event) -> None:
-        """Keeps nothing."""
+        """Does nothing: a trial is not recorded."""
 
     async def find(self, key: str, position: Position, accepts: Callable[[Answer], bool]) -> Answer | None:
-        """The answer to a question, once it is known; None where the record does not hold it.
+        """Waits for the answer to a question; None if it was not recorded.
 
         Args:
-            key: of the question, as this release computes it.
-            position: of the question.
-            accepts: whether an answer has the right form for it.
+            key: the question's key in this release.
+            position: the question's position.
+            accepts: whether an answer has the right form.
         """
         loop = asyncio.get_running_loop()
         exact = self.recall(self.item, key)
@@ -155,7 +153,7 @@ class Alignment:
         return await question.answer
 
     def _turn(self) -> None:
-        """Counts turns of the event loop, and answers one question when no more are coming."""
+        """Counts iterations of the event loop, and answers one question when no more can be asked."""
         self._idle += 1
         if self._idle >= IDLE_TURNS:
             self._waiting = [question for question in self._waiting if not question.answer.done()]
@@ -179,7 +177,7 @@ class Alignment:
             question.answer.set_result(None)
 
     def _at(self, event: Answer) -> list[_Question]:
-        """The waiting questions at an answer's position, without those that it cannot answer."""
+        """The waiting questions at an answer's position that it can answer."""
         position = position_of(event)
         at = [question for question in self._waiting if question.exact is None and question.position == position]
         return [question for question in at if question.accepts(event)]
@@ -190,31 +188,26 @@ class Alignment:
             return questions[0]  # all answers are equal
         points = self.points.setdefault(position, [])
         planned = self.plan.get(position, ())
-        place = planned[len(points)] if len(points) < len(planned) else 0
+        index = planned[len(points)] if len(points) < len(planned) else 0
         points.append(len(questions))
-        return questions[min(place, len(questions) - 1)]
+        return questions[min(index, len(questions) - 1)]
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """How well the events of a trial replay agree with the recorded ones."""
+    """The agreement of a trial replay's events with the recorded ones."""
 
     alignment: Alignment
-    agreeing: int  # events
+    agreeing: int  # number of equal events
     agrees: bool
     error: Exception | None
 
 
 async def align(record: Record, item: int, attempt: Attempt) -> None:
-    """Gives the answers of an earlier recording the keys that this release computes; does nothing for a current one.
-
-    Args:
-        record: open for replay.
-        item: the claim's index.
-        attempt: replays the claim with its recorded settings.
+    """Assigns this release's keys to a claim's answers in an earlier recording; does nothing for a current one.
 
     Raises:
-        ReplayMiss: an answer is missing, or several fit a question and the record does not say which is its own.
+        ReplayMiss: an answer is missing, or several answers fit a question.
     """
     if record.format >= FORMAT or item in record.matched:
         return
@@ -226,7 +219,7 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
         error: Exception | None = None
         try:
             await attempt(alignment, seen.append)
-        except Exception as raised:  # an answer to another question can break the code that uses it in any way
+        except Exception as raised:  # a mismatched answer can cause any error
             error = raised
         emitted = _comparable(seen)
         agreeing = sum(map(operator.eq, emitted, recorded))
@@ -245,7 +238,7 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
 
 
 def _answers(record: Record, item: int, events: Iterable[Event]) -> list[Answer]:
-    """The answers that the record gives, as it holds them, each once."""
+    """The record's own answer objects, without duplicates."""
     answers: dict[str, Answer] = {}
     for event in events:
         if isinstance(event, Answer):
@@ -256,9 +249,9 @@ def _answers(record: Record, item: int, events: Iterable[Event]) -> list[Answer]
 
 
 async def _reordered(best: _Trial, trial: Callable[[Mapping[Position, Sequence[int]]], Awaitable[_Trial]]) -> _Trial:
-    """Tries other orders, position by position, and keeps the one whose events agree best."""
+    """Tries other orders, position by position, and returns the trial with the best agreement."""
     trials, settled = 1, set[Position]()
-    while position := next((each for each in best.alignment.points if each not in settled), None):
+    while position := next((point for point in best.alignment.points if point not in settled), None):
         settled.add(position)
         options = best.alignment.points[position]
         if trials + math.prod(options) > MOST_TRIALS:
@@ -288,7 +281,7 @@ def _content(event: Answer) -> str:
 
 
 def _comparable(events: Iterable[Event]) -> list[str]:
-    """What a claim's answers led to, in canonical order, without settings and what else is renamed between releases."""
+    """The events derived from answers, in canonical order, without names and settings that differ between releases."""
     rows = []
     for row in canonical(event for event in events if not isinstance(event, Answer | ClaimStarted)):
         if row["kind"] == "claim_ended":

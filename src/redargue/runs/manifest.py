@@ -1,4 +1,4 @@
-"""What a run folder is made for, as ``run.json`` holds it: another manifest is another run."""
+"""The manifest of a run (``run.json``): the configuration that its results depend on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = 2  # 1: redargue 0.1.0, which wrote no number
 
 
 class ToolEntry(Frozen):
-    """An evidence tool of a run; its answers are in the events."""
+    """An evidence tool of a run."""
 
     name: str = ""
     about: str = ""
@@ -23,7 +23,7 @@ class ToolEntry(Frozen):
 
 
 class ActionEntry(Frozen):
-    """A tool that agents call with arguments; prompts hold its description and schema, so a replay needs them."""
+    """A tool that agents call; a replay needs its description and schema, which are part of prompts."""
 
     about: str
     revision: str
@@ -31,24 +31,22 @@ class ActionEntry(Frozen):
 
 
 class RunManifest(Frozen):
-    """The resolved configuration of a run: what its results depend on, and nothing that may differ on resuming.
+    """The resolved configuration of a run, without values that may differ when it is resumed.
 
     Attributes:
         format: version of this file.
-        run: the run's name, which it keeps when its folder is moved.
+        run: the run's name, which stays the same when its folder is moved.
         redargue: the version that verified the claims.
-        settings: all settings of the method.
-        backend: registered name.
-        identity: which models, weights and parameters the backend has.
-        stability: thresholds of faithfulness and relevance that belong to the backend.
-        models: of single roles.
+        identity: the backend's models, weights and parameters.
+        stability: the backend's thresholds of faithfulness and relevance.
+        models: by role.
         priced: whether costs are known in dollars.
-        response_format: of a backend that asks language models; empty for others.
+        response_format: of a backend with a language model; empty for others.
         prompts: prompt overrides, by task.
-        memory: how the evidence memory is used; None without one.
-        tools: evidence tools by the names that the settings use.
+        memory: how the evidence memory is used (``EvidenceMemory.about``); None without one.
+        tools: evidence tools by the names in the settings.
         actions: tools that agents call, in the order of the prompts.
-        text: the text that the claims were extracted from; None where they were given as claims.
+        text: the text that the claims were extracted from (``redargue.text.extract.recorded``); None without one.
     """
 
     format: Literal[2] = 2
@@ -72,19 +70,19 @@ class RunManifest(Frozen):
     text: dict[str, JsonValue] | None = None
 
     def differing(self, other: RunManifest) -> tuple[str, str, str] | None:
-        """The first field in which two manifests differ, with both values cut down to where they do; None for none."""
+        """The first field that differs, with both values reduced to their difference; None if all are equal."""
         if self.model_copy(update={"run": ""}) == other.model_copy(update={"run": ""}):
             return None
-        mine, theirs = (each.model_dump(mode="json", exclude={"run"}) for each in (self, other))
+        mine, theirs = (manifest.model_dump(mode="json", exclude={"run"}) for manifest in (self, other))
         name = next(name for name in sorted(mine) if mine[name] != theirs[name])
         return name, *_apart(mine[name], theirs[name])
 
 
 def read_manifest(values: object, where: str) -> RunManifest:
-    """A manifest from JSON, in this format or that of redargue 0.1.0.
+    """Reads a manifest in the current format or that of redargue 0.1.0.
 
     Args:
-        values: the parsed JSON.
+        values: parsed JSON.
         where: the file, for errors.
 
     Raises:
@@ -109,13 +107,13 @@ def read_manifest(values: object, where: str) -> RunManifest:
 
 
 def _of_0_1(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Format 1 had no number, named the response format ``form``, and left out fields that did not apply."""
+    """Converts format 1, which had no number and called the response format ``form``."""
     kept = {name: value for name, value in values.items() if name != "form"}
     return {**kept, "format": FORMAT, "response_format": values.get("form", "")}
 
 
 def _apart(old: Any, new: Any) -> tuple[str, str]:
-    """Two values, cut down to where they differ."""
+    """Two values, reduced to their first difference."""
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} of them", str(len(new))

@@ -1,4 +1,4 @@
-"""What things cost: a table that comes along, and the user's own, whose entries win."""
+"""Prices of models and searches: a shipped table, and a user-supplied one whose entries win."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Price(Frozen):
     output: float = Field(ge=0, allow_inf_nan=False)
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """US dollars for that many tokens."""
+        """US dollars."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
 
 
@@ -32,7 +32,7 @@ class Prices(Frozen):
 
     Attributes:
         models: by the endpoint's name for the model.
-        searches: US dollars a request, by tool.
+        searches: US dollars per request, by tool.
     """
 
     models: dict[str, Price] = Field(default_factory=dict)
@@ -40,36 +40,35 @@ class Prices(Frozen):
 
     @classmethod
     def shipped(cls) -> Prices:
-        """The table that comes along."""
         return _parse((files("redargue.runs") / "prices.toml").read_text(encoding="utf-8"), "prices.toml")
 
     @classmethod
     def read(cls, path: Path | None = None) -> Prices:
-        """The table that comes along under the user's: ``path``, or ``prices.toml`` in redargue's home.
+        """The shipped table, updated by the user's: ``path``, or ``prices.toml`` in redargue's home.
 
         Raises:
-            UsageError: the file is missing though it was named, or is no price table.
+            UsageError: ``path`` does not exist, or a file is not a price table.
         """
-        prices, mine = cls.shipped(), path or home() / "prices.toml"
-        if not mine.is_file():
+        prices, file = cls.shipped(), path or home() / "prices.toml"
+        if not file.is_file():
             if path:
                 raise UsageError(f"no file {str(path)!r}", where="--prices", hint="give a TOML file of prices")
             return prices
         try:
-            own = _parse(mine.read_text(encoding="utf-8"), str(mine))
+            own = _parse(file.read_text(encoding="utf-8"), str(file))
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{str(mine)!r} cannot be read: {error}") from error
+            raise UsageError(f"{str(file)!r} cannot be read: {error}") from error
         return cls(models=prices.models | own.models, searches=prices.searches | own.searches)
 
     def model(self, name: str) -> Price | None:
-        """The price of a model, also of a dated version of it (``gpt-4o-2024-08-06``); None where unknown."""
+        """The price of a model or of a dated version of it (``gpt-4o-2024-08-06``); None if unknown."""
         return self.models.get(name) or self.models.get(re.sub(r"-\d{4}-\d{2}-\d{2}$", "", name))
 
     def require(self, models: list[str], searches: list[str]) -> None:
-        """Refuses to count money where a price is unknown.
+        """Checks that every price is known.
 
         Raises:
-            UsageError: names what has no price, and the line that gives it one.
+            UsageError: a model or tool has no price; the hint is the line to add.
         """
         for name in models:
             if self.model(name) is None:
@@ -82,7 +81,7 @@ class Prices(Frozen):
             if name not in self.searches:
                 raise UsageError(
                     f"no price is known for the tool {name!r}",
-                    hint=f"put it into {home() / 'prices.toml'}, in US dollars a request: [searches] {name} = 0.001",
+                    hint=f"put it into {home() / 'prices.toml'}, in US dollars per request: [searches] {name} = 0.001",
                 )
 
 
@@ -95,7 +94,7 @@ def _parse(text: str, where: str) -> Prices:
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(
-            f"{first['input']!r} is no price: {first['msg']}",
+            f"{first['input']!r} is not a price: {first['msg']}",
             where=f"{where}, {'.'.join(map(str, first['loc']))}",
             hint='write it like "gpt-4o" = { input = 2.5, output = 10 }',
         ) from error

@@ -1,17 +1,18 @@
-"""A run on disk: its settings and its events; resume and replay read the paid answers back.
+"""Run folders: the manifest and the events of a run, from which resume and replay read paid answers.
 
-A run folder holds ``run.json`` (:class:`~redargue.runs.manifest.RunManifest`) and ``events.jsonl``. Lines are
-appended and flushed one by one, so a killed process loses at most the line it was writing; that torn line is cut off
-when the run goes on. An unfinished claim is verified again from its start, and every answer it already paid for comes
-from the record.
+A run folder contains ``run.json`` (:class:`~redargue.runs.manifest.RunManifest`) and ``events.jsonl``. Lines are
+appended and flushed one by one, so a killed process loses at most the line it was writing; a resumed run drops that
+line. An unfinished claim is verified again from its start, with the answers that it has already paid for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal, NamedTuple, Protocol
@@ -43,40 +44,42 @@ Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | Evide
 Mode = Literal["record", "replay"]
 
 
+def new_run_folder(home: Path) -> Path:
+    """The path of a new run folder, named by the current time."""
+    now = datetime.now(UTC)
+    tag = hashlib.sha256(str(now.timestamp()).encode()).hexdigest()[:6]
+    return home / "runs" / f"{now:%Y%m%d-%H%M%S}-{tag}"
+
+
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Keeps other processes from writing into a folder.
+    """Locks a folder for writing.
 
     Raises:
-        RecordError: another one does.
+        RecordError: another process is writing to it.
     """
-    held = _lock(folder)
+    lock = _lock(folder)
     try:
         yield
     finally:
-        os.close(held)
+        os.close(lock)
 
 
 def _lock(folder: Path) -> int:
-    held = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     if fcntl is not None:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(held)
+            os.close(lock)
             raise RecordError(
-                f"another process is writing to {str(folder)!r}", hint="wait for it, or take another folder"
+                f"another process is writing to {str(folder)!r}", hint="wait for it, or choose another folder"
             ) from None
-    return held
+    return lock
 
 
 class CallRecord(Protocol):
-    """Where a run finds what was paid for already, and writes down what happens.
-
-    Attributes:
-        mode: ``record`` or ``replay``.
-        folder: whose record it is.
-    """
+    """Records a run's events and returns the answers that are already paid for."""
 
     mode: Mode
     folder: Path
@@ -87,33 +90,33 @@ class CallRecord(Protocol):
         ...
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
-        """The paid answer to that question of that claim, or None."""
+        """A claim's recorded answer to the question with that key, or None."""
         ...
 
     def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """What earlier attempts at a claim sent and got nothing for."""
+        """Failed calls of earlier attempts at a claim."""
         ...
 
     def write(self, event: Event) -> None:
-        """Keeps an event; what was recalled is not paid for twice."""
+        """Records an event, unless it was recalled."""
         ...
 
 
 class Record:
-    """A run folder, open for writing (``record``: begins or goes on) or for reading alone (``replay``).
+    """A run folder, open for writing (``record``: starts or resumes a run) or read-only (``replay``).
 
     Args:
-        folder: the run folder; made where it is missing.
-        manifest: what the run is asked to do; compared where the folder already holds a run. None to read only.
+        folder: the run folder; created if it does not exist.
+        manifest: has to equal that of a run which the folder already contains. None to read only.
         mode: ``record`` or ``replay``.
-        secrets: keys that no line may hold, should one have come that far.
+        secrets: redacted from every line.
 
     Attributes:
-        matched: for each claim of an earlier recording that was replayed, how many answers were found by position.
-        chosen: those of these claims where any of several concurrent questions could have been the answered one.
+        matched: number of answers found by position, for each replayed claim of an earlier recording.
+        chosen: those of these claims where an answer could belong to any of several concurrent questions.
 
     Raises:
-        RecordError: the folder holds another run, is in use, is damaged, or (replay) holds no run.
+        RecordError: the folder contains another run, is in use, is damaged, or (replay) contains no run.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class Record:
         self.mode: Mode = mode
         self._paid: dict[int, dict[str, Paid | CallFailed]] = {}
         self._failed: dict[int, list[CallFailed]] = {}
-        self._ended: dict[int, _Place] = {}
+        self._ended: dict[int, _Ended] = {}
         self._lines: dict[int, list[int]] = {}
         self.matched: dict[int, int] = {}
         self.chosen: set[int] = set()
@@ -140,11 +143,11 @@ class Record:
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._held = _lock(self.folder)
+            self._lock = _lock(self.folder)
         except OSError as error:
             raise RecordError(
                 f"{str(folder)!r} cannot be a run folder: {error.strerror}",
-                hint="give --run another folder, or set REDARGUE_HOME",
+                hint="choose another folder with --run, or set REDARGUE_HOME",
             ) from error
         try:
             if (folder / "run.json").exists():
@@ -154,66 +157,58 @@ class Record:
                 self._rewrite()
             else:
                 self.manifest = manifest.model_copy(update={"run": manifest.run or folder.name})
-                _write_whole(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
+                _write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
             self._log = (folder / "events.jsonl").open("ab")
         except BaseException:
-            os.close(self._held)
+            os.close(self._lock)
             raise
 
     @property
     def id(self) -> str:
-        """The run's name, which it keeps when its folder is moved."""
+        """The run's name, which stays the same when its folder is moved."""
         return self.manifest.run or self.folder.name
 
     def events(self, item: int) -> list[Event]:
-        """The events of one claim of an earlier recording, in the order they were written."""
+        """The events of one claim of an earlier recording, in order."""
         with (self.folder / "events.jsonl").open("rb") as log:
             return [_event_at(log, offset) for offset in self._lines.get(item, ())]
 
     def match(self, item: int, answers: Mapping[str, Paid | CallFailed], others: Iterable[Paid | CallFailed]) -> None:
-        """Puts a claim's answers under the keys that their questions have now.
-
-        Args:
-            item: the claim's index.
-            answers: by key.
-            others: those that were not asked for; they keep their keys.
-        """
+        """Stores a claim's answers under the current keys of their questions; ``others`` keep their keys."""
         self.matched[item] = sum(key != event.key for key, event in answers.items())
         self._paid[item] = {event.key: event for event in others} | dict(answers)
 
     def finished(self) -> Iterator[Verdict]:
-        """The verdicts that were reached without an error, read one by one."""
-        return (self._read(place) for place in self._ended.values() if place.fine)
+        """The verdicts without an error, read one by one."""
+        return (self._read(ended) for ended in self._ended.values() if ended.fine)
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
-        """The paid answer to that question of that claim, or None.
+        """A claim's recorded answer to the question with that key, or None.
 
-        A reply that could not be read is an answer too (the debate went on without a score), unless the claim ended in
-        an error and is now tried again.
+        An unreadable reply counts as an answer, unless the claim ended with an error and is now retried.
         """
         return self._paid.get(item, {}).get(key)
 
     def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """What earlier attempts at a claim sent and got nothing for."""
         return tuple(self._failed.get(item, ()))
 
     def verdict(self, item: int) -> Verdict | None:
-        """The verdict of a claim that was finished without an error, or None."""
-        place = self._ended.get(item)
-        return self._read(place) if place and place.fine else None
+        """The verdict of a claim, or None if it is unfinished or ended with an error."""
+        ended = self._ended.get(item)
+        return self._read(ended) if ended and ended.fine else None
 
     def verdicts(self) -> dict[int, Verdict]:
-        """Every recorded verdict, by claim, errors too."""
-        return {item: self._read(place) for item, place in sorted(self._ended.items())}
+        """Every recorded verdict by claim, including errors."""
+        return {item: self._read(ended) for item, ended in sorted(self._ended.items())}
 
-    def _read(self, place: _Place) -> Verdict:
+    def _read(self, ended: _Ended) -> Verdict:
         with (self.folder / "events.jsonl").open("rb") as log:
-            event = _event_at(log, place.offset)
+            event = _event_at(log, ended.offset)
         assert isinstance(event, ClaimEnded)
         return event.verdict
 
     def write(self, event: Event) -> None:
-        """Appends one event; what was recalled stands in the log already and is not written again."""
+        """Appends an event; recalled events are in the log already and are not written again."""
         known = self._paid.get(event.item, {})
         if self.mode == "replay" or (isinstance(event, Paid | CallFailed) and event.key in known):
             return
@@ -223,18 +218,18 @@ class Record:
             self._log.flush()
         except OSError as error:
             raise RecordError(
-                f"{str(self.folder)!r} cannot be written: {error.strerror}", hint="make room; the same command goes on"
+                f"{str(self.folder)!r} cannot be written: {error.strerror}", hint="make room; the same command resumes the run"
             ) from error
         if isinstance(event, ClaimEnded):
-            self._ended[event.item] = _Place(offset, event.verdict.error is None)
-            self._paid.pop(event.item, None)  # never asked again: a long run holds what is under way, no more
-            os.fsync(self._log.fileno())  # a finished claim outlives a power failure, too
+            self._ended[event.item] = _Ended(offset, event.verdict.error is None)
+            self._paid.pop(event.item, None)  # a long run keeps only unfinished claims in memory
+            os.fsync(self._log.fileno())  # a finished claim survives a power failure
 
     def close(self) -> None:
-        """Closes the files and frees the folder."""
+        """Closes the files and unlocks the folder."""
         if self.mode == "record" and not self._log.closed:
             self._log.close()
-            os.close(self._held)
+            os.close(self._lock)
 
     def __enter__(self) -> Record:
         return self
@@ -247,24 +242,24 @@ class Record:
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise RecordError(f"{str(self.folder)!r} holds no run", hint="a run folder has a run.json") from None
+            raise RecordError(f"{str(self.folder)!r} contains no run", hint="a run folder has a run.json") from None
         except (OSError, ValueError) as error:
             raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
         self.format = values.get("format", 1) if isinstance(values, dict) else FORMAT
         return read_manifest(values, str(path))
 
-    def _compare(self, wanted: RunManifest) -> None:
-        if apart := self.manifest.differing(wanted):
-            name, old, new = apart
+    def _compare(self, manifest: RunManifest) -> None:
+        if difference := self.manifest.differing(manifest):
+            name, old, new = difference
             verb = "differ" if name.endswith("s") else "differs"
             raise RecordError(
                 f"{str(self.folder)!r} already holds a run whose {name} {verb}: {old}, not {new}",
-                hint="resume with the same arguments, or take another folder",
+                hint="resume with the same arguments, or choose another folder",
             )
 
     def _load(self) -> None:
         indexed = self.mode == "replay" and self.format < FORMAT
-        for offset, event in _located(self.folder):
+        for offset, event in _events(self.folder):
             if indexed:
                 self._lines.setdefault(event.item, []).append(offset)
             if isinstance(event, Paid):
@@ -272,55 +267,55 @@ class Record:
             elif isinstance(event, CallFailed):
                 self._failed.setdefault(event.item, []).append(event)
             elif isinstance(event, ClaimEnded):
-                self._ended[event.item] = _Place(offset, event.verdict.error is None)
+                self._ended[event.item] = _Ended(offset, event.verdict.error is None)
                 if self.mode == "record" and event.verdict.error is None:
                     self._paid.pop(event.item, None)
         for item, failures in self._failed.items():
-            place = self._ended.get(item)
-            if place is None or place.fine:
-                paid = self._paid.get(item, {})  # what was asked again after an error, and answered
+            ended = self._ended.get(item)
+            if ended is None or ended.fine:
+                paid = self._paid.get(item, {})  # includes questions that were asked again after an error
                 unreadable = {
-                    each.key: each for each in failures if each.error.type == "BadReply" and each.key not in paid
+                    call.key: call for call in failures if call.error.type == "BadReply" and call.key not in paid
                 }
-                if self.mode == "replay" or place is None:
+                if self.mode == "replay" or ended is None:
                     self._paid.setdefault(item, {}).update(unreadable)
-                self._failed[item] = [each for each in failures if each.key not in unreadable]
+                self._failed[item] = [call for call in failures if call.key not in unreadable]
 
     def _rewrite(self) -> None:
-        """Drops the torn line and what unfinished claims emit again: the log then reads like one undisturbed run."""
-        fine = {item for item, place in self._ended.items() if place.fine}
+        """Drops an incomplete line and events that unfinished claims emit again: the log equals an uninterrupted run's."""
+        fine = {item for item, ended in self._ended.items() if ended.fine}
         self._ended = {}
-        beside = self.folder / "events.new"
-        with beside.open("wb") as log:
+        path = self.folder / "events.new"
+        with path.open("wb") as log:
             for event in read_events(self.folder):
                 if event.item not in fine and not isinstance(event, Paid | CallFailed):
                     continue
                 if isinstance(event, ClaimEnded):
-                    self._ended[event.item] = _Place(log.tell(), True)
+                    self._ended[event.item] = _Ended(log.tell(), True)
                 log.write(event.model_dump_json().encode() + b"\n")
             log.flush()
             os.fsync(log.fileno())
-        beside.replace(self.folder / "events.jsonl")
+        path.replace(self.folder / "events.jsonl")
 
 
-class _Place(NamedTuple):
-    """Where a claim's verdict stands in the log, and whether it is one: thousands of them are not held in memory."""
+class _Ended(NamedTuple):
+    """The offset in bytes of a claim's verdict in the log, and whether it has no error."""
 
     offset: int
     fine: bool
 
 
 def read_events(folder: Path) -> Iterator[Event]:
-    """The events of a run folder, in the order they were written; a torn last line is left out.
+    """The events of a run folder, in order; an incomplete last line is ignored.
 
     Raises:
-        RecordError: a line that is not an event stands before the last.
+        RecordError: another line is not an event.
     """
-    return (event for _, event in _located(folder))
+    return (event for _, event in _events(folder))
 
 
-def _located(folder: Path) -> Iterator[tuple[int, Event]]:
-    """The events with the offset of their line in bytes."""
+def _events(folder: Path) -> Iterator[tuple[int, Event]]:
+    """The events with the offsets of their lines in bytes."""
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return
@@ -343,11 +338,10 @@ def _event_at(log: BinaryIO, offset: int) -> Event:
     return EVENT.validate_json(log.readline())
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Writes a file so that a reader, or a crash, meets the old text or the new one and nothing between."""
-    beside = path.with_suffix(".new")
-    with beside.open("w", encoding="utf-8") as file:
+def _write_atomically(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".new")
+    with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    temporary.replace(path)

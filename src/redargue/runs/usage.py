@@ -1,4 +1,4 @@
-"""Adds up what a claim costs, from the events of its run."""
+"""Counts the usage of a claim from the events of its run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from redargue.verdicts import Usage
 
 
 def cost_of(event: CallFinished | CallFailed) -> Cost:
-    """What a recorded call cost of a budget."""
+    """The cost of a call to its budget."""
     calls = event.requests if event.charge == "call" else 0
     return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
 
 
-class Spent:
-    """Adds up what a claim costs."""
+class UsageCounter:
+    """Counts the usage of one claim.
+
+    Args:
+        priced: whether costs are known in dollars.
+    """
 
     def __init__(self, priced: bool) -> None:
         self._priced = priced
@@ -46,7 +50,7 @@ class Spent:
         self._usd += event.usd
 
     def usage(self) -> Usage:
-        """The sums; tables in alphabetical order, so that two equal runs read the same."""
+        """The totals; tables in alphabetical order, so that equal runs have equal JSON."""
         return Usage(
             calls=self._counts["calls"],
             embeddings=self._counts["embeddings"],

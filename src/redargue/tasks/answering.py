@@ -102,9 +102,9 @@ class LabelledTask(Task[Answer]):
             case "last_line":
                 return labels.parse(text)
             case "first_inside":
-                return labels.first_inside(text)
+                return labels.first_substring(text)
             case "first_said":
-                return labels.first_said(text)
+                return labels.first_mentioned(text)
 
     @property
     def lenient(self) -> bool:

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from redargue.claims import Frozen
-from redargue.evidence import timeless
+from redargue.evidence import without_retrieval_times
 from redargue.tasks.untrusted import FENCE, UNTRUSTED, fence_marked, has_marks, strip_marks
 
 Profile = Literal["paper", "hardened"]
@@ -37,7 +37,7 @@ class Part(Frozen):
         text: as in the input, with its marks.
         agent: who wrote it; empty for what no agent wrote.
         weight: of the attention that agents' texts get, in proportion to the other agents'; it means nothing where
-            ``agent`` is empty. Only a backend that ``weighs`` reads it.
+            ``agent`` is empty. Only a backend that ``supports_attention_weights`` reads it.
     """
 
     text: str
@@ -232,7 +232,7 @@ class Task(Frozen, Generic[Out]):
         for part in (
             type(self).__qualname__,
             strip_marks(lines(*parts)),
-            json.dumps(timeless(self.model_dump(mode="json"))),
+            json.dumps(without_retrieval_times(self.model_dump(mode="json"))),
         ):
             digest.update(part.encode())
             digest.update(b"\0")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redargue.claims import Frozen
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
@@ -59,7 +59,7 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
         subjective = await _subjective(sentences, text, extractor, profile)
     objective = [sentence for sentence in sentences if sentence not in subjective]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
-    claims_by_block = await together(_claims(objective, block, text, extractor, profile) for block in blocks)
+    claims_by_block = await gather_or_cancel(_claims(objective, block, text, extractor, profile) for block in blocks)
     claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
     spans = {(claim.start, claim.end) for claim in claims}
     return Extraction(
@@ -80,7 +80,7 @@ async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agen
     """The sentences that only express opinions."""
     blocks = [sentences[start : start + BLOCK] for start in range(0, len(sentences), BLOCK)]
     tasks = (MarkOpinions(sentences=_texts(block), context=text.context, profile=profile) for block in blocks)
-    answers = await together(extractor.perform(task) for task in tasks)
+    answers = await gather_or_cancel(extractor.perform(task) for task in tasks)
     return {
         block[mark.sentence - 1]
         for block, answer in zip(blocks, answers, strict=True)

@@ -140,8 +140,8 @@ def test_a_wrong_label_and_a_wrong_field_inside_are_named_by_where_they_stand() 
     ("text", "message"),
     [
         ("a\x07b", r"claim: control character '\\x07' at position 1 \(f, row 2\)"),
-        ("...", r"claim: '\.\.\.' holds no word to check \(f, row 2\)"),
-        ("word " * 5000, r"claim: a claim of 24,999 characters; the limit is 20,000 \(f, row 2\)"),
+        ("...", r"claim: '\.\.\.' contains no word to check \(f, row 2\)"),
+        ("word " * 5000, r"claim: 24,999 characters; the limit is 20,000 \(f, row 2\)"),
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused_with_its_row(text: str, message: str) -> None:

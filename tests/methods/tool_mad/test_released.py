@@ -70,9 +70,9 @@ async def test_the_judges_scores_are_sums_divided_by_three_whatever_the_rounds()
 def test_the_first_label_that_stands_anywhere_is_read() -> None:
     text = "Nothing SUPPORTS it.\n**REFUTES**"
     assert FEVER.parse(text) == "REFUTES"
-    assert FEVER.first_inside(text) == "SUPPORTS"
-    assert FEVER.first_inside("**NOT ENOUGH INFO**, though one page REFUTES it") == "REFUTES"
-    assert FEVER.first_inside("it supports") is None
+    assert FEVER.first_substring(text) == "SUPPORTS"
+    assert FEVER.first_substring("**NOT ENOUGH INFO**, though one page REFUTES it") == "REFUTES"
+    assert FEVER.first_substring("it supports") is None
     task = AnswerClaim(claim=CLAIM, profile="paper", label_reading="first_inside")
     read = Renderer().read(task, text, plain=True)
     assert isinstance(read, Answer)

@@ -72,7 +72,7 @@ def spec(request: pytest.FixtureRequest) -> str:
 async def opened(
     spec: str, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[tuple[Server, dict[str, McpTool]]]:
-    (server,) = servers([spec], sources(secrets=Secrets.of()), environment or {})
+    (server,) = servers([spec], sources(secrets=Secrets.from_environment()), environment or {})
     async with server:
         yield server, await list_tools([server])
 

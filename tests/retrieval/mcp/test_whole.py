@@ -88,7 +88,7 @@ def test_methods_whose_agents_call_no_tools_refuse_servers(
     server: Loopback, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["check", CLAIM, "--mcp", "wikipedia", "-q", "--run", str(tmp_path / "run")]) == 2
-    assert "'tool-mad' call no tools of servers" in capfd.readouterr().err
+    assert "'tool-mad' cannot call tools of MCP servers" in capfd.readouterr().err
 
 
 def test_a_memory_of_ones_own_and_a_workspace(
@@ -100,4 +100,4 @@ def test_a_memory_of_ones_own_and_a_workspace(
         assert memory.count() > 0
     assert not default_memory().exists()
     assert run(["check", CLAIM, "-q", "--memory", str(tmp_path / "facts.db"), "--run", str(tmp_path / "other")]) == 2
-    assert "keeps no memory" in capfd.readouterr().err
+    assert "has no memory" in capfd.readouterr().err

@@ -107,6 +107,6 @@ def test_it_is_made_from_the_settings_and_asks_at_arxivs_pace() -> None:
     assert made.revision == "http://127.0.0.1:1/x"
     with pytest.raises(UsageError, match="no address"):
         tools["arxiv"].make(Sources(corpus=no_corpus, transport=Transport()))
-    rate = limiter({}).lane("arxiv").rate
+    rate = limiter({}).for_service("arxiv").rate
     assert (rate.in_flight, rate.requests_per_minute, rate.burst) == (1, 20, 0)
-    assert rate == SERVICES["arxiv"].rate != Limiter().lane("arxiv").rate
+    assert rate == SERVICES["arxiv"].rate != Limiter().for_service("arxiv").rate

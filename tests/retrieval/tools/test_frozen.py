@@ -25,16 +25,16 @@ LIGHT = Passage(text="A lighthouse stands at Cape Ansel, north of the harbour.",
 async def test_each_claim_searches_its_own_passages_the_best_first(encoder: Embedder | None) -> None:
     evidence = FrozenEvidence([(LIGHT, BRIDGE, BRIDGE), ()], encoder=encoder)
     assert isinstance(evidence, PerClaim)
-    first, *rest = await evidence.of(0).search("when was the bridge opened", 3, search=Search())
+    first, *rest = await evidence.for_claim(0).search("when was the bridge opened", 3, search=Search())
     assert (first.text, first.rank, first.url) == (BRIDGE.text, 1, BRIDGE.url)
     assert [each.text for each in rest] == ([LIGHT.text] if encoder else [])
-    assert await evidence.of(1).search("bridge", 3, search=Search()) == ()
-    assert await evidence.of(0).search("bridge", 0, search=Search()) == ()
+    assert await evidence.for_claim(1).search("bridge", 3, search=Search()) == ()
+    assert await evidence.for_claim(0).search("bridge", 0, search=Search()) == ()
 
 
 async def test_whole_evidence_is_given_whatever_is_asked() -> None:
     evidence = FrozenEvidence([(LIGHT, BRIDGE)], whole=True)
-    found = await evidence.of(0).search("nothing of this", 1, search=Search())
+    found = await evidence.for_claim(0).search("nothing of this", 1, search=Search())
     assert [(each.rank, each.text) for each in found] == [(1, LIGHT.text), (2, BRIDGE.text)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.events import Scored
 from redargue.methods.base import CostPlan, CostRange
 from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
@@ -47,7 +47,7 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
         answers = await self.sample()
         contexts = tuple(passage.text for passage in self.passages)
         labelled = [place for place, answer in enumerate(answers) if answer.label is not None]
-        results = await together(
+        results = await gather_or_cancel(
             faithfulness(
                 self.readers[place],
                 claim.text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.base import Method, Roles
@@ -33,7 +33,7 @@ class EvidencePool(Method):
         self.run.emit(QueryWritten(agent=SEARCHER, round=0, query=self.claim.text))
         wanted = {tool: counts[min(place, len(counts) - 1)] for place, tool in enumerate(tools)}
         searcher = self.agents[SEARCHER]
-        results = await together(searcher.search(self.claim.text, wanted[tool], tool=tool) for tool in tools)
+        results = await gather_or_cancel(searcher.search(self.claim.text, wanted[tool], tool=tool) for tool in tools)
         self.passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
 
 

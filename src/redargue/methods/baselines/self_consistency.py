@@ -14,7 +14,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles, usual_calls
@@ -80,7 +80,7 @@ class Sampling(Method):
             except BadReply as error:
                 return Answer(text=error.raw, label=None)
 
-        answers = await together(read(number, reader) for number, reader in enumerate(readers))
+        answers = await gather_or_cancel(read(number, reader) for number, reader in enumerate(readers))
         for reader, answer in zip(readers, answers, strict=True):
             self.answered(reader.name, answer, round_=1, passages=passages)
         return tuple(answers)

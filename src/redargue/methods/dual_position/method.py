@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim, Meaning
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten, Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
@@ -80,7 +80,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     async def debate(self) -> Verdict:
         """Both teams prepare; rounds of statements and votes follow until enough confidence is behind one outcome."""
-        await together(self.prepare(position) for position in STANCES)
+        await gather_or_cancel(self.prepare(position) for position in STANCES)
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
         opener = self.settings.opener(None)
@@ -98,7 +98,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     async def prepare(self, position: Position) -> None:
         """The team's gatherer and analyst, each once, side by side."""
-        await together([self.gather(position), self.analyse(position)])
+        await gather_or_cancel([self.gather(position), self.analyse(position)])
 
     async def gather(self, position: Position) -> None:
         """Searches for the team's own view and against the opponent's, once for the whole debate."""
@@ -111,7 +111,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         per_search = max(1, self.settings.snippets // (len(STANCES) * 2 * len(self.settings.tools)))
         for query in queries:
             self.run.emit(QueryWritten(agent=gatherer.name, round=0, query=query))
-        results = await together(gatherer.search(query, per_search) for query in queries)
+        results = await gather_or_cancel(gatherer.search(query, per_search) for query in queries)
         self.records[position] = tuple({passage.sha256: passage for found in results for passage in found}.values())
 
     async def analyse(self, position: Position) -> None:
@@ -127,7 +127,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """Both teams' statements: concurrently, or the second in answer to this round's first (``D9``)."""
         last = {speech.position: speech.argument.text for speech in self.speeches}
         if opener is None:
-            return await together(self.make_statement(round_, position, last) for position in STANCES)
+            return await gather_or_cancel(self.make_statement(round_, position, last) for position in STANCES)
         first = await self.make_statement(round_, opener, last)
         last[opener] = first.argument.text
         return [first, await self.make_statement(round_, OPPONENTS[opener], last)]
@@ -202,7 +202,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
         values = tuple(uncertainties.values())
         confidence: dict[str, dict[str, Any]]
-        if self.run.backend.weighs:
+        if self.run.backend.supports_attention_weights:
             weights = attention_weights(values)
             confidence = {role: {"weight": weight} for role, weight in zip(uncertainties, weights, strict=True)}
         else:
@@ -228,7 +228,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         Raises:
             BadReply: none can be read.
         """
-        replies = await together(self.judge(round_, referee) for referee in referees)
+        replies = await gather_or_cancel(self.judge(round_, referee) for referee in referees)
         judgements = [reply for reply in replies if isinstance(reply, Judgement)]
         if not judgements:
             raise next(reply for reply in replies if isinstance(reply, BadReply))

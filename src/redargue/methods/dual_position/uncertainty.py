@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Generic, Literal
 
 from redargue.backends.base import Output
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Out, Task
@@ -102,7 +102,7 @@ async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: 
             agent.perform(CompareTexts(reference=text, texts=texts[place + 1 :]), round_=round_)
             for place, text in enumerate(texts[:-1])
         )
-        alike = [max(0.0, value) for near in await together(compared) for value in near.values]
+        alike = [max(0.0, value) for near in await gather_or_cancel(compared) for value in near.values]
     return round(1 - sum(alike) / len(alike), 9)
 
 

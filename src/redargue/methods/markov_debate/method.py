@@ -8,12 +8,13 @@ then Leader. The leader's opinion is the state's.
 from __future__ import annotations
 
 from redargue.claims import Claim, Meaning
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.events import Answered, QueryWritten
-from redargue.evidence import Passage, find_quote
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, Roles
 from redargue.methods.markov_debate.settings import PROFILES, MarkovDebateSettings
+from redargue.quotes import find_quote
 from redargue.tasks.arguing import WriteTeamQueries
 from redargue.tasks.opining import GiveOpinion, Opinion, Part
 from redargue.verdicts import Verdict
@@ -56,7 +57,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         for query in queries:
             self.run.emit(QueryWritten(agent=SEARCHER, round=0, query=query))
         per_search = max(1, self.settings.snippets // (2 * len(self.settings.tools)))
-        results = await together(searcher.search(query, per_search) for query in queries)
+        results = await gather_or_cancel(searcher.search(query, per_search) for query in queries)
         return tuple({passage.sha256: passage for passages in results for passage in passages}.values())
 
     async def ask(self, part: Part, round_: int, *others: Opinion) -> Opinion:

@@ -12,15 +12,16 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from redargue.claims import Claim
-from redargue.concurrency import first_error, together
+from redargue.concurrency import first_error, gather_or_cancel
 from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scored
-from redargue.evidence import Passage, Side, find_quote
+from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.tool_mad.consistency import consistency
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
 from redargue.methods.tool_mad.stability import stability
 from redargue.methods.verdict_parts import side_of
+from redargue.quotes import find_quote
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
@@ -100,7 +101,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     async def hold_round(self, round_: int) -> tuple[Turn, ...]:
         """All debaters' turns, concurrently; each starts from the last round's answers (Eq. 6)."""
         last = self.history[-1] if self.history else ()
-        return tuple(await together(self.take_turn(round_, debater, last) for debater in self.debaters))
+        return tuple(await gather_or_cancel(self.take_turn(round_, debater, last) for debater in self.debaters))
 
     async def take_turn(self, round_: int, debater: Agent, last: tuple[Turn, ...]) -> Turn:
         """Query, retrieve, respond (Eq. 1 to 6)."""
@@ -156,7 +157,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         keywords = await debater.perform(WriteKeywords(query=query, profile=profile), round_=round_)
         found = await debater.search(keywords.query or query, k, round_=round_)
         tasks = [SummariseAbstract(query=query, title=doc.title, abstract=doc.text, profile=profile) for doc in found]
-        summaries = await together(debater.perform(task, round_=round_) for task in tasks)
+        summaries = await gather_or_cancel(debater.perform(task, round_=round_) for task in tasks)
         return found, tuple(
             passage.model_copy(update={"text": written.summary}) if written.summary.strip() else passage
             for passage, written in zip(found, summaries, strict=True)

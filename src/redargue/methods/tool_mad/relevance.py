@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.tasks.base import Profile
@@ -80,4 +80,4 @@ async def _questions(
         agent.perform(WriteQuestion(response=answer, sample=sample, profile=profile), round_=round_)
         for sample in range(QUESTIONS)
     )
-    return tuple(await together(asked))
+    return tuple(await gather_or_cancel(asked))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
 from redargue.methods.tool_mad.relevance import Noncommittal, relevance
@@ -39,4 +39,4 @@ async def stability(
     if agent.tool is None:
         return (await near,)
     kept = faithfulness(agent, question, answer, contexts, round_=round_, profile=profile)
-    return tuple(await together([kept, near]))
+    return tuple(await gather_or_cancel([kept, near]))

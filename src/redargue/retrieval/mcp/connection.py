@@ -83,7 +83,7 @@ class Server:
     def __init__(self, name: str, target: Target, *, timeout: float = TIMEOUT, secrets: Secrets | None = None) -> None:
         needed()
         self.name, self.target, self.timeout = name, target, timeout
-        self.secrets = secrets or Secrets.of()
+        self.secrets = secrets or Secrets.from_environment()
         if isinstance(target, Address):
             self.secrets.add(target.token)
             self.secrets.add_url(target.url)

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from redargue.net.secrets import place
+from redargue.net.secrets import display_url
 from redargue.net.transport import LARGEST_ANSWER
 
 TIMEOUT, START = 60.0, 30.0  # seconds, of a call and of a server's start
@@ -32,7 +32,7 @@ class Address:
     @property
     def place(self) -> str:
         """The address without what may be secret in it."""
-        return place(self.url)
+        return display_url(self.url)
 
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[Any]:

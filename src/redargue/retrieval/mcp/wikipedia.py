@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.retrieval.mcp.extra import unpaid
 from redargue.retrieval.tools.base import Sources
 from redargue.retrieval.tools.online import address, clean, cut, dicts, storable
@@ -140,7 +140,9 @@ class Encyclopedia(WikipediaTool):
             return {"title": title, "related_topics": []}
         links = _names(page.get("links"))[:limit]
         batches = [links[at : at + LEADS_AT_ONCE] for at in range(0, len(links), LEADS_AT_ONCE)]
-        leads = {name: lead for found in await together(map(self._leads, batches)) for name, lead in found.items()}
+        leads = {
+            name: lead for found in await gather_or_cancel(map(self._leads, batches)) for name, lead in found.items()
+        }
         related = [leads[name] for name in links if name in leads]
         names = _names(page.get("categories"))[: limit - len(related)]
         related += [{"title": name.partition(":")[2] or name, "type": "category"} for name in names]

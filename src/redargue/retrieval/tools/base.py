@@ -91,14 +91,14 @@ class PerClaim(Protocol):
         """The state of all the data."""
         ...
 
-    def of(self, item: int) -> Tool:
+    def for_claim(self, item: int) -> Tool:
         """The tool for one claim of the run, from 0."""
         ...
 
 
-def own(each: Any, item: int) -> Any:
+def for_claim(part: Any, item: int) -> Any:
     """What belongs to single claims, as it is for one claim of the run; anything else as it is."""
-    return each.of(item) if hasattr(each, "of") else each
+    return part.for_claim(item) if hasattr(part, "for_claim") else part
 
 
 class Action(Protocol):

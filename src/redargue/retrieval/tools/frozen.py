@@ -57,7 +57,7 @@ class FrozenEvidence:
         """Of all passages and of how they are ranked."""
         return self._revision
 
-    def of(self, item: int) -> FrozenTool:
+    def for_claim(self, item: int) -> FrozenTool:
         """The tool over one claim's passages."""
         return FrozenTool(self, self._passages[item], self._encoder, whole=self._whole)
 

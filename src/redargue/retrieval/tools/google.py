@@ -57,7 +57,7 @@ class GoogleTool(OnlineTool):
     def revision(self) -> str:
         """Where it asks; a digest stands for the search engine's name."""
         cx = self.service.extra.get("cx", "")
-        return self.service.place + (f" {hashlib.sha256(cx.encode()).hexdigest()[:8]}" if cx else "")
+        return self.service.display_url + (f" {hashlib.sha256(cx.encode()).hexdigest()[:8]}" if cx else "")
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` excerpts (100 by Serper, 10 by Custom Search), one a page.

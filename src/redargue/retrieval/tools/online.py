@@ -81,7 +81,7 @@ class OnlineTool:
     @property
     def revision(self) -> str:
         """Where it asks."""
-        return self.service.place
+        return self.service.display_url
 
     async def ask(self, method: str, path: str, **asked: Unpack[Asked]) -> dict[str, Any]:
         """The JSON object that the service answers.
@@ -133,7 +133,7 @@ class OnlineTool:
         prefix = "REDARGUE_" + self.service.name.upper().replace("-", "_")
         usual = {
             429: f"it is asked too often, or its quota is used up; {prefix}_REQUESTS_PER_MINUTE sets a slower pace",
-            404: f"is {self.service.place} its address? {prefix}_URL sets another",
+            404: f"is {self.service.display_url} its address? {prefix}_URL sets another",
         }
         hint = (
             self.hints.get(status)
@@ -145,7 +145,8 @@ class OnlineTool:
     def unreadable(self, what: str) -> ToolFailed:
         """The error for an answer that is not what the service documents."""
         return ToolFailed(
-            f"{self.service.name} answered with {what}", hint=f"is {self.service.place} the address of that service?"
+            f"{self.service.name} answered with {what}",
+            hint=f"is {self.service.display_url} the address of that service?",
         )
 
     def ordered(self, found: Iterable[Passage], k: int, query: str) -> tuple[Passage, ...]:

@@ -61,7 +61,7 @@ class TavilyTool(OnlineTool):
     @property
     def revision(self) -> str:
         """Where it asks, and how."""
-        return f"{self.service.place} {self.depth}"
+        return f"{self.service.display_url} {self.depth}"
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         """At most ``k`` passages (20 at most), one a page.

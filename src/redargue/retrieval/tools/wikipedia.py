@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import lxml.etree  # type: ignore[import-untyped]
 import lxml.html  # type: ignore[import-untyped]
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage
 from redargue.net.transport import Service, Transport
@@ -76,7 +76,7 @@ class WikipediaTool(OnlineTool):
             raise self.unreadable("no list of results")
         hits = [hit.get("pageid") for hit in dicts(found["search"])]
         pages = dict.fromkeys(hit for hit in hits if type(hit) is int and hit > 0)
-        shown = await together([self._passage(page, asked, search) for page in pages])
+        shown = await gather_or_cancel([self._passage(page, asked, search) for page in pages])
         return self.ordered((passage for passage in shown if passage), k, query)
 
     async def _passage(self, number: int, query: str, search: Search) -> Passage | None:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from redargue.claims import Claim, Meaning
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
@@ -69,7 +69,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         stances = await self.preset_stances()
         if not stances:
             return self.verdict(None, reason="No option was given as the first answer.", decided_by=JUDGE)
-        threads = await together(self.argue(side, stance) for side, stance in zip(SIDES, stances, strict=True))
+        threads = await gather_or_cancel(self.argue(side, stance) for side, stance in zip(SIDES, stances, strict=True))
         return await self.judge(threads)
 
     def require_stances(self) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
@@ -104,7 +104,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         questions = await self.without_duplicates(asker, await self.write_questions(asker))
         for question in questions:
             self.run.emit(QueryWritten(agent=SEARCHER, round=1, query=question))
-        ranked = await together(self.best_snippets(searcher, question) for question in questions)
+        ranked = await gather_or_cancel(self.best_snippets(searcher, question) for question in questions)
         evidence = round_robin(ranked, self.settings.evidence)
         # Quotations are looked up in what the tools returned, not in the snippets.
         passages = tuple({snippet.passage.sha256: snippet.passage for snippet in evidence}.values())
@@ -120,7 +120,9 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
 
     async def write_questions(self, asker: Agent) -> tuple[str, ...]:
         """The questions of all rounds, each once; the claim itself where none can be read."""
-        rounds = await together(self.questions_of_round(asker, number) for number in range(self.settings.rounds))
+        rounds = await gather_or_cancel(
+            self.questions_of_round(asker, number) for number in range(self.settings.rounds)
+        )
         questions = dict.fromkeys(question for questions in rounds for question in questions)
         return tuple(questions) or (self.claim.text[:LONGEST_QUERY],)
 
@@ -139,7 +141,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
 
     async def without_duplicates(self, asker: Agent, questions: tuple[str, ...]) -> list[str]:
         """The questions that are not similar to one that is kept before them."""
-        similarities = await together(
+        similarities = await gather_or_cancel(
             self.similarities(asker, question, questions[:place]) for place, question in enumerate(questions) if place
         )
         kept = [0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
@@ -15,7 +15,7 @@ class ReleasedFactcheckGpt(FactcheckGpt, when=lambda settings: settings.unparsed
 
     async def label_unread(self, verifier: Agent, evidence: tuple[Passage, ...]) -> str | None:
         """Correct if any snippet supports the claim, else incorrect; no label where no stance can be read."""
-        stances = await together(self.stance(verifier, passage) for passage in evidence)
+        stances = await gather_or_cancel(self.stance(verifier, passage) for passage in evidence)
         return self.label("support" in stances) if any(stances) else None
 
     async def stance(self, verifier: Agent, passage: Passage) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
@@ -61,7 +61,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
         queries = await self.write_queries(searcher)
         for query in queries:
             self.run.emit(QueryWritten(agent=SEARCHER, round=1, query=query))
-        results = await together(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
+        results = await gather_or_cancel(searcher.search(query, self.settings.top_k, round_=1) for query in queries)
         passages = tuple({passage.sha256: passage for found in results for passage in found}.values())
         task = CheckFactuality(claim=claim, passages=passages, profile=self.settings.profile)
         try:

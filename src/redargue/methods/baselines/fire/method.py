@@ -12,7 +12,7 @@ from pydantic import Field
 
 from redargue.backends.base import Output
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
@@ -101,7 +101,7 @@ class Fire(Method, name="fire", settings=FireSettings):
             pairs.append((query, [result.query for result in self.results[-earlier:]]))
         if len(self.results) > earlier:
             pairs.append((self.results[-1].text, [result.text for result in self.results[-earlier - 1 : -1]]))
-        return any(await together(self.is_like_all(text, others) for text, others in pairs))
+        return any(await gather_or_cancel(self.is_like_all(text, others) for text, others in pairs))
 
     async def is_like_all(self, text: str, others: Sequence[str]) -> bool:
         task = CompareTexts(reference=text, texts=tuple(others), profile=self.settings.profile)

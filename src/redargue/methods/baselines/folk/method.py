@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
@@ -67,7 +67,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         self.two_sides()
         try:
             parts = await self.decompose(decomposer)
-            asked = await together(self.ground(decomposer, question, round_=1) for question in parts.questions)
+            asked = await gather_or_cancel(self.ground(decomposer, question, round_=1) for question in parts.questions)
             prediction = await self.reason(reasoner, parts, tuple(asked))
         except BadReply as error:
             return self.verdict(None, reason=error.what, decided_by="reader", rounds=1)

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Judged, RoundEnded, Spoke
 from redargue.evidence import Passage
@@ -90,13 +90,13 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     async def hold_round(self, round_: int) -> None:
         """All choose evidence concurrently, which depends on nobody else's answer; then they answer."""
-        chosen = await together(self.select(agent, round_) for agent in self.debaters)
+        chosen = await gather_or_cancel(self.select(agent, round_) for agent in self.debaters)
         turns = list(zip(self.debaters, chosen, strict=True))
         if self.settings.sequential:
             for agent, passages in turns:
                 self.last[agent] = await self.take_turn(agent, round_, passages)
         else:
-            answers = await together(self.take_turn(agent, round_, passages) for agent, passages in turns)
+            answers = await gather_or_cancel(self.take_turn(agent, round_, passages) for agent, passages in turns)
             self.last = dict(zip(self.debaters, answers, strict=True))
         self.labels.append(tuple(self.last[agent].label for agent in self.debaters))
 

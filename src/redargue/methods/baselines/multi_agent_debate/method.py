@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
@@ -98,7 +98,7 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
         """
         turns: dict[str, Turn | BadReply] = {}
         if self.settings.simultaneous or round_ == 1:
-            replies = await together(self.take_turn(agent, round_) for agent in self.debaters)
+            replies = await gather_or_cancel(self.take_turn(agent, round_) for agent in self.debaters)
             turns = dict(zip(self.debaters, replies, strict=True))
             self.keep(turns)
         else:

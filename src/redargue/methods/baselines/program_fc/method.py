@@ -14,14 +14,15 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from redargue.claims import Claim, Meaning
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, QueryWritten, Spoke
-from redargue.evidence import Passage, Quote, find_quote
+from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
+from redargue.quotes import find_quote
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Function, Program, ProgramStep, WriteProgram, parse_program
@@ -127,7 +128,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
                 f"no gold evidence: the claim {claim.text[:60]!r} has no context",
                 hint="give it one, or search: setting=open-book",
             )
-        outcomes = await together(self.run_program(number) for number in range(1, self.settings.programs + 1))
+        outcomes = await gather_or_cancel(self.run_program(number) for number in range(1, self.settings.programs + 1))
         winner = majority([outcome.vote for outcome in outcomes])
         deciding = next((outcome for outcome in outcomes if outcome.vote is winner), outcomes[0])
         self.quotes += (quote for outcome in outcomes for quote in outcome.quotes)
@@ -166,7 +167,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         quotes: list[Quote] = []
         for level in program.levels:
             lines = [(program.names[place], program.steps[place]) for place in level]
-            for result in await together(self.execute_line(number, name, step, values) for name, step in lines):
+            for result in await gather_or_cancel(self.execute_line(number, name, step, values) for name, step in lines):
                 if result.problem:
                     return Outcome(self.vote_unread(number, "line"), result.problem)
                 values[result.name] = result.value

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
@@ -95,7 +95,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         Raises:
             BadReply: no agent's reply can be read.
         """
-        replies = await together(self.answer(agent, round_, groups) for agent in self.debaters)
+        replies = await gather_or_cancel(self.answer(agent, round_, groups) for agent in self.debaters)
         failures = [reply for reply in replies if isinstance(reply, BadReply)]
         if len(failures) == len(replies):
             raise failures[0]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.concurrency import together
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
@@ -157,7 +157,7 @@ class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "deco
         first = WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
         questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
         self.run.emit(Spoke(agent=ASKER, round=1, text="\n".join(questions)))
-        self.asked = tuple(await together(self.ground(asker, question, round_=1) for question in questions))
+        self.asked = tuple(await gather_or_cancel(self.ground(asker, question, round_=1) for question in questions))
         task = JudgeAnswers(
             claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
         )

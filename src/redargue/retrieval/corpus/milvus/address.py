@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from redargue.errors import UsageError
-from redargue.net.secrets import place
+from redargue.net.secrets import display_url
 
 TOKEN = "REDARGUE_MILVUS_TOKEN"
 INSTALL = "pip install 'redargue[milvus]'"
@@ -42,7 +42,7 @@ class Address(NamedTuple):
             raise UsageError(f"not the address of a Milvus server: {error}", hint="http://host:19530") from None
         if "@" in parts.netloc:
             raise UsageError(
-                f"the address of the Milvus server at {place(text)!r} holds a name or password",
+                f"the address of the Milvus server at {display_url(text)!r} holds a name or password",
                 hint=f"put it into the environment: {TOKEN}=name:password",
             )
         options = dict(parse_qsl(parts.query))
@@ -53,7 +53,7 @@ class Address(NamedTuple):
                     hint="?collection=NAME (letters, digits, _) or ?index=flat, hnsw or autoindex",
                 )
         index_type = options.get("index", "FLAT").upper()
-        return cls(place(text), False, options.get("collection", "redargue"), index_type)
+        return cls(display_url(text), False, options.get("collection", "redargue"), index_type)
 
 
 def nothing_at(address: str) -> UsageError:

@@ -47,7 +47,7 @@ class Connection:
     _writing: ClassVar[dict[str, RLock]] = {}
 
     def __init__(self, address: Address, *, write: bool) -> None:
-        self.address, self._secrets = address, Secrets.of()
+        self.address, self._secrets = address, Secrets.from_environment()
         milvus = _pymilvus()
         self._types, self._failed = milvus, (milvus.MilvusException, OSError)
         self._client: Any = None

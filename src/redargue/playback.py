@@ -1,0 +1,197 @@
+"""Replays recorded runs from their records alone: no model, no tool, no network.
+
+The module is not called ``replay``, because importing it would replace the public function ``redargue.replay``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from redargue.assembly import method_of
+from redargue.backends.base import Backend, Stability, backends
+from redargue.backends.replay import ReplayBackend
+from redargue.config import RunConfig
+from redargue.errors import RecordError, ReplayMiss
+from redargue.evidence import Passage
+from redargue.llm.chat import ChatBackend
+from redargue.llm.local import TransformersBackend
+from redargue.llm.prompts import Prompts
+from redargue.net.transport import Service, Transport
+from redargue.retrieval.tools.base import Search
+from redargue.run import Run
+from redargue.runs.earlier import align
+from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
+from redargue.runs.record import CallRecord, Record
+from redargue.text.extract import extract, recorded
+from redargue.verdicts import Verdict
+from redargue.verifier import Listener, Verifier
+
+
+async def replay(
+    folder: Path | Record,
+    *,
+    backend: Backend | None = None,
+    listeners: Sequence[Listener] = (),
+    items: Iterable[int] | None = None,
+) -> list[Verdict]:
+    """Replays a recorded run.
+
+    Args:
+        folder: the run folder, which is not written to, or its record, open for replay.
+        backend: renders prompts; by default the registered backend of the recorded name.
+        listeners: called with every event.
+        items: indices of claims; all by default.
+
+    Returns:
+        The verdicts, equal to the recorded ones except for times.
+
+    Raises:
+        RecordError: the folder does not contain a finished run.
+        ReplayMiss: a call was not recorded, or a recording of an earlier release does not show which of several answers
+            belongs to it.
+    """
+    record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
+    recorded, verdicts = record.verdicts(), []
+    for item in range(len(record.manifest.claims)):
+        if items is not None and item not in items:
+            continue
+        if item not in recorded:
+            raise RecordError(
+                f"claim {item} of {str(record.folder)!r} was never finished", hint="resume the run: check --run"
+            )
+        if recorded[item].error:  # an error cannot be replayed
+            verdicts.append(recorded[item])
+        else:
+            verdicts.append(await replay_claim(record, item, backend=backend, listeners=listeners))
+    if record.manifest.text and items is None:
+        await _replay_extraction(record, record.manifest.text, _replay_backend(record.manifest, backend))
+    return verdicts
+
+
+async def _replay_extraction(record: Record, described: Mapping[str, Any], backend: ReplayBackend) -> None:
+    """Replays the extraction of a text's claims.
+
+    Raises:
+        RecordError: the extraction yields other claims, or run.json is damaged.
+        ReplayMiss: a call was not recorded.
+    """
+    manifest = record.manifest
+    try:
+        text, extraction = recorded(described)
+    except (ValueError, AttributeError):
+        raise RecordError(f"the run.json of {str(record.folder)!r} describes no text", hint="restore it") from None
+    models = {**manifest.models, **described.get("models", {})}
+    item, profile = len(manifest.claims), method_of(config_of(manifest)).settings.profile
+
+    async def attempt(calls: CallRecord, listener: Listener) -> None:
+        run = Run(backend, item=item, seed=manifest.seed, record=calls, models=models, listeners=[listener])
+        if await extract(text, run, profile=profile) != extraction:
+            raise RecordError(
+                f"the extraction yields other claims than {str(record.folder)!r} contains",
+                hint="the code has changed since the run was recorded",
+            )
+
+    await align(record, item, attempt)
+    await attempt(record, lambda event: None)
+
+
+async def replay_claim(
+    record: Record,
+    item: int,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    backend: Backend | None = None,
+    listeners: Sequence[Listener] = (),
+) -> Verdict:
+    """Replays one claim of a recorded run, optionally with other settings.
+
+    Args:
+        record: open for replay.
+        item: index of the claim.
+        settings: of the method, to replace the recorded ones.
+        backend: renders prompts; by default the registered backend of the recorded name.
+        listeners: called with every event.
+
+    Raises:
+        ReplayMiss: these settings need a call that was not recorded.
+    """
+    manifest = record.manifest
+    claim, replaying = manifest.claims[item], _replay_backend(manifest, backend)
+
+    async def attempt(calls: CallRecord, listener: Listener) -> None:
+        await _verifier(manifest, replaying, calls).verify(claim, item=item, listeners=[listener])
+
+    await align(record, item, attempt)
+    if settings is not None and item in record.chosen:
+        raise ReplayMiss(
+            "with other settings it may matter which of several recorded answers belongs to which question",
+            where=str(record.folder),
+            hint="the questions were asked concurrently and their words have changed since; run the claim again",
+        )
+    return await _verifier(manifest, replaying, record, settings).verify(claim, item=item, listeners=listeners)
+
+
+def _verifier(
+    manifest: RunManifest, backend: Backend, calls: CallRecord, settings: Mapping[str, Any] | None = None
+) -> Verifier:
+    config = config_of(manifest)
+    verifier = Verifier(
+        config if settings is None else config.updated(settings=settings),
+        backend=backend,
+        evidence={name: _RecordedTool(tool) for name, tool in manifest.tools.items()},
+        actions={name: _RecordedAction(name, action) for name, action in manifest.actions.items()},
+        calls=calls,
+    )
+    verifier.priced = manifest.priced
+    return verifier
+
+
+def config_of(manifest: RunManifest) -> RunConfig:
+    """The configuration of a recorded run, without its backend."""
+    return RunConfig(
+        method=manifest.method,
+        profile=manifest.profile,
+        settings=manifest.settings,
+        models=manifest.models,
+        seed=manifest.seed,
+        offline=True,
+    )
+
+
+def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:
+    return ReplayBackend(backend or renderer(manifest), manifest.identity, Stability(*manifest.stability))
+
+
+def renderer(manifest: RunManifest) -> Backend:
+    """A backend that renders prompts as the recorded one did; it performs no task."""
+    if manifest.backend not in ("chat", "transformers"):
+        return backends[manifest.backend]()
+    prompts = Prompts(manifest.prompts) if manifest.prompts else None
+    if manifest.backend == "transformers":
+        return TransformersBackend(prompts=prompts)
+    unused = Service(name="model", url="http://localhost")
+    return ChatBackend(
+        Transport(offline=True), unused, "recorded", prompts=prompts, form=manifest.response_format or "auto"
+    )
+
+
+class _RecordedTool:
+    """A tool's name and revision; its answers are in the record."""
+
+    def __init__(self, entry: ToolEntry) -> None:
+        self.name, self.about, self.revision = entry.name, entry.about, entry.revision
+
+    async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
+        raise RecordError(f"a replay called the tool {self.name!r}")
+
+
+class _RecordedAction:
+    """The description and schema of an agent's tool; its answers are in the record."""
+
+    def __init__(self, name: str, entry: ActionEntry) -> None:
+        self.name, self.about, self.revision, self.parameters = name, entry.about, entry.revision, entry.parameters
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        raise RecordError(f"a replay called the tool {self.name!r}")
