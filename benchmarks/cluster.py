@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.pool import BUILD
 from benchmarks.speed import served
-from redargue.cluster.queue import find, progress
+from redargue.cluster.queue import find_batch, progress
 from redargue.cluster.store import open_ledger
 from redargue.runs.record import read_events
 
@@ -148,7 +148,7 @@ def _done(where: str) -> int:
     except Exception:  # it is being made
         return 0
     try:
-        return progress(ledger, find(ledger).number)[0].done
+        return progress(ledger, find_batch(ledger).number)[0].done
     except Exception:
         return 0
     finally:

@@ -1,9 +1,9 @@
 """A hundred thousand claims through the shared ledger with workers that do nothing, some killed; and the limiter.
 
-First on SQLite, then on PostgreSQL (the machine's own program, started here, with fsync): claims added, leased and
-finished a second, by one worker, by four, and by four that are killed with ``kill -9`` again and again; every claim has
-to be finished once, and to be counted by the worker whose result it is. Then eight worker processes ask one shared lane
-for turns as fast as they can: how many any minute held, against the limit.
+First on SQLite, then on PostgreSQL (started here, with fsync): claims added, leased and finished per second by one
+worker, by four, and by four that are repeatedly killed with ``kill -9``; every claim must be finished once, and counted
+by the worker whose result it is. Then eight worker processes request slots of one shared rate limiter as fast as they
+can: the most that any minute contained, against the limit.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any
 
 from benchmarks.speed import served, verifier
 from redargue.claims import Claim
-from redargue.cluster.heartbeat import Membership, give_up
-from redargue.cluster.queue import Batch, Finish, Job, Lease, Queue, find, packed, progress, results, submit
-from redargue.cluster.record import Entries, Entry
+from redargue.cluster.heartbeat import Heartbeat, expire_worker
+from redargue.cluster.queue import Batch, Finish, Job, Lease, Queue, compress, find_batch, progress, results, submit
+from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker
 from redargue.events import EVENT, CallFailed, ClaimEnded
@@ -110,20 +110,20 @@ def _through(where: str, count: int, kills: int) -> dict[str, Any]:
 def _bare(where: str, ledger: SharedDatabase, claims: list[Claim]) -> int:
     """The queue alone: leases of a hundred, results of about a kilobyte, one transaction each, by one process."""
     batch = submit(ledger, claims, about={"run": "queue", "asked": "bare"}, spec={})
-    membership = Membership(batch.number)
-    queue, events = Queue(membership.owner, batch.number), random.Random(1).randbytes(1000)
+    heartbeat = Heartbeat(batch.number)
+    queue, events = Queue(heartbeat.owner, batch.number), random.Random(1).randbytes(1000)
     began, done = time.perf_counter(), 0
     while True:
         with ledger.transaction() as db:
-            membership(db)
-            (leased,) = queue.serve(db, [Lease(AT_ONCE)])
+            heartbeat(db)
+            (leased,) = queue.handle(db, [Lease(AT_ONCE)])
         assert not isinstance(leased, bool)
         if not leased.jobs:
             assert done == len(claims)
             return round(done / (time.perf_counter() - began))
         with ledger.transaction() as db:
-            membership(db)
-            done += sum(map(bool, queue.serve(db, [Finish(job.place, events, False) for job in leased.jobs])))
+            heartbeat(db)
+            done += sum(map(bool, queue.handle(db, [Finish(job.place, events, False) for job in leased.jobs])))
 
 
 def _run(where: str, batch: Batch, ledger: SharedDatabase, count: int, kills: int) -> None:
@@ -143,7 +143,7 @@ def _run(where: str, batch: Batch, ledger: SharedDatabase, count: int, kills: in
             process.kill()
             process.wait()
             with ledger.transaction() as db:
-                give_up(db, name)
+                expire_worker(db, name)
         time.sleep(chance.uniform(0.1, 0.4))
         running = {name: each for name, each in running.items() if each.poll() is None}
         if not left and not running:
@@ -167,20 +167,20 @@ def _paid(where: str) -> dict[str, Any]:
     """Paid calls of a kilobyte written down, a hundred or ten a transaction, by one process."""
     ledger = open_ledger(where)
     batch = submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "paid"}, spec={})
-    membership, entries, found = Membership(batch.number), Entries(batch.number), dict[str, Any]()
+    heartbeat, paid_calls, found = Heartbeat(batch.number), PaidCallTable(batch.number), dict[str, Any]()
     for together, count in ((100, 20_000), (10, 5_000)):
         began = time.perf_counter()
         for start in range(0, count, together):
             with ledger.transaction() as db:
-                membership(db)
-                entries.serve(db, [Entry(0, together, start + number, "x" * 1000) for number in range(together)])
+                heartbeat(db)
+                paid_calls.handle(db, [PaidCall(0, together, start + number, "x" * 1000) for number in range(together)])
         found[f"paid calls a second, {together} together"] = round(count / (time.perf_counter() - began))
     ledger.close()
     return found
 
 
 def _size() -> dict[str, Any]:
-    """What a debate of 31 calls weighs in the ledger: its job, its paid calls while it lasts, its packed events."""
+    """What a debate of 31 calls weighs in the ledger: its job, its paid calls while it lasts, its compressed events."""
     with served("disagreeing") as server, TemporaryDirectory() as folder:
         claim = Claim(text="The bridge at Orvell was opened in 1889.")
         with verifier(server.url, folder=Path(folder) / "run", claims=[claim]) as one:
@@ -193,13 +193,13 @@ def _size() -> dict[str, Any]:
         "paid rows": len(paid),
         "paid rows, bytes": sum(map(len, paid)),
         "events, bytes": sum(map(len, lines)),
-        "packed, bytes": len(packed(lines)),
+        "packed, bytes": len(compress(lines)),
     }
 
 
 async def _work(where: str, name: str) -> None:
     ledger = open_ledger(where)
-    batch = find(ledger)
+    batch = find_batch(ledger)
     ledger.close()
     async with Worker(where, batch, owner=name) as worker:
 
@@ -242,7 +242,7 @@ def _limited(where: str, seconds: int) -> dict[str, Any]:
 async def _ask(where: str, name: str, seconds: int) -> None:
     """Fifty claims that ask for one turn after the other."""
     ledger = open_ledger(where)
-    batch = find(ledger)
+    batch = find_batch(ledger)
     ledger.close()
     times: list[float] = []
     async with Worker(
@@ -256,4 +256,4 @@ async def _ask(where: str, name: str, seconds: int) -> None:
                     times.append(time.time())
 
         await asyncio.gather(*(one() for _ in range(50)))
-    print(json.dumps({"times": times, "transactions": worker.desk.transactions}))
+    print(json.dumps({"times": times, "transactions": worker.batcher.transactions}))

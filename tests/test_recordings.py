@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
-from redargue.analysis.run_diff import differ
+from redargue.analysis.run_diff import compare_runs
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import ReplayMiss
@@ -141,7 +141,7 @@ def test_the_evidence_of_a_recorded_verdict_can_be_asked_for(
 @pytest.mark.usefixtures("other_keys")
 async def test_two_recordings_can_be_compared_with_their_prompts(tmp_path: Path) -> None:
     folders = [unpacked(recording(f"tool-mad-{profile}-chat"), tmp_path) for profile in ("hardened", "paper")]
-    diff = await differ(*folders)
+    diff = await compare_runs(*folders)
     assert diff.claims == 1
     assert diff.details[0].note == ""
     assert diff.details[0].call is not None

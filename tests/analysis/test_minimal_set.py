@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redargue.analysis.minimal_set import Finder, How
+from redargue.analysis.minimal_set import How, MinimalSetSearch
 
 NAMES = "abcdef"
 SETS = [frozenset(each) for each in chain.from_iterable(combinations(NAMES, size) for size in range(1, len(NAMES) + 1))]
@@ -23,9 +23,9 @@ def found(flipping: set[frozenset[str]], names: str = NAMES) -> tuple[frozenset[
         tried.append(removed)
         return removed in flipping
 
-    finder = Finder(names, flips)
-    asyncio.run(finder.find())
-    return finder.best, finder.how, len(set(tried))
+    search = MinimalSetSearch(names, flips)
+    asyncio.run(search.run())
+    return search.best, search.how, len(set(tried))
 
 
 @settings(max_examples=300, deadline=None)
@@ -62,9 +62,9 @@ def test_of_many_things_pairs_are_not_all_tried() -> None:
         tried.append(removed)
         return needed <= removed
 
-    finder = Finder(names, flips)
-    asyncio.run(finder.find())
-    assert (finder.best, finder.how) == (needed, "minimal")
+    search = MinimalSetSearch(names, flips)
+    asyncio.run(search.run())
+    assert (search.best, search.how) == (needed, "minimal")
     assert len(set(tried)) < 65
 
 

@@ -137,7 +137,7 @@ def test_interrupted_by_hand_is_exit_130_and_keeps_what_was_reached(command: lis
     out = tmp_path / "run"
     code, err = disturbed(command, out, signal.SIGINT)
     assert code == 130
-    assert b"the same command goes on" in err
+    assert b"the same command resumes the batch" in err
     assert [each["claim"] for each in cells(out)] == [each["claim"]["text"] for each in lines(out)] != []
     assert run([*command, str(out)]) == 0
     assert len(cells(out)) == 6

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redargue.analysis.run_diff import RunDiff, differ
+from redargue.analysis.run_diff import RunDiff, compare_runs
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cli.app import run
@@ -48,7 +48,7 @@ async def test_equal_runs_do_not_differ_and_nothing_is_written(tmp_path: Path) -
     one = await recorded(tmp_path / "one", script())
     two = await recorded(tmp_path / "two", script())
     before = contents(one), contents(two)
-    found = await differ(one, two)
+    found = await compare_runs(one, two)
     assert (found.claims, found.settings, found.flips, found.differing, found.details) == (1, (), (), 0, ())
     assert (contents(one), contents(two)) == before
 
@@ -57,7 +57,7 @@ async def test_equal_runs_do_not_differ_and_nothing_is_written(tmp_path: Path) -
 async def test_a_flip_names_the_first_call_with_another_reply_and_shows_both(tmp_path: Path) -> None:
     one = await recorded(tmp_path / "one", script())
     two = await recorded(tmp_path / "two", script(AnswerClaim=answer("REFUTES")), seed=7)
-    found = await differ(one, two)
+    found = await compare_runs(one, two)
     assert found.moves == {"SUPPORTS → REFUTES": 1}
     assert [(each.name, each.first, each.second) for each in found.settings] == [("seed", 0, 7)]
     (detail,) = found.details
@@ -66,7 +66,7 @@ async def test_a_flip_names_the_first_call_with_another_reply_and_shows_both(tmp
     assert "-label: SUPPORTS" in detail.call.outcome
     assert "+label: REFUTES" in detail.call.outcome
     assert detail.before == ()
-    back = await differ(two, one)
+    back = await compare_runs(two, one)
     assert back.moves == {"REFUTES → SUPPORTS": 1}
 
 
@@ -75,7 +75,7 @@ async def test_other_passages_stand_before_the_call_whose_prompt_they_changed(tm
     one = await recorded(tmp_path / "one", script())
     more = (Passage(text=TEXT, title="Cape Ansel"), Passage(text="A reef is no sand.", title="Reefs", rank=2))
     two = await recorded(tmp_path / "two", script(), passages=more)
-    found = await differ(one, two)
+    found = await compare_runs(one, two)
     assert (found.flips, found.differing) == ((), 1)
     (detail,) = found.details
     assert ("search", "corpus") in {(each.kind, each.name) for each in detail.before}
@@ -91,11 +91,11 @@ async def test_other_passages_stand_before_the_call_whose_prompt_they_changed(tm
 async def test_a_step_that_only_one_run_has_says_so(tmp_path: Path) -> None:
     one = await recorded(tmp_path / "one", script())
     two = await recorded(tmp_path / "two", script(AnswerClaim=answer("SUPPORTS", "Nowhere said.")))
-    (detail,) = (await differ(one, two)).details
+    (detail,) = (await compare_runs(one, two)).details
     assert detail.call is not None
     assert f"-quotes 1: {QUOTE}" in detail.call.outcome
     short = await recorded(tmp_path / "short", script(AnswerClaim=answer("SUPPORTS", "Nowhere said.")), rounds=1)
-    (detail,) = (await differ(short, two)).details
+    (detail,) = (await compare_runs(short, two)).details
     assert detail.call is not None
     assert (detail.call.missing, detail.call.name, detail.call.round) == ("first", "RewriteQuery", 2)
 
@@ -104,7 +104,7 @@ async def test_a_step_that_only_one_run_has_says_so(tmp_path: Path) -> None:
 async def test_claims_are_matched_by_text_and_the_rest_is_counted(tmp_path: Path) -> None:
     one = await recorded(tmp_path / "one", script(), claims=(CLAIM, OTHER, CLAIM))
     two = await recorded(tmp_path / "two", script(), claims=(OTHER, CLAIM))
-    found = await differ(one, two)
+    found = await compare_runs(one, two)
     assert (found.claims, found.only_first, found.only_second, found.flips) == (2, 1, 0, ())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redargue.analysis.counterfactual import Recorded, Why, why
+from redargue.analysis.counterfactual import Counterfactual, RecordedClaim, find_counterfactual
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import Claim
 from redargue.cli.app import run
@@ -40,15 +40,15 @@ def reads(*needles: str) -> Script:
     return script(AnswerClaim=said)
 
 
-async def asked(folder: Path, parts: Script, again: Script | None = None, most: int = 60) -> Why:
+async def asked(folder: Path, parts: Script, again: Script | None = None, most: int = 60) -> Counterfactual:
     """A scripted debate, recorded, and what its verdict stands on."""
     tools = {name: ShelfTool(name, *SHELF) for name in ("corpus", "keywords")}
     made = {"backend": ScriptedBackend(parts), "settings": {"debaters": ("corpus", "keywords")}}
     with Verifier(**made, evidence=tools, folder=folder, claims=[CLAIM]) as verifier:  # type: ignore[arg-type]
         await verifier.verify(CLAIM)
-    recorded = Recorded(folder)
+    recorded = RecordedClaim(folder)
     with recorded.verifier(backend=ScriptedBackend(again or parts)) as verifier:
-        return await why(recorded, verifier, most=most)
+        return await find_counterfactual(recorded, verifier, most=most)
 
 
 @pytest.mark.anyio
@@ -72,7 +72,7 @@ async def test_two_passages_that_say_the_same_are_found_together(tmp_path: Path)
 async def test_a_verdict_without_regard_to_evidence_has_no_set(tmp_path: Path) -> None:
     found = await asked(tmp_path / "run", script(JudgeDebate=answer("SUPPORTS")))
     assert (found.taken, found.how, found.after) == ((), "none", None)
-    assert "neither does taking away all evidence" in found.told
+    assert "nor does removing all evidence" in found.told
 
 
 @pytest.mark.anyio
@@ -84,7 +84,7 @@ async def test_the_bound_ends_the_search_and_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_claim_that_does_not_come_out_as_recorded_shows_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="comes out as 'REFUTES', not as 'SUPPORTS'"):
+    with pytest.raises(RecordError, match="gets the label 'REFUTES' instead of 'SUPPORTS'"):
         await asked(tmp_path / "run", reads(QUOTE), again=reads("nothing"))
 
 
@@ -96,7 +96,7 @@ def test_the_command_names_the_passages_and_writes_nothing(tmp_path: Path, capfd
     capfd.readouterr()
     assert run(["why", "run", "--item", "0", "--json"]) == 0
     out, err = capfd.readouterr()
-    found = Why.model_validate_json(out)
+    found = Counterfactual.model_validate_json(out)
     assert (found.before, found.after, found.how) == ("REFUTES", "NOT ENOUGH INFO", "smallest")
     assert {each.passage.title for each in found.taken} == {"The Ritz Hotel, London"}
     assert "The Swiss hotelier César Ritz opened it in May 1906." in found.taken[0].quoted
@@ -138,12 +138,12 @@ def test_a_language_model_is_asked_only_after_the_estimate_and_a_yes_or_a_budget
     assert server.counts.requests["chat"] == asked
     assert run(["why", "run", "--yes", "--json"]) == 0
     out, err = capfd.readouterr()
-    found = Why.model_validate_json(out)
+    found = Counterfactual.model_validate_json(out)
     assert (found.before, found.after, found.how) == ("SUPPORTS", "REFUTES", "smallest")
     assert server.counts.requests["chat"] == asked + found.calls
     assert found.usd
     assert run(["why", "run", "--budget", "7calls", "--json", "-q"]) == 4
-    cut = Why.model_validate_json(capfd.readouterr().out)
+    cut = Counterfactual.model_validate_json(capfd.readouterr().out)
     assert cut.error is not None
     assert (cut.how, cut.error.type) == ("none", "BudgetReached")
 
@@ -165,7 +165,7 @@ def test_the_key_goes_to_no_address_that_a_run_folder_names(
         (["run"], "choose one: --item 0 to 1"),
         (["run", "--item", "2"], "has no claim 2"),
         (["run", "--item", "1"], "has no verdict"),
-        (["run", "--item", "0"], "from Python alone"),
+        (["run", "--item", "0"], "only be verified again from Python"),
     ],
 )
 @pytest.mark.anyio
@@ -182,5 +182,5 @@ async def test_what_cannot_be_asked_is_exit_2(
 
 
 def test_the_schema_is_the_published_one() -> None:
-    schema = Why.model_json_schema(mode="serialization")
+    schema = Counterfactual.model_json_schema(mode="serialization")
     assert json.loads(SCHEMA.read_text(encoding="utf-8")) == json.loads(json.dumps(schema))

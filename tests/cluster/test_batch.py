@@ -67,7 +67,7 @@ def same(many: Path, one: Path) -> bool:
 
 
 def leased(ledger: Path) -> dict[str, int]:
-    """Claims in hand, by worker; the process' number stands in no name that another process gave it."""
+    """Number of leased claims by worker."""
     try:
         with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as db:
             rows = db.execute("SELECT owner, count(*) FROM jobs WHERE state = 1 GROUP BY owner").fetchall()
@@ -84,7 +84,7 @@ def children(pid: int) -> list[int]:
 
 
 def begun(command: list[str], out: Path) -> subprocess.Popen[bytes]:
-    """The command in a process of its own, when each of its two workers has claims in hand."""
+    """Runs the command in a process, and returns when both of its workers have leased claims."""
     process = subprocess.Popen([sys.executable, "-m", "redargue.cli.app", *command, str(out), "--engine", "local"])
     deadline = time.monotonic() + DEADLINE
     while len(leased(out / "ledger.db")) < 2:
@@ -182,7 +182,7 @@ def test_a_folder_of_something_else_is_left_as_it_is(
 ) -> None:
     before = (one / "events.jsonl").read_bytes()
     assert run([*command, str(one), "--engine", "local"]) == 2
-    assert "holds a run of one process" in capfd.readouterr().err
+    assert "holds the run of a single process" in capfd.readouterr().err
     assert (one / "events.jsonl").read_bytes() == before
     assert run([*command, "out", "--engine", "lokal"]) == 2
     assert "did you mean 'local'" in capfd.readouterr().err
@@ -235,7 +235,7 @@ def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
     many = tmp_path / "many" / "run"
     assert run([*command, str(many), "--workers", "1", "--budget", "1calls"]) == 4
     assert run([*command, str(many), "--workers", "1", "--seed", "1"]) == 2
-    assert "shows another batch" in capfd.readouterr().err
+    assert "holds another batch" in capfd.readouterr().err
     with sqlite3.connect(many / "ledger.db") as db:  # a worker by hand takes the newest
         assert db.execute("SELECT count(*) FROM batches").fetchone() == (1,)
     db.close()

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from cluster.conftest import Clock, Opened
-from cluster.test_queue import ABOUT, CLAIMS, Hand, batch_of
+from cluster.test_queue import ABOUT, CLAIMS, ManualWorker, batch_of
 from redargue.cli.app import run
 from redargue.cluster import batches, queue
-from redargue.cluster.batches import drop, listed
+from redargue.cluster.batches import drop_batch, summarize_batches
 from redargue.cluster.heartbeat import LEASE
-from redargue.cluster.queue import find, progress, submit
+from redargue.cluster.queue import find_batch, progress, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.errors import RecordError, UsageError
 
@@ -27,42 +27,42 @@ def rows(database: SharedDatabase, batch: int) -> list[int]:
         return [int(db.execute(each.format(name), (batch,)).fetchone()[0]) for name in TABLES]
 
 
-def worked(database: SharedDatabase, **about: Any) -> Hand:
+def worked(database: SharedDatabase, **about: Any) -> ManualWorker:
     """A batch of which three claims are leased: one is done, one ended in an error, one is paid for."""
-    hand = Hand(database, batch_of(database, **about))
-    hand.lease(3)
-    hand.finish(0)
-    hand.finish(1, error=True)
-    hand.pay(2, "key")
-    return hand
+    worker = ManualWorker(database, batch_of(database, **about))
+    worker.lease(3)
+    worker.finish(0)
+    worker.finish(1, error=True)
+    worker.pay(2, "key")
+    return worker
 
 
 def test_every_batch_is_listed_with_how_far_it_is(opened: Opened) -> None:
     database = opened()
     worked(database)
     batch_of(database, method="mermaid")
-    second, first = listed(database)
+    second, first = summarize_batches(database)
     assert (second.method, second.waiting, second.workers) == ("mermaid", len(CLAIMS), 0)
     assert (first.total, first.waiting, first.leased, first.done, first.errors) == (len(CLAIMS), 9, 1, 1, 1)
-    assert (first.workers, first.id) == (1, find(database, first.id[:12]).id)
+    assert (first.workers, first.id) == (1, find_batch(database, first.id[:12]).id)
 
 
 def test_a_dropped_batch_is_gone_and_the_others_stay(opened: Opened, clock: Clock) -> None:
     database = opened()
-    hand, other = worked(database), worked(database, seed=1)
-    with pytest.raises(UsageError, match="1 worker is at the batch"):
-        drop(database, hand.batch)
-    hand.leave()
+    worker, other = worked(database), worked(database, seed=1)
+    with pytest.raises(UsageError, match="1 worker is working on batch"):
+        drop_batch(database, worker.batch)
+    worker.leave()
     before = rows(database, other.batch.number)
-    assert drop(database, hand.batch) == len(CLAIMS)
-    assert rows(database, hand.batch.number) == [0, 0, 0, 0]
+    assert drop_batch(database, worker.batch) == len(CLAIMS)
+    assert rows(database, worker.batch.number) == [0, 0, 0, 0]
     assert rows(database, other.batch.number) == before
-    assert [each.id for each in listed(database)] == [other.batch.id]
+    assert [each.id for each in summarize_batches(database)] == [other.batch.id]
     with pytest.raises(UsageError, match="no batch"):
-        find(database, hand.batch.id)
+        find_batch(database, worker.batch.id)
     clock.now += LEASE + 1  # a worker that was killed counts no longer
-    assert drop(database, other.batch) == len(CLAIMS)
-    assert listed(database) == ()
+    assert drop_batch(database, other.batch) == len(CLAIMS)
+    assert summarize_batches(database) == ()
 
 
 def test_what_is_half_dropped_is_found_by_nobody_and_dropped_to_its_end(
@@ -70,8 +70,8 @@ def test_what_is_half_dropped_is_found_by_nobody_and_dropped_to_its_end(
 ) -> None:
     monkeypatch.setattr(batches, "CHUNK", 5)
     database = opened()
-    hand, other = worked(database), worked(database, seed=1)
-    for each in (hand, other):
+    worker, other = worked(database), worked(database, seed=1)
+    for each in (worker, other):
         each.leave()
     begun: list[str] = []
 
@@ -87,14 +87,14 @@ def test_what_is_half_dropped_is_found_by_nobody_and_dropped_to_its_end(
         def close(self) -> None: ...
 
     with pytest.raises(KeyboardInterrupt):
-        drop(Torn(), hand.batch)
-    assert 0 < rows(database, hand.batch.number)[0] < len(CLAIMS)
+        drop_batch(Torn(), worker.batch)
+    assert 0 < rows(database, worker.batch.number)[0] < len(CLAIMS)
     again = batch_of(database)  # the same claims: a new batch, not half of the old one
-    assert again.number != hand.batch.number
-    assert find(database, again.id) == again
-    assert len(listed(database)) == 2
-    assert drop(database, other.batch) == len(CLAIMS)
-    assert rows(database, hand.batch.number) == [0, 0, 0, 0]
+    assert again.number != worker.batch.number
+    assert find_batch(database, again.id) == again
+    assert len(summarize_batches(database)) == 2
+    assert drop_batch(database, other.batch) == len(CLAIMS)
+    assert rows(database, worker.batch.number) == [0, 0, 0, 0]
     assert rows(database, again.number)[0] == len(CLAIMS)
 
 
@@ -105,24 +105,24 @@ def test_the_commands_list_and_drop_and_make_nothing(tmp_path: Path, capfd: pyte
         assert "no ledger at" in capfd.readouterr().err
     assert not where.exists()
     database = open_ledger(where)
-    hand = worked(database)
-    hand.leave()
+    worker = worked(database)
+    worker.leave()
     database.close()
     assert run(["ledger", "ls", str(where)]) == 0
     printed = capfd.readouterr().out
-    assert printed.startswith(hand.batch.id[:12])
-    assert "1 of 12 done, 1 errors, 0 in work, 0 workers; " in printed
+    assert printed.startswith(worker.batch.id[:12])
+    assert "1 of 12 done, 1 failed, 0 in progress; workers: 0; " in printed
     assert run(["ledger", "ls", str(where), "--json"]) == 0
     (found,) = json.loads(capfd.readouterr().out)["batches"]
-    assert (found["id"], found["done"]) == (hand.batch.id, 1)
+    assert (found["id"], found["done"]) == (worker.batch.id, 1)
     for command in (["ledger", "drop", str(where), "zz", "--yes"], ["worker", str(where), "--batch", "zz"]):
         assert run(command) == 2
         said = capfd.readouterr().err
         assert "no batch 'zz'" in said
         assert "redargue ledger ls lists them" in said
     assert run(["ledger", "drop", str(where), "", "--yes"]) == 2  # a shell's variable that is not set
-    assert "'' is no batch's id" in capfd.readouterr().err
-    assert run(["ledger", "drop", str(where), hand.batch.id[:8], "--yes"]) == 0
+    assert "'' is not a batch id" in capfd.readouterr().err
+    assert run(["ledger", "drop", str(where), worker.batch.id[:8], "--yes"]) == 0
     assert capfd.readouterr().out == "12 claims removed\n"
     assert run(["ledger", "ls", str(where), "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["batches"] == []
@@ -131,11 +131,11 @@ def test_the_commands_list_and_drop_and_make_nothing(tmp_path: Path, capfd: pyte
 def test_who_knew_a_dropped_batch_gets_nothing_of_the_next_one(opened: Opened) -> None:
     database = opened()
     old = batch_of(database)  # a worker has found it, and loads its models
-    drop(database, old)
+    drop_batch(database, old)
     new = batch_of(database, method="mermaid")
     assert new.number != old.number
     with pytest.raises(RecordError, match="was dropped"):
-        Hand(database, old)
+        ManualWorker(database, old)
     with pytest.raises(RecordError, match="was dropped"):
         progress(database, old.number)
     assert rows(database, new.number) == [len(CLAIMS), 0, 0, 0]
@@ -153,7 +153,7 @@ def test_a_batch_that_is_dropped_while_it_is_added_leaves_nothing_behind(
         def transaction(self) -> Any:
             begun.append("one")
             if len(begun) == 4:
-                drop(other, find(other))
+                drop_batch(other, find_batch(other))
             return database.transaction()
 
         def close(self) -> None: ...
@@ -173,5 +173,5 @@ def test_a_worker_that_finds_its_ledger_busy_may_be_started_again(
     monkeypatch.setattr("redargue.cluster.store.BUSY", 0.01)
     with database.transaction():
         assert run(["worker", str(where)]) == 5  # 2 would end the batch: a worker that cannot be set up here
-    assert "is being written to all the time" in capfd.readouterr().err
+    assert "is locked by other writers" in capfd.readouterr().err
     database.close()

@@ -12,25 +12,25 @@ import pytest
 
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
-from redargue.cluster.heartbeat import ATTEMPTS, LEASE, Leave, Membership, give_up
+from redargue.cluster.heartbeat import LEASE, MAX_ATTEMPTS, Heartbeat, Leave, expire_worker
 from redargue.cluster.queue import (
     SUSPECT,
     Batch,
+    Counts,
     Finish,
     Job,
     Lease,
     Queue,
-    Standing,
-    find,
-    left,
-    packed,
+    compress,
+    count_finished,
+    find_batch,
+    has_unfinished,
     progress,
     results,
     retry,
-    standing,
     submit,
 )
-from redargue.cluster.record import Entries, Entry
+from redargue.cluster.record import PaidCall, PaidCallTable
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.errors import LeaseLost, RecordError, UsageError
 from redargue.events import EVENT, CallFinished, ClaimEnded
@@ -44,30 +44,30 @@ def batch_of(database: SharedDatabase, claims: list[Claim] = CLAIMS, **about: An
     return submit(database, claims, about={**ABOUT, **about}, spec={})
 
 
-class Hand:
+class ManualWorker:
     """A worker without a thread: each request is a transaction of its own."""
 
     def __init__(self, database: SharedDatabase, batch: Batch) -> None:
         self.database, self.batch = database, batch
-        self.membership = Membership(batch.number)
-        self.queue = Queue(self.membership.owner, batch.number)
+        self.heartbeat = Heartbeat(batch.number)
+        self.queue = Queue(self.heartbeat.owner, batch.number)
         self.here()
 
     def here(self) -> None:
         with self.database.transaction() as db:
-            self.membership(db)
+            self.heartbeat(db)
 
     def lease(self, most: int) -> list[Job]:
         with self.database.transaction() as db:
-            self.membership(db)
-            (answer,) = self.queue.serve(db, [Lease(most)])
+            self.heartbeat(db)
+            (answer,) = self.queue.handle(db, [Lease(most)])
         assert not isinstance(answer, bool)
         return list(answer.jobs)
 
     def finish(self, *places: int, error: bool = False) -> list[bool]:
         with self.database.transaction() as db:
-            self.membership(db)
-            return [bool(each) for each in self.queue.serve(db, [ended(place, error=error) for place in places])]
+            self.heartbeat(db)
+            return [bool(each) for each in self.queue.handle(db, [ended(place, error=error) for place in places])]
 
     def pay(self, place: int, key: str, lease: int = 1) -> None:
         paid = CallFinished(
@@ -75,18 +75,18 @@ class Hand:
             completion_tokens=2, usd=0.25, outputs=(),
         )  # fmt: skip
         with self.database.transaction() as db:
-            self.membership(db)
-            Entries(self.batch.number).serve(db, [Entry(place, lease, 0, paid.model_dump_json())])
+            self.heartbeat(db)
+            PaidCallTable(self.batch.number).handle(db, [PaidCall(place, lease, 0, paid.model_dump_json())])
 
     def leave(self, *, failed: bool = False) -> None:
         with self.database.transaction() as db:
-            self.membership(db)
-            self.membership.serve(db, [Leave(failed=failed)])
+            self.heartbeat(db)
+            self.heartbeat.handle(db, [Leave(failed=failed)])
 
 
 def ended(place: int, *, error: bool = False) -> Finish:
     verdict = Verdict(claim=CLAIMS[place % len(CLAIMS)], label=None)
-    return Finish(place, packed([ClaimEnded(item=place, verdict=verdict).model_dump_json()]), error)
+    return Finish(place, compress([ClaimEnded(item=place, verdict=verdict).model_dump_json()]), error)
 
 
 def places(jobs: list[Job]) -> list[int]:
@@ -102,11 +102,11 @@ def test_the_same_claims_and_settings_are_the_same_batch_and_anything_else_is_an
     assert batch_of(opened(), run="under another name") == first
     others = [batch_of(database, CLAIMS[:-1]), batch_of(database, seed=1)]
     assert len({first.id, *(each.id for each in others)}) == 3
-    assert [standing(database, each.number) for each in (first, *others)] == [Standing(0, 0)] * 3
-    assert find(database, first.id[:12]) == first
-    assert find(database) == others[-1]
+    assert [count_finished(database, each.number) for each in (first, *others)] == [Counts(0, 0)] * 3
+    assert find_batch(database, first.id[:12]) == first
+    assert find_batch(database) == others[-1]
     with pytest.raises(UsageError, match="no batch 'zz'"):
-        find(database, "zz")
+        find_batch(database, "zz")
 
 
 def test_a_batch_that_was_half_added_is_added_to_its_end(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,13 +125,13 @@ def test_a_batch_that_was_half_added_is_added_to_its_end(opened: Opened, monkeyp
     torn = Torn(claims)
     with pytest.raises(KeyboardInterrupt):
         batch_of(database, torn)
-    batch = find(database)
-    hand = Hand(database, batch)
-    assert 0 < len(hand.lease(100)) < 24
+    batch = find_batch(database)
+    worker = ManualWorker(database, batch)
+    assert 0 < len(worker.lease(100)) < 24
     with database.transaction() as db:
-        assert left(db, batch.number)
+        assert has_unfinished(db, batch.number)
     batch_of(database, claims)
-    assert len(hand.lease(100)) == 24 - 5
+    assert len(worker.lease(100)) == 24 - 5
 
 
 # leases
@@ -140,7 +140,7 @@ def test_a_batch_that_was_half_added_is_added_to_its_end(opened: Opened, monkeyp
 def test_claims_are_leased_in_their_order_and_each_to_one_worker(opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)
-    one, two = Hand(database, batch), Hand(opened(), batch)
+    one, two = ManualWorker(database, batch), ManualWorker(opened(), batch)
     assert (places(one.lease(4)), places(two.lease(3)), places(one.lease(100))) == (
         [0, 1, 2, 3],
         [4, 5, 6],
@@ -154,10 +154,10 @@ def test_rows_that_another_worker_is_leasing_are_passed_over(where: str, opened:
     if not where.startswith("postgresql"):
         pytest.skip("SQLite lets one worker in at a time")
     batch = batch_of(database)
-    one, two = Hand(database, batch), Hand(opened(), batch)
+    one, two = ManualWorker(database, batch), ManualWorker(opened(), batch)
     with one.database.transaction() as db:
-        one.membership(db)
-        (first,) = one.queue.serve(db, [Lease(5)])
+        one.heartbeat(db)
+        (first,) = one.queue.handle(db, [Lease(5)])
         assert places(two.lease(5)) == [5, 6, 7, 8, 9]
     assert not isinstance(first, bool)
     assert places(list(first.jobs)) == [0, 1, 2, 3, 4]
@@ -166,27 +166,27 @@ def test_rows_that_another_worker_is_leasing_are_passed_over(where: str, opened:
 def test_a_result_and_its_completion_are_one_transaction(opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)
-    hand = Hand(database, batch)
-    hand.lease(3)
+    worker = ManualWorker(database, batch)
+    worker.lease(3)
 
     def interrupted() -> None:
         with database.transaction() as db:
-            hand.membership(db)
-            hand.queue.serve(db, [ended(0)])
+            worker.heartbeat(db)
+            worker.queue.handle(db, [ended(0)])
             raise KeyError
 
     with pytest.raises(KeyError):
         interrupted()
     assert list(results(database, batch.number)) == []
-    assert hand.finish(0, 2) == [True, True]
+    assert worker.finish(0, 2) == [True, True]
     assert [place for place, _ in results(database, batch.number, page=1)] == [0, 2]
-    assert progress(database, batch.number) == (Standing(2, 0), True)
+    assert progress(database, batch.number) == (Counts(2, 0), True)
 
 
 def test_a_lease_that_ran_out_goes_back_and_its_late_owner_counts_for_nothing(opened: Opened, clock: Clock) -> None:
     database = opened()
     batch = batch_of(database)
-    late, other = Hand(database, batch), Hand(opened(), batch)
+    late, other = ManualWorker(database, batch), ManualWorker(opened(), batch)
     late.lease(4)
     late.pay(0, "paid")
     clock.now += LEASE - 0.1
@@ -196,22 +196,22 @@ def test_a_lease_that_ran_out_goes_back_and_its_late_owner_counts_for_nothing(op
     other.here()
     (first, *_) = other.lease(8)
     assert (first.place, first.lease, first.attempts, len(first.paid)) == (0, 2, 2, 1)
-    with pytest.raises(LeaseLost, match="gave no sign of life for 15 s"):
+    with pytest.raises(LeaseLost, match="sent no heartbeat for 15 s"):
         late.finish(1)
     with pytest.raises(LeaseLost):
         late.lease(1)
-    assert standing(database, batch.number) == Standing(0, 0)
+    assert count_finished(database, batch.number) == Counts(0, 0)
     assert other.finish(0, 1, 1) == [True, True, False]
-    assert standing(database, batch.number) == Standing(2, 0)
+    assert count_finished(database, batch.number) == Counts(2, 0)
 
 
-def test_signs_of_life_keep_a_lease(opened: Opened, clock: Clock) -> None:
+def test_heartbeats_keep_a_lease(opened: Opened, clock: Clock) -> None:
     database = opened()
     batch = batch_of(database)
-    slow, other = Hand(database, batch), Hand(opened(), batch)
+    slow, other = ManualWorker(database, batch), ManualWorker(opened(), batch)
     slow.lease(2)
     for _ in range(20):
-        clock.now += slow.membership.every
+        clock.now += slow.heartbeat.interval
         slow.here()
         other.here()
     assert places(other.lease(1)) == [2]
@@ -222,11 +222,11 @@ def test_what_is_handed_back_counts_as_no_attempt_and_what_fails_as_one(opened: 
     database = opened()
     batch = batch_of(database)
     for failed, attempts in ((False, 1), (False, 1), (True, 1), (True, 2)):
-        hand = Hand(database, batch)
-        jobs = hand.lease(3)
+        worker = ManualWorker(database, batch)
+        jobs = worker.lease(3)
         assert {job.attempts for job in jobs} == {attempts}
-        hand.pay(0, "again and again", jobs[0].lease)
-        hand.leave(failed=failed)
+        worker.pay(0, "again and again", jobs[0].lease)
+        worker.leave(failed=failed)
 
 
 def test_a_claim_that_workers_die_of_is_tried_alone_and_becomes_an_error(opened: Opened, clock: Clock) -> None:
@@ -234,21 +234,21 @@ def test_a_claim_that_workers_die_of_is_tried_alone_and_becomes_an_error(opened:
     batch = batch_of(database, CLAIMS[:6])
     deaths, finished = 0, set()
     while True:
-        hand = Hand(database, batch)
-        jobs = hand.lease(4)
+        worker = ManualWorker(database, batch)
+        jobs = worker.lease(4)
         if not jobs:
             break
         if jobs[0].attempts > SUSPECT:
             assert len(jobs) == 1
         if 2 in places(jobs):  # what kills, before anything else of its lease is done
-            hand.pay(2, f"at {deaths}", jobs[0].lease)
+            worker.pay(2, f"at {deaths}", jobs[0].lease)
             deaths += 1
             clock.now += LEASE + 1
-            Hand(database, batch)  # somebody notices
+            ManualWorker(database, batch)  # somebody notices
             continue
-        finished |= {job.place for job in jobs if hand.finish(job.place) == [True]}
-    assert (deaths, finished) == (ATTEMPTS, {0, 1, 3, 4, 5})
-    assert standing(database, batch.number) == Standing(5, 1)
+        finished |= {job.place for job in jobs if worker.finish(job.place) == [True]}
+    assert (deaths, finished) == (MAX_ATTEMPTS, {0, 1, 3, 4, 5})
+    assert count_finished(database, batch.number) == Counts(5, 1)
     verdicts = {place: EVENT.validate_json(lines[-1]) for place, lines in results(database, batch.number)}
     lost = verdicts[2]
     assert isinstance(lost, ClaimEnded)
@@ -262,14 +262,14 @@ def test_what_workers_may_have_died_of_stands_beside_nothing(opened: Opened, clo
     database = opened()
     batch = batch_of(database, CLAIMS[:6])
     for _ in range(SUSPECT):
-        Hand(database, batch).lease(3)
+        ManualWorker(database, batch).lease(3)
         clock.now += LEASE + 1
-    hand, other = Hand(database, batch), Hand(database, batch)
-    assert places(hand.lease(4)) == [3, 4, 5]
-    assert places(hand.lease(1)) == []  # three are in work, and would die with it
+    worker, other = ManualWorker(database, batch), ManualWorker(database, batch)
+    assert places(worker.lease(4)) == [3, 4, 5]
+    assert places(worker.lease(1)) == []  # three are in work, and would die with it
     assert places(other.lease(4)) == [0]
     assert places(other.lease(3)) == []
-    hand.leave()
+    worker.leave()
     assert places(other.lease(3)) == []  # what the other one handed back has to wait, too
     other.finish(0)
     assert places(other.lease(4)) == [3, 4, 5]
@@ -280,20 +280,20 @@ def test_what_workers_may_have_died_of_stands_beside_nothing(opened: Opened, clo
 def test_what_ended_in_an_error_is_tried_again_with_what_it_paid(opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)
-    hand = Hand(database, batch)
-    hand.lease(3)
-    hand.pay(0, "a")
-    hand.pay(1, "b")
-    assert hand.finish(0, 1, error=True) + hand.finish(2) == [True] * 3
-    assert standing(database, batch.number) == Standing(1, 2)
+    worker = ManualWorker(database, batch)
+    worker.lease(3)
+    worker.pay(0, "a")
+    worker.pay(1, "b")
+    assert worker.finish(0, 1, error=True) + worker.finish(2) == [True] * 3
+    assert count_finished(database, batch.number) == Counts(1, 2)
     assert [retry(database, batch.number), retry(database, batch.number)] == [2, 0]
     assert [place for place, _ in results(database, batch.number)] == [2]
-    jobs = hand.lease(2)
+    jobs = worker.lease(2)
     assert [(job.place, job.lease, job.attempts, [old for _, old in job.paid]) for job in jobs] == [
         (0, 2, 1, [True]),
         (1, 2, 1, [True]),
     ]
-    hand.finish(0, 1)
+    worker.finish(0, 1)
     with database.transaction() as db:
         assert db.execute("SELECT count(*) FROM paid").fetchone() == (0,)
     assert [place for place, _ in results(database, batch.number)] == [0, 1, 2]
@@ -302,13 +302,13 @@ def test_what_ended_in_an_error_is_tried_again_with_what_it_paid(opened: Opened)
 def test_a_batch_is_left_as_long_as_somebody_may_die_of_it(opened: Opened) -> None:
     database = opened()
     batch = batch_of(database, CLAIMS[:2])
-    hand = Hand(database, batch)
-    hand.lease(2)
+    worker = ManualWorker(database, batch)
+    worker.lease(2)
     with database.transaction() as db:
-        assert left(db, batch.number)
-    hand.finish(0, 1)
+        assert has_unfinished(db, batch.number)
+    worker.finish(0, 1)
     with database.transaction() as db:
-        assert not left(db, batch.number)
+        assert not has_unfinished(db, batch.number)
 
 
 def test_a_worker_whose_machine_is_lost_in_a_transaction_holds_nobody_up(
@@ -341,27 +341,27 @@ import random, sys
 from redargue.claims import Claim
 from redargue.events import ClaimEnded
 from redargue.cluster.store import open_ledger
-from redargue.cluster.heartbeat import Membership
-from redargue.cluster.queue import Finish, Lease, Queue, find, packed
+from redargue.cluster.heartbeat import Heartbeat
+from redargue.cluster.queue import Finish, Lease, Queue, find_batch, compress
 from redargue.verdicts import Verdict
 
 database = open_ledger(sys.argv[1])
-batch = find(database)
-membership = Membership(batch.number, owner=sys.argv[2])
+batch = find_batch(database)
+heartbeat = Heartbeat(batch.number, owner=sys.argv[2])
 queue = Queue(sys.argv[2], batch.number)
 print("ready", flush=True)
 while True:
     with database.transaction() as db:
-        membership(db)
-        (leased,) = queue.serve(db, [Lease(7)])
+        heartbeat(db)
+        (leased,) = queue.handle(db, [Lease(7)])
     if not leased.jobs:
         break
     for job in leased.jobs:
         verdict = Verdict(claim=Claim.model_validate_json(job.claim), label=None, reason=sys.argv[2])
-        events = packed([ClaimEnded(item=job.place, verdict=verdict).model_dump_json()])
+        events = compress([ClaimEnded(item=job.place, verdict=verdict).model_dump_json()])
         with database.transaction() as db:
-            membership(db)
-            (counted,) = queue.serve(db, [Finish(job.place, events, False)])
+            heartbeat(db)
+            (counted,) = queue.handle(db, [Finish(job.place, events, False)])
         print(job.place if counted else "refused", flush=True)
 """
 
@@ -386,13 +386,13 @@ def test_killed_processes_lose_nothing_and_nothing_is_done_twice(where: str) -> 
             process.stdout.close()
         with database.transaction() as db:
             for name in names:
-                give_up(db, name)
+                expire_worker(db, name)
     told = [int(line) for line in said if line.strip().isdigit()]
     assert len(told) == len(set(told))  # nothing was done twice …
     assert "refused\n" not in said
     found = [place for place, _ in results(database, batch.number)]
     assert found == list(range(300))  # … and nothing is missing
-    assert standing(database, batch.number) == Standing(300, 0)
+    assert count_finished(database, batch.number) == Counts(300, 0)
     assert len(told) >= 300 - 9  # a killed process may have finished one that it did not tell of
     database.close()
 
@@ -423,11 +423,11 @@ def test_a_second_connection_of_a_process_leaves_the_first_one_its_locks(tmp_pat
         "database.close()"
     )
     subprocess.run([sys.executable, "-c", elsewhere, where], check=True)
-    assert standing(first, batch.number) == Standing(len(CLAIMS), 0)
+    assert count_finished(first, batch.number) == Counts(len(CLAIMS), 0)
     with first.transaction() as db:
         db.execute("UPDATE jobs SET state = 3")
     second = open_ledger(where)
-    assert standing(second, batch.number) == Standing(0, len(CLAIMS))
+    assert count_finished(second, batch.number) == Counts(0, len(CLAIMS))
     first.close()
     second.close()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from redargue.cli.app import run
-from redargue.cluster.queue import find, progress
+from redargue.cluster.queue import find_batch, progress
 from redargue.cluster.store import open_ledger
 from redargue.errors import MissingExtra, RecordError
 from redargue.runs.record import read_events
@@ -26,10 +26,10 @@ DEADLINE = 240.0
 
 
 def test_without_ray_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from redargue.cluster.ray import on_ray
+    from redargue.cluster.ray import ray_workers
 
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[ray\]'"), on_ray(print, "", ""):
+    with pytest.raises(MissingExtra, match=r"pip install 'redargue\[ray\]'"), ray_workers(print, "", ""):
         pytest.fail("there is no ray")
 
 
@@ -58,16 +58,16 @@ def unreachable(where: str, batch: str) -> None:
 @pytest.mark.filterwarnings("ignore")  # ray's own
 @pytest.mark.extra
 def test_nodes_that_do_not_reach_the_ledger_are_given_up_and_say_why(cluster: Any) -> None:
-    from redargue.cluster.ray import on_ray
+    from redargue.cluster.ray import ray_workers
 
     def tended() -> None:
         deadline = time.monotonic() + DEADLINE
-        with on_ray(unreachable, "elsewhere", "", count=2) as workers:
+        with ray_workers(unreachable, "elsewhere", "", count=2) as workers:
             while time.monotonic() < deadline:
-                assert workers.tend(finished=0)
+                assert workers.supervise(finished=0)
                 time.sleep(0.05)
 
-    with pytest.raises(RecordError, match=r"11 workers died, and nothing(.|\n)*'elsewhere' does not answer"):
+    with pytest.raises(RecordError, match=r"11 workers died without(.|\n)*'elsewhere' does not answer"):
         tended()
 
 
@@ -86,7 +86,7 @@ def test_a_node_lost_in_the_middle_loses_and_repeats_nothing(cluster: Any, tmp_p
                 continue
             ledger = open_ledger(where)
             try:
-                done, _ = progress(ledger, find(ledger).number)
+                done, _ = progress(ledger, find_batch(ledger).number)
             except Exception:
                 continue
             finally:

@@ -1,20 +1,20 @@
-"""How often workers are started again."""
+"""Restart policy for crashed workers."""
 
 from __future__ import annotations
 
 import pytest
 
-from redargue.cluster.restart_policy import DEATHS, Deaths
+from redargue.cluster.restart_policy import MAX_DEATHS, RestartPolicy
 from redargue.errors import RecordError
 
 
-@pytest.mark.parametrize(("workers", "most"), [(1, DEATHS), (4, DEATHS), (30, 60)])
+@pytest.mark.parametrize(("workers", "most"), [(1, MAX_DEATHS), (4, MAX_DEATHS), (30, 60)])
 def test_workers_may_die_while_they_get_on_and_not_for_ever(workers: int, most: int) -> None:
-    deaths = Deaths(workers)
+    policy = RestartPolicy(workers)
     for finished in range(3):
-        deaths.since(finished)
+        policy.update(finished)
         for _ in range(most):
-            deaths.since(finished)
-            deaths.one_more("no ledger")
-    with pytest.raises(RecordError, match=f"{most + 1} workers died, and nothing was finished\n.*no ledger"):
-        deaths.one_more("no ledger")
+            policy.update(finished)
+            policy.worker_died("no ledger")
+    with pytest.raises(RecordError, match=f"{most + 1} workers died without finishing a claim\n.*no ledger"):
+        policy.worker_died("no ledger")

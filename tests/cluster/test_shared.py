@@ -1,4 +1,4 @@
-"""What workers share besides the queue: the desk, the record of paid calls, the budget, the limiter."""
+"""What workers share besides the queue: the batcher, the record of paid calls, the budget, the limiter."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pytest
 
 from cluster.conftest import Clock, Opened
 from redargue.claims import Claim
-from redargue.cluster.budget import Hold, Settle, SharedBudget, Till
-from redargue.cluster.heartbeat import LEASE, Membership, give_up
+from redargue.cluster.budget import BudgetTable, Commit, Reserve, SharedBudget
+from redargue.cluster.heartbeat import LEASE, Heartbeat, expire_worker
 from redargue.cluster.queue import Batch, Job, Lease, Queue, submit
-from redargue.cluster.rate_limit import Book, Give, Pacing, Pause, SharedLimiter, Take
-from redargue.cluster.record import Entries, SharedRecord
+from redargue.cluster.rate_limit import Acquire, Pause, RateTable, Release, ReserveSlot, SharedLimiter
+from redargue.cluster.record import PaidCallTable, SharedRecord
 from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.cluster.transaction_batcher import Desk
+from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import BadReply, BudgetReached, LeaseLost, ProviderError, RecordError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, QueryWritten
 from redargue.net.rate_limit import Rate
@@ -35,83 +35,83 @@ def batch_of(database: SharedDatabase) -> Batch:
 
 
 def join(database: SharedDatabase, batch: Batch) -> str:
-    membership = Membership(batch.number)
+    heartbeat = Heartbeat(batch.number)
     with database.transaction() as db:
-        membership(db)
-    return membership.owner
+        heartbeat(db)
+    return heartbeat.owner
 
 
-# the desk
+# the batcher
 
 
 class Echo:
-    """A window that answers with what it was asked, and fails over "fail"."""
+    """Answers with the requests, and fails on "fail"."""
 
     def __init__(self) -> None:
         self.served: list[list[Any]] = []
 
-    def serve(self, db: Any, asked: Sequence[Any]) -> list[Any]:
-        self.served.append(list(asked))
-        if "fail" in asked:
+    def handle(self, db: Any, requests: Sequence[Any]) -> list[Any]:
+        self.served.append(list(requests))
+        if "fail" in requests:
             raise OSError("no room")
-        return list(asked)
+        return list(requests)
 
 
-def desk_of(where: str, *windows: Any, alive: Any = lambda db: None, every: float = 60.0) -> Desk:
-    return Desk(lambda: open_ledger(where), windows, alive=alive, every=every)
+def batcher_of(where: str, *handlers: Any, begin: Any = lambda db: None, interval: float = 60.0) -> TransactionBatcher:
+    return TransactionBatcher(lambda: open_ledger(where), handlers, begin=begin, interval=interval)
 
 
-async def test_what_is_asked_during_a_transaction_goes_into_the_next_one_together(where: str) -> None:
+async def test_requests_during_a_transaction_share_the_next_one(where: str) -> None:
     echo = Echo()
-    async with desk_of(where, echo) as desk:
-        answers = await asyncio.gather(*(desk.ask(echo, number) for number in range(200)))
+    async with batcher_of(where, echo) as batcher:
+        answers = await asyncio.gather(*(batcher.ask(echo, number) for number in range(200)))
         assert answers == list(range(200))
-        assert desk.transactions < 20
-        desk.post(echo, "last")
-    assert echo.served[-1][-1] == "last"  # what was posted is written before the desk closes
+        assert batcher.transactions < 20
+        batcher.post(echo, "last")
+    assert echo.served[-1][-1] == "last"  # what was posted is written before the batcher closes
 
 
-async def test_a_desk_whose_transaction_fails_tells_all_who_wait_and_closes(where: str) -> None:
+async def test_after_a_failed_transaction_all_requests_raise_its_error(where: str) -> None:
     echo = Echo()
-    async with desk_of(where, echo) as desk:
-        answers = await asyncio.gather(*(desk.ask(echo, each) for each in (1, "fail", 2)), return_exceptions=True)
+    async with batcher_of(where, echo) as batcher:
+        answers = await asyncio.gather(*(batcher.ask(echo, each) for each in (1, "fail", 2)), return_exceptions=True)
         assert any(isinstance(each, RecordError) and "no room" in str(each) for each in answers)
         with pytest.raises(RecordError, match="no room"):
-            await desk.ask(echo, 3)
+            await batcher.ask(echo, 3)
         with pytest.raises(RecordError, match="no room"):
-            desk.post(echo, 3)
+            batcher.post(echo, 3)
 
 
-async def test_a_worker_that_was_given_up_is_told_at_its_next_sign_of_life(where: str, opened: Opened) -> None:
+async def test_an_expired_worker_gets_an_error_at_its_next_heartbeat(where: str, opened: Opened) -> None:
     batch = batch_of(opened())
-    membership, echo = Membership(batch.number), Echo()
-    async with desk_of(where, echo, alive=membership, every=0.01) as desk:
-        await desk.ask(echo, 1)
+    heartbeat, echo = Heartbeat(batch.number), Echo()
+    async with batcher_of(where, echo, begin=heartbeat, interval=0.01) as batcher:
+        await batcher.ask(echo, 1)
         with opened().transaction() as db:
-            give_up(db, membership.owner)
+            expire_worker(db, heartbeat.owner)
         async with asyncio.timeout(30):
-            while not desk.broken:  # noqa: ASYNC110
+            while not batcher.failure:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         with pytest.raises(LeaseLost):
-            await desk.ask(echo, 2)
+            await batcher.ask(echo, 2)
 
 
 async def test_a_grant_that_nobody_waits_for_any_more_is_undone(where: str) -> None:
     class Grant(Echo):
-        def serve(self, db: Any, asked: Sequence[Any]) -> list[Any]:
-            super().serve(db, asked)
-            return [each == "take" for each in asked]
+        def handle(self, db: Any, requests: Sequence[Any]) -> list[Any]:
+            super().handle(db, requests)
+            return [each == "take" for each in requests]
 
-    window = Grant()
-    async with desk_of(where, window) as desk:
-        waiting = asyncio.create_task(desk.ask(window, "take", undo="give"))
+    handler = Grant()
+    async with batcher_of(where, handler) as batcher:
+        waiting = asyncio.create_task(batcher.ask(handler, "take", undo="give"))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         async with asyncio.timeout(30):
-            while not any("give" in each for each in window.served):  # noqa: ASYNC110
+            while not any("give" in each for each in handler.served):  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
-    assert sorted(itertools.chain(*window.served)) == ["give", "take"]
+    assert sorted(itertools.chain(*handler.served)) == ["give", "take"]
 
 
 # the record
@@ -134,26 +134,26 @@ def failed(place: int, key: str, error: Any) -> CallFailed:
 async def test_the_next_worker_gets_the_answers_that_a_lost_one_has_paid_for(where: str, opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)
-    membership, entries = Membership(batch.number), Entries(batch.number)
-    queue = Queue(membership.owner, batch.number)
+    heartbeat, paid_calls = Heartbeat(batch.number), PaidCallTable(batch.number)
+    queue = Queue(heartbeat.owner, batch.number)
     unreadable, away = BadReply("no label", raw="x"), ProviderError("no answer")
-    async with desk_of(where, entries, queue, alive=membership) as desk:
-        record = SharedRecord("mine", desk, entries)
-        for job in (await desk.ask(queue, Lease(2))).jobs:
+    async with batcher_of(where, paid_calls, queue, begin=heartbeat) as batcher:
+        record = SharedRecord("mine", batcher, paid_calls)
+        for job in (await batcher.ask(queue, Lease(2))).jobs:
             record.begin(job)
         record.write(QueryWritten(item=0, agent="judge", round=1, query="q"))
         record.write(finished(0, "a"))
         record.write(failed(0, "b", unreadable))
         record.write(failed(0, "c", away))
         record.write(finished(1, "d"))
-        assert (record.recall(0, "a"), record.failed(0)) == (None, ())  # asked twice on purpose is two questions
+        assert (record.recall(0, "a"), record.failed(0)) == (None, ())  # the same call twice is two calls
     with database.transaction() as db:
-        give_up(db, membership.owner)
-    other = Membership(batch.number)
+        expire_worker(db, heartbeat.owner)
+    other = Heartbeat(batch.number)
     queue = Queue(other.owner, batch.number)
-    async with desk_of(where, entries, queue, alive=other) as desk:
-        record = SharedRecord("mine", desk, entries)
-        for job in (await desk.ask(queue, Lease(2))).jobs:
+    async with batcher_of(where, paid_calls, queue, begin=other) as batcher:
+        record = SharedRecord("mine", batcher, paid_calls)
+        for job in (await batcher.ask(queue, Lease(2))).jobs:
             record.begin(job)
         again = record.recall(0, "a")
         assert isinstance(again, CallFinished)
@@ -192,22 +192,22 @@ async def test_workers_together_never_pass_a_limit_and_a_lost_one_has_spent_what
     batch = batch_of(database)
     one, two = join(database, batch), join(database, batch)
     limits = Budget(10)
-    tills = [Till(owner, batch.number, limits) for owner in (one, two)]
-    hold = Hold(Cost(1, 100))
+    tables = [BudgetTable(owner, batch.number, limits) for owner in (one, two)]
+    hold = Reserve(Cost(1, 100))
     with database.transaction() as db:
-        assert tills[0].serve(db, [hold] * 4) == [True] * 4
-        assert tills[1].serve(db, [hold] * 4) == [True] * 4
-        assert tills[0].serve(db, [hold] * 3) == [True, True, False]  # others may yet cost nothing
+        assert tables[0].handle(db, [hold] * 4) == [True] * 4
+        assert tables[1].handle(db, [hold] * 4) == [True] * 4
+        assert tables[0].handle(db, [hold] * 3) == [True, True, False]  # others may yet cost nothing
     assert spent(database) == (0, 0, 10, 1000)
     with database.transaction() as db:
-        assert tills[1].serve(db, [Settle(hold.bound, Cost(1, 60)), hold]) == [None, False]
-        tills[1].serve(db, [Settle(hold.bound)])  # refused by the provider: it cost nothing
-        assert tills[0].serve(db, [hold, hold]) == [True, False]
-        give_up(db, one)
+        assert tables[1].handle(db, [Commit(hold.bound, Cost(1, 60)), hold]) == [None, False]
+        tables[1].handle(db, [Commit(hold.bound)])  # refused by the provider: it cost nothing
+        assert tables[0].handle(db, [hold, hold]) == [True, False]
+        expire_worker(db, one)
     assert spent(database) == (8, 760, 2, 200)
     with database.transaction() as db:
-        tills[1].serve(db, [Settle(hold.bound, Cost(1, 100))] * 2)
-        (answer,) = tills[1].serve(db, [hold])
+        tables[1].handle(db, [Commit(hold.bound, Cost(1, 100))] * 2)
+        (answer,) = tables[1].handle(db, [hold])
         assert isinstance(answer, BudgetReached)
         assert "10 calls is spent" in str(answer)
 
@@ -230,10 +230,10 @@ async def test_hundred_random_races_overshoot_nothing_and_leave_nothing_held(whe
         budget.settle(bound, Cost(1, chance.randrange(bound.tokens + 1)))
 
     async def worker() -> None:
-        membership = Membership(batch.number)
-        till = Till(membership.owner, batch.number, limits)
-        async with desk_of(where, till, alive=membership) as desk:
-            budget = SharedBudget(limits, desk, till)
+        heartbeat = Heartbeat(batch.number)
+        table = BudgetTable(heartbeat.owner, batch.number, limits)
+        async with batcher_of(where, table, begin=heartbeat) as batcher:
+            budget = SharedBudget(limits, batcher, table)
             work = [asyncio.create_task(one(budget)) for _ in range(40)]
             for each in chance.sample(work, 5):
                 each.cancel()
@@ -250,10 +250,10 @@ async def test_hundred_random_races_overshoot_nothing_and_leave_nothing_held(whe
 async def test_without_a_limit_nothing_is_asked_and_what_is_spent_is_counted(where: str, opened: Opened) -> None:
     database = opened()
     batch = batch_of(database)
-    membership = Membership(batch.number)
-    till = Till(membership.owner, batch.number, Budget())
-    async with desk_of(where, till, alive=membership) as desk:
-        budget = SharedBudget(Budget(), desk, till)
+    heartbeat = Heartbeat(batch.number)
+    table = BudgetTable(heartbeat.owner, batch.number, Budget())
+    async with batcher_of(where, table, begin=heartbeat) as batcher:
+        budget = SharedBudget(Budget(), batcher, table)
         await budget.reserve(Cost(1, 10**9))
         budget.settle(Cost(1, 10**9), Cost(1, 30))
         budget.recall(Cost(100))
@@ -267,10 +267,10 @@ RATES = {"arxiv": Rate(in_flight=2, requests_per_minute=600), "model": Rate(toke
 
 async def test_workers_together_ask_no_more_often_than_one(opened: Opened, clock: Clock) -> None:
     database = opened()
-    pacings, chance, sent = [Pacing(f"w{number}", RATES) for number in range(8)], random.Random(3), list[float]()
+    tables, chance, sent = [RateTable(f"w{number}", RATES) for number in range(8)], random.Random(3), list[float]()
     while len(sent) < 1300:
         with database.transaction() as db:
-            waits = chance.choice(pacings).serve(db, [Book("arxiv", 0)] * chance.randrange(1, 6))
+            waits = chance.choice(tables).handle(db, [ReserveSlot("arxiv", 0)] * chance.randrange(1, 6))
         sent += [clock.now + float(wait or 0) for wait in waits]
         clock.now += chance.random() * 0.2
     most = max(sum(start <= each < start + 60 for each in sent) for start in sent)
@@ -280,18 +280,18 @@ async def test_workers_together_ask_no_more_often_than_one(opened: Opened, clock
 
 async def test_tokens_are_paced_and_a_pause_holds_everybody_back(opened: Opened, clock: Clock) -> None:
     database = opened()
-    one, two = Pacing("one", RATES), Pacing("two", RATES)
+    one, two = RateTable("one", RATES), RateTable("two", RATES)
     with database.transaction() as db:
-        assert one.serve(db, [Book("model", 3000)]) == [0.0]
-        (wait,) = two.serve(db, [Book("model", 3000)])
+        assert one.handle(db, [ReserveSlot("model", 3000)]) == [0.0]
+        (wait,) = two.handle(db, [ReserveSlot("model", 3000)])
         assert wait == pytest.approx(2.05, abs=0.05)  # 3,000 tokens are three seconds, one second may come at once
-        one.serve(db, [Pause("arxiv", 7.0)])
-        assert two.serve(db, [Book("arxiv", 0)]) == [7.0]
+        one.handle(db, [Pause("arxiv", 7.0)])
+        assert two.handle(db, [ReserveSlot("arxiv", 0)]) == [7.0]
         before = time.monotonic()
-        two.look(db)
+        two.refresh_pauses(db)
         assert before + 6.9 <= two.paused["arxiv"] <= time.monotonic() + 7.1
         clock.now += 8
-        (wait,) = two.serve(db, [Book("arxiv", 0)])
+        (wait,) = two.handle(db, [ReserveSlot("arxiv", 0)])
         assert wait == 0.0
 
 
@@ -299,21 +299,21 @@ async def test_places_are_those_of_all_workers_and_a_lost_worker_s_are_free_agai
     database = opened()
     batch = batch_of(database)
     owner = join(database, batch)
-    one, two = Pacing(owner, RATES), Pacing("two", RATES)
+    one, two = RateTable(owner, RATES), RateTable("two", RATES)
     with database.transaction() as db:
-        assert one.serve(db, [Take("arxiv")]) == [True]
-        assert two.serve(db, [Take("arxiv"), Take("arxiv")]) == [True, None]
-        assert two.serve(db, [Give("arxiv"), Take("arxiv"), Take("arxiv")]) == [None, True, None]
-        give_up(db, owner)
-        assert two.serve(db, [Take("arxiv"), Take("arxiv")]) == [True, None]
+        assert one.handle(db, [Acquire("arxiv")]) == [True]
+        assert two.handle(db, [Acquire("arxiv"), Acquire("arxiv")]) == [True, None]
+        assert two.handle(db, [Release("arxiv"), Acquire("arxiv"), Acquire("arxiv")]) == [None, True, None]
+        expire_worker(db, owner)
+        assert two.handle(db, [Acquire("arxiv"), Acquire("arxiv")]) == [True, None]
 
 
-async def test_a_shared_lane_paces_pauses_and_frees_its_place(where: str, opened: Opened) -> None:
+async def test_a_shared_service_limiter_paces_pauses_and_releases_its_place(where: str, opened: Opened) -> None:
     batch = batch_of(opened())
-    membership = Membership(batch.number)
-    pacing = Pacing(membership.owner, {"arxiv": Rate(in_flight=1, requests_per_minute=6000, burst=0)})
-    async with desk_of(where, pacing, alive=membership) as desk:
-        lane = SharedLimiter(desk, pacing).for_service("arxiv")
+    heartbeat = Heartbeat(batch.number)
+    table = RateTable(heartbeat.owner, {"arxiv": Rate(in_flight=1, requests_per_minute=6000, burst=0)})
+    async with batcher_of(where, table, begin=heartbeat) as batcher:
+        lane = SharedLimiter(batcher, table).for_service("arxiv")
         most = now = 0
 
         async def one() -> None:

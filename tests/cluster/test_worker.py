@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from redargue.claims import Claim
-from redargue.cluster.heartbeat import give_up
-from redargue.cluster.queue import Batch, Job, Standing, standing, submit
+from redargue.cluster.heartbeat import expire_worker
+from redargue.cluster.queue import Batch, Counts, Job, count_finished, submit
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker
 from redargue.errors import LeaseLost
@@ -62,7 +62,7 @@ async def test_two_workers_share_a_batch_and_end_when_nothing_is_left(where: str
 
     assert sum(await asyncio.gather(work(), work())) == len(CLAIMS)
     assert 1 < most <= 6
-    assert standing(ledger, batch.number) == Standing(len(CLAIMS), 0)
+    assert count_finished(ledger, batch.number) == Counts(len(CLAIMS), 0)
     ledger.close()
 
 
@@ -103,11 +103,11 @@ async def test_a_worker_that_was_given_up_stops_and_its_results_do_not_count(whe
             nonlocal seen
             seen += 1
             with ledger.transaction() as db:
-                give_up(db, worker.membership.owner)
+                expire_worker(db, worker.heartbeat.owner)
             return reached(worker, job)
 
         with pytest.raises(LeaseLost):
             await worker.work(verify, concurrency=1)
     assert seen == 1
-    assert standing(ledger, batch.number) == Standing(0, 0)
+    assert count_finished(ledger, batch.number) == Counts(0, 0)
     ledger.close()

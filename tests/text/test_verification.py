@@ -234,7 +234,7 @@ async def test_a_folder_of_another_text_is_refused_before_anything_is_asked(serv
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     del about["text"]
     (tmp_path / "run" / "run.json").write_text(json.dumps(about))
-    with pytest.raises(RecordError, match="not one of a text"):
+    with pytest.raises(RecordError, match="but not of a text"):
         await verify_text(TEXT, folder=tmp_path / "run", **given)
     assert server.counts.requests["chat"] == 0
 
@@ -268,7 +268,7 @@ async def test_ground_reads_no_memory_and_no_tools_of_servers(server: Loopback) 
     assert report.claims[0].verdict.usage.by_tool.keys() <= {"corpus", "keywords"}
     assert not [name for name in homes() if "memory" in name]
     for more in ({"settings": {"memory": "on"}}, {"actions": {"search": object()}}):
-        with pytest.raises(UsageError, match="no tools of servers and no memory"):
+        with pytest.raises(UsageError, match="MCP tools and a memory cannot be used"):
             await ground("The bridge was opened in 1889.", **given, **more)
 
 

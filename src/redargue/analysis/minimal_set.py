@@ -1,4 +1,4 @@
-"""The smallest set of things without which an outcome is another, found with few trials."""
+"""Searches for the smallest set of items whose removal changes an outcome, with few trials."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import combinations
 from typing import Literal
 
-PAIRS = 12  # things up to which every pair is tried
+MAX_FOR_PAIRS = 12  # items up to which all pairs are tried
 
 How = Literal["smallest", "minimal", "some", "none"]
-"""What is known of the set: none smaller would do; none of it can be put back; neither yet; there is no set."""
+"""Quality of a set: no smaller set works; no item can be restored; neither is known; no set was found."""
 
 Flips = Callable[[frozenset[str]], Awaitable[bool]]
 
 
-class Finder:
-    """Looks for a small set whose removal flips an outcome.
-
-    Single things first; then it takes away one more and one more until the outcome flips, and puts back what is not
-    needed; of few things every pair is tried, too.
+class MinimalSetSearch:
+    """Tries single items, then removes items one by one until the outcome flips, and restores those not needed.
 
     Args:
-        order: the things' names, the likeliest first.
-        flips: whether the outcome is another without these.
+        order: names of the items, the most likely first.
+        flips: whether the outcome changes without these items.
     """
 
     def __init__(self, order: Sequence[str], flips: Flips) -> None:
@@ -30,44 +27,43 @@ class Finder:
         self.best: frozenset[str] | None = None
         self.how: How = "none"
 
-    async def find(self) -> None:
-        """Sets ``best`` and ``how``, also as far as it came where ``flips`` raises."""
-        for each in self._order:
-            if await self._found({each}, "smallest"):
+    async def run(self) -> None:
+        """Sets ``best`` and ``how``; if ``flips`` raises, they hold the result so far."""
+        for name in self._order:
+            if await self._try({name}, "smallest"):
                 return
         if len(self._order) < 2:
             return
         await self._grow()
         await self._shrink()
         if self.best and len(self.best) == 2:
-            self.how = "smallest"  # every single thing was tried
-        elif len(self._order) <= PAIRS:
+            self.how = "smallest"  # all single items were tried
+        elif len(self._order) <= MAX_FOR_PAIRS:
             for pair in combinations(self._order, 2):
-                if await self._found(set(pair), "smallest"):
+                if await self._try(set(pair), "smallest"):
                     return
             if self.best and len(self.best) == 3:
                 self.how = "smallest"
 
-    async def _found(self, removed: set[str], how: How) -> bool:
+    async def _try(self, removed: set[str], how: How) -> bool:
         if not await self._flips(frozenset(removed)):
             return False
         self.best, self.how = frozenset(removed), how
         return True
 
     async def _grow(self) -> None:
-        """All things first: where that flips nothing, less of them seldom does."""
-        await self._found(set(self._order), "some")
+        await self._try(set(self._order), "some")  # if this does not flip, subsets rarely do
         for size in range(2, len(self._order)):
-            if await self._found(set(self._order[:size]), "some"):
+            if await self._try(set(self._order[:size]), "some"):
                 return
 
     async def _shrink(self) -> None:
-        """Until no thing of the set can be put back alone."""
+        """Restores single items until none of the set can be restored."""
         if not self.best:
             return
-        again = True
-        while again:
-            again = False
-            for each in reversed([name for name in self._order if name in self.best]):
-                again |= len(self.best) > 1 and await self._found(set(self.best - {each}), "some")
+        restored = True
+        while restored:
+            restored = False
+            for name in reversed([name for name in self._order if name in self.best]):
+                restored |= len(self.best) > 1 and await self._try(set(self.best - {name}), "some")
         self.how = "minimal"

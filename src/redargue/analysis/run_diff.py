@@ -1,7 +1,7 @@
-"""Two recorded runs side by side: what was set otherwise, which labels flipped, and the first call that differs.
+"""Compares two recorded runs: settings, labels, and the first call of each claim that differs.
 
-Prompts are not recorded. They are written again by replaying both records, as far as the records answer; nothing is
-asked and nothing is written.
+Prompts are not recorded; they are rendered again by replaying both records as far as possible. No requests are sent and
+nothing is written.
 """
 
 from __future__ import annotations
@@ -24,22 +24,20 @@ from redargue.runs.record import Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
-AROUND = 2  # lines of a difference's surroundings
+CONTEXT_LINES = 2  # around each difference
 
-Lane = tuple[str, str, int, str]  # call or search, agent, round, task or tool
-Where = tuple[Lane, int]  # and which of several
-Came = dict[Where, tuple[list[str], str]]  # what came back, and the key of the question
-Asked = dict[str, tuple[str, str]]  # by key: the prompt as it is rendered, and the task in its own words
-Recorded = CallFinished | CallFailed | EvidenceFound | EvidenceKept | EvidenceMissing
+Slot = tuple[str, str, int, str]  # "call" or "search", agent, round, task or tool
+StepId = tuple[Slot, int]  # and the index among the steps of the slot
+Steps = dict[StepId, tuple[list[str], str]]  # lines of the outcome, and the key of the call or search
+RecordedStep = CallFinished | CallFailed | EvidenceFound | EvidenceKept | EvidenceMissing
 
 
-class Setting(Frozen):
-    """What the two runs were asked to do otherwise.
+class SettingDiff(Frozen):
+    """A setting that differs.
 
     Attributes:
-        name: in ``run.json``, dotted: ``settings.rounds``.
-        first: as JSON; None also where it is not set.
-        second: likewise.
+        name: dotted path in ``run.json``, such as ``settings.rounds``.
+        first: value as JSON; None also if it is not set.
     """
 
     name: str
@@ -48,13 +46,11 @@ class Setting(Frozen):
 
 
 class Flip(Frozen):
-    """A claim with another outcome.
+    """A claim whose label differs.
 
     Attributes:
-        claim: its text.
-        items: its place in each run, from 0.
-        first: the label, ``error TYPE`` or ``no answer``.
-        second: likewise.
+        items: index of the claim in each run, from 0.
+        first: label, ``error TYPE`` or ``no answer``.
     """
 
     claim: str
@@ -63,17 +59,15 @@ class Flip(Frozen):
     second: str
 
 
-class Step(Frozen):
-    """A call or a search that differs.
+class StepDiff(Frozen):
+    """A call or search that differs.
 
     Attributes:
-        kind: a call to a mind, or a search.
-        name: the task or the tool.
-        agent: whose.
+        name: task or tool.
         round: 0 outside of rounds.
         missing: the run that has no such step.
-        prompt: a unified diff of what was asked, line by line; empty where it is the same, or could not be told.
-        outcome: a unified diff of what came back; empty where it is the same.
+        prompt: unified diff of the prompts by line; empty if they are equal or unknown.
+        outcome: unified diff of the answers or results; empty if they are equal.
     """
 
     kind: Literal["call", "search"]
@@ -85,40 +79,35 @@ class Step(Frozen):
     outcome: tuple[str, ...] = ()
 
 
-class Difference(Frozen):
-    """Where one claim's verification parts.
+class ClaimDiff(Frozen):
+    """The first differences in the verification of a claim.
 
     Attributes:
-        claim: its text.
-        items: its place in each run, from 0.
-        before: searches that differ before the first call that does.
-        call: the first call that was asked or answered otherwise; None where none was.
-        reply: the first call that was answered otherwise, where that is a later one.
-        note: why prompts are missing, or nothing differs.
+        items: index of the claim in each run, from 0.
+        before: searches that differ before the first call that differs.
+        call: first call whose prompt or answer differs, if any.
+        reply: first call whose answer differs, if it is a later one.
+        note: why prompts are missing, or that no step differs.
     """
 
     claim: str
     items: tuple[int, int]
-    before: tuple[Step, ...] = ()
-    call: Step | None = None
-    reply: Step | None = None
+    before: tuple[StepDiff, ...] = ()
+    call: StepDiff | None = None
+    reply: StepDiff | None = None
     note: str = ""
 
 
 class RunDiff(Frozen):
-    """Two runs compared, on the claims whose texts both have.
+    """Differences between two runs, for the claims with equal texts.
 
     Attributes:
-        first: folder.
-        second: folder.
-        claims: in both, finished in both.
-        only_first: claims that the second has not, or not finished.
-        only_second: the other way round.
-        settings: that differ.
-        moves: how often which outcome became which.
-        flips: claim by claim.
-        differing: claims of which any call or search differs.
-        details: where they part: flips first, as many as were wanted.
+        claims: number of claims that both runs finished.
+        only_first: number of claims that only the first run finished.
+        only_second: number of claims that only the second run finished.
+        moves: number of claims per change, such as ``SUPPORTS → REFUTES``.
+        differing: number of claims with a call or search that differs.
+        details: differences by claim, those whose label differs first; as many as requested.
     """
 
     schema_version: Literal[1] = 1
@@ -127,129 +116,119 @@ class RunDiff(Frozen):
     claims: int
     only_first: int
     only_second: int
-    settings: tuple[Setting, ...]
+    settings: tuple[SettingDiff, ...]
     moves: dict[str, int]
     flips: tuple[Flip, ...]
     differing: int
-    details: tuple[Difference, ...]
+    details: tuple[ClaimDiff, ...]
 
 
-async def differ(first: Path, second: Path, *, most: int = 10) -> RunDiff:
-    """Compares two run folders.
-
-    Args:
-        first: of ``check``, ``batch`` or a contender of a bench.
-        second: likewise.
-        most: claims whose first differing call is looked for.
+async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
+    """Compares two run folders, with details for at most ``most`` claims.
 
     Raises:
         RecordError: a folder holds no run, or a damaged one.
     """
     records = Record(first, mode="replay"), Record(second, mode="replay")
-    places = [_places(each) for each in records]
-    shared = {text: (item, places[1][text]) for text, item in places[0].items() if text in places[1]}
-    verdicts = [each.verdicts() for each in records]
+    first_items, second_items = _finished_items(records[0]), _finished_items(records[1])
+    shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}
+    verdicts = records[0].verdicts(), records[1].verdicts()
     flips = []
-    for (text, _), (one, other) in shared.items():
-        outcomes = _outcome(verdicts[0][one]), _outcome(verdicts[1][other])
+    for (text, _), items in shared.items():
+        outcomes = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
         if outcomes[0] != outcomes[1]:
-            flips.append(Flip(claim=text, items=(one, other), first=outcomes[0], second=outcomes[1]))
-    digests = [_digests(each) for each in (first, second)]
-    differing = [each for each in shared.values() if digests[0][each[0]] != digests[1][each[1]]]
-    wanted = list(dict.fromkeys([*(each.items for each in flips), *differing]))[: max(0, most)]
+            flips.append(Flip(claim=text, items=items, first=outcomes[0], second=outcomes[1]))
+    digests = _digests(first), _digests(second)
+    differing = [items for items in shared.values() if digests[0][items[0]] != digests[1][items[1]]]
+    selected = list(dict.fromkeys([*(flip.items for flip in flips), *differing]))[: max(0, most)]
     return RunDiff(
         first=str(first),
         second=str(second),
         claims=len(shared),
-        only_first=len(places[0]) - len(shared),
-        only_second=len(places[1]) - len(shared),
-        settings=_settings(records[0].manifest, records[1].manifest),
-        moves=dict(Counter(f"{each.first} → {each.second}" for each in flips).most_common()),
+        only_first=len(first_items) - len(shared),
+        only_second=len(second_items) - len(shared),
+        settings=_compare_settings(records[0].manifest, records[1].manifest),
+        moves=dict(Counter(f"{flip.first} → {flip.second}" for flip in flips).most_common()),
         flips=tuple(flips),
         differing=len(differing),
-        details=await _details(records, wanted),
+        details=await _compare_claims(records, selected),
     )
 
 
-def _places(record: Record) -> dict[tuple[str, int], int]:
-    """The finished claims: by text, and how many with that text came before."""
-    ended, seen = record.verdicts(), Counter[str]()
-    found = {}
+def _finished_items(record: Record) -> dict[tuple[str, int], int]:
+    """Indices of the finished claims, by text and the number of earlier claims with the same text."""
+    verdicts, seen = record.verdicts(), Counter[str]()
+    items = {}
     for item, claim in enumerate(record.manifest.claims):
-        text = claim.text
-        if item in ended:
-            found[text, seen[text]] = item
-        seen[text] += 1
-    return found
+        if item in verdicts:
+            items[claim.text, seen[claim.text]] = item
+        seen[claim.text] += 1
+    return items
 
 
 def _outcome(verdict: Verdict) -> str:
     return f"error {verdict.error.type}" if verdict.error else verdict.label or "no answer"
 
 
-def _settings(first: RunManifest, second: RunManifest) -> tuple[Setting, ...]:
-    """The differences between the two ``run.json``, the claims and the run's name apart."""
-    flat = [_flat(manifest.model_dump(mode="json", exclude={"run", "claims"})) for manifest in (first, second)]
-    names = [name for name in {**flat[0], **flat[1]} if flat[0].get(name) != flat[1].get(name)]
-    return tuple(Setting(name=name, first=flat[0].get(name), second=flat[1].get(name)) for name in names)
+def _compare_settings(*manifests: RunManifest) -> tuple[SettingDiff, ...]:
+    first, second = (_flat(manifest.model_dump(mode="json", exclude={"run", "claims"})) for manifest in manifests)
+    names = [name for name in first | second if first.get(name) != second.get(name)]
+    return tuple(SettingDiff(name=name, first=first.get(name), second=second.get(name)) for name in names)
 
 
-def _flat(value: Mapping[str, Any], at: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, each in value.items():
-        found |= _flat(each, f"{at}{name}.") if isinstance(each, dict) else {f"{at}{name}": each}
-    return found
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, field in value.items():
+        flat |= _flat(field, f"{prefix}{name}.") if isinstance(field, dict) else {f"{prefix}{name}": field}
+    return flat
 
 
 def _digests(folder: Path) -> dict[int, int]:
-    """For each claim a number made of its calls and searches, whatever order they were written in."""
+    """For each claim the sum of the hashes of its calls and searches, which does not depend on their order."""
     sums: dict[int, int] = defaultdict(int)
     for event in read_events(folder):
-        if isinstance(event, Recorded):
-            text = json.dumps([_lane(event), _came(event)])
+        if isinstance(event, RecordedStep):
+            text = json.dumps([_slot(event), _lines(event)])
             sums[event.item] += int.from_bytes(hashlib.sha256(text.encode()).digest()[:12])
     return sums
 
 
-async def _details(records: tuple[Record, Record], wanted: Sequence[tuple[int, int]]) -> tuple[Difference, ...]:
-    first, second = (_steps(record.folder, {items[place] for items in wanted}) for place, record in enumerate(records))
-    words = records[0].manifest.backend != records[1].manifest.backend  # then prompts would differ in every line
-    found = []
-    for items in wanted:
-        asked, note = await _prompts(records[0], items[0])
-        asked_second, note_second = await _prompts(records[1], items[1])
-        parted = _part(first[items[0]], second[items[1]], _texts(asked, words), _texts(asked_second, words))
-        notes = [note, note_second]
-        if not parted["before"] and not parted["call"]:
+async def _compare_claims(records: tuple[Record, Record], selected: Sequence[tuple[int, int]]) -> tuple[ClaimDiff, ...]:
+    steps = [_steps(record.folder, {items[run] for items in selected}) for run, record in enumerate(records)]
+    # The prompts of different backends would differ in every line.
+    without_backend = records[0].manifest.backend != records[1].manifest.backend
+    diffs = []
+    for items in selected:
+        first_prompts, first_note = await _prompts(records[0], items[0], without_backend)
+        second_prompts, second_note = await _prompts(records[1], items[1], without_backend)
+        steps_diff = _compare_steps(steps[0][items[0]], steps[1][items[1]], first_prompts, second_prompts)
+        notes = [first_note, second_note]
+        if not steps_diff["before"] and not steps_diff["call"]:
             notes.insert(0, "every call and search is the same: the settings decide")
-        claim = records[0].manifest.claims[items[0]].text
-        note = "; ".join(dict.fromkeys(each for each in notes if each))
-        found.append(Difference(claim=claim, items=items, note=note, **parted))
-    return tuple(found)
+        claim, note = records[0].manifest.claims[items[0]].text, "; ".join(dict.fromkeys(filter(None, notes)))
+        diffs.append(ClaimDiff(claim=claim, items=items, note=note, **steps_diff))
+    return tuple(diffs)
 
 
-def _texts(asked: Asked, words: bool) -> dict[str, str]:
-    """What was asked, as text: the backend's prompt, or the task's own words where it sends none."""
-    return {key: task if words or not prompt else prompt for key, (prompt, task) in asked.items()}
-
-
-def _part(first: Came, second: Came, asked: Mapping[str, str], asked_second: Mapping[str, str]) -> dict[str, Any]:
-    """The searches that differ before the first call that does, that call, and the first with another reply."""
-    before: list[Step] = []
+def _compare_steps(
+    first: Steps, second: Steps, first_prompts: Mapping[str, str], second_prompts: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fields ``before``, ``call`` and ``reply`` of a :class:`ClaimDiff`."""
+    before: list[StepDiff] = []
     call = reply = None
-    for where in _merged(list(first), list(second)):
-        (kind, agent, round_, name), _ = where
-        came, key = first.get(where, ([], ""))
-        came_second, key_second = second.get(where, ([], ""))
-        missing: Literal["", "first", "second"] = "first" if not key else "" if key_second else "second"
+    for step_id in _merge(list(first), list(second)):
+        (kind, agent, round_, name), _ = step_id
+        first_lines, first_key = first.get(step_id, ([], ""))
+        second_lines, second_key = second.get(step_id, ([], ""))
+        missing: Literal["", "first", "second"] = "first" if not first_key else "" if second_key else "second"
         prompt: tuple[str, ...] = ()
-        if key in asked and key_second in asked_second:
-            prompt = _diff(asked[key].splitlines(), asked_second[key_second].splitlines())
-        outcome = _diff(came, came_second)
+        if first_key in first_prompts and second_key in second_prompts:
+            prompt = _diff(first_prompts[first_key].splitlines(), second_prompts[second_key].splitlines())
+        outcome = _diff(first_lines, second_lines)
         if not (missing or prompt or outcome):
             continue
-        about = {"name": name, "agent": agent, "round": round_, "missing": missing}
-        step = Step(kind="call" if kind == "call" else "search", prompt=prompt, outcome=outcome, **about)
+        fields = {"name": name, "agent": agent, "round": round_, "missing": missing}
+        step = StepDiff(kind="call" if kind == "call" else "search", prompt=prompt, outcome=outcome, **fields)
         if kind == "search":
             before += [step] if call is None else []
         elif call is None:
@@ -260,73 +239,72 @@ def _part(first: Came, second: Came, asked: Mapping[str, str], asked_second: Map
     return {"before": tuple(before), "call": call, "reply": reply}
 
 
-def _merged(first: Sequence[Where], second: Sequence[Where]) -> list[Where]:
-    """The steps of both in the first's order; those of the second alone stand before what follows them there."""
-    shared, order, waiting = set(first) & set(second), list[Where](), list[Where]()
-    ahead: dict[Where, list[Where]] = {}
-    for where in second:
-        if where in shared:
-            ahead[where], waiting = waiting, []
+def _merge(first: Sequence[StepId], second: Sequence[StepId]) -> list[StepId]:
+    """The steps of both runs in the order of the first; each step of only the second precedes its next shared step."""
+    shared, merged, only_second = set(first) & set(second), list[StepId](), list[StepId]()
+    preceding: dict[StepId, list[StepId]] = {}
+    for step_id in second:
+        if step_id in shared:
+            preceding[step_id], only_second = only_second, []
         else:
-            waiting.append(where)
-    for where in first:
-        order += [*ahead.get(where, ()), where]
-    return order + waiting
+            only_second.append(step_id)
+    for step_id in first:
+        merged += [*preceding.get(step_id, ()), step_id]
+    return merged + only_second
 
 
-def _steps(folder: Path, items: set[int]) -> dict[int, Came]:
-    """Every call and search of some claims, in the order of their happening.
+def _steps(folder: Path, items: set[int]) -> dict[int, Steps]:
+    """The calls and searches of some claims in recorded order.
 
-    Of several calls of one kind at once, which was answered first is chance: they are taken in the order of what they
-    were answered.
+    The order in which concurrent steps of a slot finish is random, so they are sorted by their outcome.
     """
-    rows: dict[int, list[tuple[Lane, list[str], str]]] = {item: [] for item in items}
+    recorded: dict[int, list[tuple[Slot, list[str], str]]] = {item: [] for item in items}
     for event in read_events(folder):
-        if event.item in items and isinstance(event, Recorded):
+        if event.item in items and isinstance(event, RecordedStep):
             key = "kept" if isinstance(event, EvidenceKept) else event.key
-            rows[event.item].append((_lane(event), _came(event), key))
-    found: dict[int, Came] = {}
-    for item, some in rows.items():
-        lanes: dict[Lane, list[tuple[list[str], str]]] = defaultdict(list)
-        for lane, came, key in some:
-            lanes[lane].append((came, key))
-        for each in lanes.values():
-            each.sort()
-        seen: Counter[Lane] = Counter()
-        found[item] = {}
-        for lane, _, _ in some:
-            found[item][lane, seen[lane]] = lanes[lane][seen[lane]]
-            seen[lane] += 1
-    return found
+            recorded[event.item].append((_slot(event), _lines(event), key))
+    steps: dict[int, Steps] = {item: {} for item in items}
+    for item, rows in recorded.items():
+        outcomes: dict[Slot, list[tuple[list[str], str]]] = defaultdict(list)
+        for slot, lines, key in sorted(rows, key=lambda row: row[1:]):
+            outcomes[slot].append((lines, key))
+        seen: Counter[Slot] = Counter()
+        for slot, _, _ in rows:
+            steps[item][slot, seen[slot]] = outcomes[slot][seen[slot]]
+            seen[slot] += 1
+    return steps
 
 
-def _lane(event: Recorded) -> Lane:
+def _slot(event: RecordedStep) -> Slot:
     if isinstance(event, CallFinished | CallFailed):
         return "call", event.agent, event.round, event.task
     return "search", event.agent, event.round, event.tool
 
 
-def _came(event: Recorded) -> list[str]:
-    """What came back, line by line."""
+def _lines(event: RecordedStep) -> list[str]:
+    """The outcome of a step as lines of text."""
     match event:
         case CallFinished():
-            return [line for output in event.outputs for line in _told(output["answer"])]
+            return [line for output in event.outputs for line in _json_lines(output["answer"])]
         case CallFailed():
             return [f"error: {event.error.what}"]
         case EvidenceMissing():
             return [f"query: {event.query}", f"no answer: {event.why}"]
         case EvidenceKept():
             return [f"query: {event.query} (kept)"]
-    found = [f"{each.rank}. {each.title or each.document}: {' '.join(each.text.split())}" for each in event.passages]
-    return [f"query: {event.query}", *(found or ["nothing found"])]
+    passages = [
+        f"{passage.rank}. {passage.title or passage.document}: {' '.join(passage.text.split())}"
+        for passage in event.passages
+    ]
+    return [f"query: {event.query}", *(passages or ["nothing found"])]
 
 
-def _told(value: Any, name: str = "") -> list[str]:
-    """A JSON value in lines of plain text."""
+def _json_lines(value: Any, name: str = "") -> list[str]:
+    """A JSON value as lines of ``name: text``."""
     if isinstance(value, dict):
-        return [line for key, each in value.items() for line in _told(each, f"{name}.{key}" if name else key)]
+        return [line for key, field in value.items() for line in _json_lines(field, f"{name}.{key}" if name else key)]
     if isinstance(value, list):
-        return [line for place, each in enumerate(value, 1) for line in _told(each, f"{name} {place}".strip())]
+        return [line for place, entry in enumerate(value, 1) for line in _json_lines(entry, f"{name} {place}".strip())]
     text = value if isinstance(value, str) else json.dumps(value)
     return [f"{name}: {line}" if name else line for line in text.splitlines() or [""]]
 
@@ -334,31 +312,32 @@ def _told(value: Any, name: str = "") -> list[str]:
 def _diff(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     if first == second:
         return ()
-    return tuple(difflib.unified_diff(first, second, "first", "second", n=AROUND, lineterm=""))
+    return tuple(difflib.unified_diff(first, second, "first", "second", n=CONTEXT_LINES, lineterm=""))
 
 
-async def _prompts(record: Record, item: int) -> tuple[Asked, str]:
-    """What every call was asked, and why some are missing."""
-    found: Asked = {}
+async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[dict[str, str], str]:
+    """The prompt of each call by key, or the text of its task without a backend; and why some are missing."""
+    prompts: dict[str, str] = {}
     try:
-        backend = _Listening(renderer(record.manifest))
+        backend = _PromptCapture(renderer(record.manifest))
     except RedargueError as error:
         return {}, f"no prompts of {record.folder}: {error.what}"
 
-    def see(event: Event) -> None:
-        # In a replay a call is rendered, recalled and told without a pause: the last prompt belongs to the event.
+    def capture(event: Event) -> None:
+        # A replay renders and recalls a call without interruption: the last prompt belongs to the event.
         if isinstance(event, CallFinished | CallFailed):
-            found[event.key] = backend.last
+            prompt, task_text = backend.last
+            prompts[event.key] = task_text if without_backend else prompt or task_text
 
     try:
-        await replay_claim(record, item, backend=backend, listeners=[see])
+        await replay_claim(record, item, backend=backend, listeners=[capture])
     except RedargueError as error:
-        return found, f"not every prompt of {record.folder} could be written again: {error.what}"
-    return found, ""
+        return prompts, f"not every prompt of {record.folder} could be rendered again: {error.what}"
+    return prompts, ""
 
 
-class _Listening:
-    """A backend's way to render prompts, with the last one kept."""
+class _PromptCapture:
+    """A backend that renders prompts, and keeps the last one."""
 
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability

@@ -26,7 +26,7 @@ def batch(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .tsv or .jsonl file; .gz too.")],
     *,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="The batch folder; the same command resumes it.")
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Batch folder; the same command resumes the batch.")
     ],
     mapping: Annotated[
         list[str] | None,
@@ -36,16 +36,17 @@ def batch(
     search: SearchParameters,
     output: OutputParameters,
     engine: Annotated[
-        str, typer.Option(metavar="local|ray", help="Several workers: processes here, or a Ray cluster's tasks.")
+        str, typer.Option(metavar="local|ray", help="Use several workers: local processes, or tasks of a Ray cluster.")
     ] = "",
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of workers: 2 processes; on Ray one per CPU.")
+        int | None, typer.Option(min=1, help="Number of workers; default: 2 processes, or one task per CPU.")
     ] = None,
     ledger: Annotated[
-        str, typer.Option(envvar="REDARGUE_LEDGER", help="What workers share: postgresql://…, or a file for one host.")
+        str,
+        typer.Option(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a local file."),
     ] = "",
 ) -> None:
-    """Verifies every claim of a file into a folder: verdicts.jsonl, verdicts.csv and the record they come from."""
+    """Verify the claims of a file; writes verdicts.jsonl, verdicts.csv and a run folder."""
     from redargue.bench.batch import Tally, read_claims, read_mapping
     from redargue.claims import with_strict_as_of
     from redargue.cli.options import run_config
@@ -80,7 +81,7 @@ def batch(
 def _in_this_process(
     config: RunConfig, claims: Sequence[Claim], tally: Tally, out: Path, output: OutputParameters, *, concurrency: int
 ) -> bool:
-    """Verifies the claims without workers; returns whether it was interrupted."""
+    """Verifies the claims in this process; returns whether it was interrupted."""
     import asyncio
 
     from redargue.bench.batch import VerdictFiles
@@ -100,7 +101,7 @@ def _in_this_process(
             asyncio.run(work)
     except KeyboardInterrupt:
         done = f"{len(tally.kinds)} of {len(claims)} claims"
-        typer.echo(f"interrupted after {done}; the same command goes on", err=True)
+        typer.echo(f"interrupted after {done}; the same command resumes the batch", err=True)
         return True
     return False
 
@@ -115,7 +116,7 @@ async def _verify(
     concurrency: int,
     jsonl: bool,
 ) -> None:
-    """Writes each verdict where it belongs as it is reached, and holds none."""
+    """Writes each verdict as it is reached; keeps none in memory."""
     async for item, verdict in verifier.stream(claims, concurrency=concurrency):
         text = files.write(item, verdict)
         tally.add(verdict)

@@ -1,4 +1,4 @@
-"""A batch on many workers: their job, how they are started, and their results."""
+"""Runs a batch on several workers: prepares their job, starts and supervises them, and exports the results."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from redargue.bench.batch import Tally, VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.options import connected
 from redargue.cli.progress import Progress
-from redargue.cluster.export import claim_folder, exported, held, shown, written
+from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
 from redargue.cluster.job import WorkerJob, read_job
 from redargue.cluster.local import LocalWorkers
-from redargue.cluster.queue import Batch, Standing, batch_id, find, progress, retry, standing, submit
-from redargue.cluster.ray import RayWorkers, on_ray
+from redargue.cluster.queue import Batch, Counts, batch_id, count_finished, find_batch, progress, retry, submit
+from redargue.cluster.ray import RayWorkers, ray_workers
 from redargue.cluster.store import SharedDatabase, open_ledger
 from redargue.cluster.worker import Worker, verify_leased
 from redargue.config import Components, RunConfig
@@ -37,9 +37,9 @@ from redargue.verifier import Verifier
 
 ENGINES = ("local", "ray")
 CONCURRENCY, WORKERS = 16, 2
-LOOK = 0.5  # seconds between two looks at how far the workers are
-ENDING = 10.0  # seconds for workers to end when nothing is left
-ADDRESSES = ("base_url", "store", "memory", "mcp")  # that may hold a key: then each machine's environment has to
+POLL = 0.5  # seconds between progress updates
+SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are left
+ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 
 
 def verify_many(
@@ -55,57 +55,53 @@ def verify_many(
     jsonl: bool,
     quiet: bool,
 ) -> bool:
-    """Verifies claims on many workers and makes the batch folder from their results.
+    """Verifies claims on several workers, and writes the batch folder from their results.
 
     Args:
-        config: of the run.
-        claims: in their order.
-        tally: gets every verdict, in the claims' order.
-        out: the batch folder.
+        config: configuration of the run.
+        claims: claims in order.
+        tally: receives every verdict, in the order of the claims.
+        out: batch folder.
         engine: one of ``ENGINES``.
-        workers: how many; None for the engine's own number.
-        where: the ledger; by default a file in the folder.
+        workers: number of workers; None for the engine's default.
+        where: address of the ledger; default: a file in the folder.
         concurrency: number of claims that a worker verifies at the same time; None for the default.
-        jsonl: print each verdict.
-        quiet: show no progress.
+        jsonl: whether to print the verdicts.
+        quiet: whether to hide the progress bar.
 
     Returns:
-        Whether it was interrupted; the same command resumes it.
+        Whether it was interrupted; the same command resumes the batch.
     """
     if engine not in ENGINES:
-        raise UsageError(f"there is no engine {engine!r}", where="--engine", hint=did_you_mean(engine, list(ENGINES)))
+        hint = did_you_mean(engine, list(ENGINES))
+        raise UsageError(f"there is no engine {engine!r}", where="--engine", hint=hint)
     if engine == "ray" and not where:
-        raise UsageError(
-            "the engine ray needs a ledger that every node reaches", where="--ledger", hint="postgresql://host/database"
-        )
+        what = "the engine ray needs a ledger that every node reaches"
+        raise UsageError(what, where="--ledger", hint="postgresql://host/database")
     with Verifier(config, components=connected(config)) as verifier:
         about = verifier.manifest().model_dump(mode="json", exclude={"claims"}) | {"run": out.name}
         job, environment = worker_job(verifier, concurrency or CONCURRENCY)
-    where = where or str((out / "ledger.db").absolute())
-    with held(out):
-        key = batch_id(claims, about)
-        shown(out, key)  # what is refused makes no ledger, and no batch in it: a worker by hand takes the newest
-        ledger, interrupted = open_ledger(where), False
-        try:
-            exported(out, key, ledger)
+    where, interrupted = where or str((out / "ledger.db").absolute()), False
+    with lock_folder(out):
+        id_ = batch_id(claims, about)
+        read_mark(out, id_)  # before a ledger or batch is created: ``redargue worker`` takes the newest batch
+        with closing(open_ledger(where)) as ledger:
+            check_not_dropped(out, id_, ledger)
             batch = submit(ledger, claims, about=about, spec=job.model_dump(mode="json"))
-            claim_folder(out, batch, claims)
+            prepare_folder(out, batch, claims)
             retry(ledger, batch.number)
             try:
-                _watch(engine, workers, where, batch, ledger, environment, quiet=quiet)
+                _supervise(engine, workers, where, batch, ledger, environment, quiet=quiet)
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                _write(out, batch, ledger, tally, jsonl=jsonl)
-        finally:
-            ledger.close()
+                _export(out, batch, ledger, tally, jsonl=jsonl)
     return interrupted
 
 
-def _write(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jsonl: bool) -> None:
-    """Writes the folder's files from the ledger, and reports the verdicts, in the claims' order."""
+def _export(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jsonl: bool) -> None:
     with VerdictFiles(out) as files:
-        for item, verdict in written(out, batch, ledger):
+        for item, verdict in write_log(out, batch, ledger):
             text = files.write(item, verdict)
             tally.add(verdict)
             if jsonl:
@@ -113,10 +109,10 @@ def _write(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jso
 
 
 def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[str, str]]:
-    """What a worker reads in the ledger, without a key in it; and what it reads from its environment alone.
+    """The job without keys, and the addresses with keys, which workers read from their environment.
 
     Raises:
-        UsageError: an option holds a key.
+        UsageError: another option contains a key.
     """
     config, secrets = verifier.config, Secrets.from_environment()
     withheld: dict[str, str] = {}
@@ -127,10 +123,10 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
             part.partition("=")[2] if name == "mcp" and "=" in part.partition("://")[0] else part
             for part in value.split()
         ]
-        own = Secrets()
+        url_secrets = Secrets()
         for part in parts:
-            own.add_url(part)
-        if secrets.hide(value) != value or own.hide(value) != value or any(map(has_credentials, parts)):
+            url_secrets.add_url(part)
+        if secrets.hide(value) != value or url_secrets.hide(value) != value or any(map(has_credentials, parts)):
             withheld[f"REDARGUE_{name.upper()}"] = value
     settings = verifier.method.settings.model_dump(mode="json")
     job = WorkerJob(
@@ -147,15 +143,14 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
         rates=limiter().rates,
         concurrency=concurrency,
     )
-    words = job.model_dump_json()
-    if secrets.hide(words) != words:
-        raise UsageError(
-            "an option holds a key, and workers find their options in the ledger", hint="set it as a variable"
-        )
+    text = job.model_dump_json()
+    if secrets.hide(text) != text:
+        what = "an option contains a key, and the ledger stores the options"
+        raise UsageError(what, hint="set it as an environment variable")
     return job, withheld
 
 
-def _watch(
+def _supervise(
     engine: str,
     count: int | None,
     where: str,
@@ -165,105 +160,90 @@ def _watch(
     *,
     quiet: bool,
 ) -> None:
-    """Runs workers until nothing of the batch is left."""
-    before, (so_far, _) = standing(ledger, batch.number), progress(ledger, batch.number)
-    sums = _Sums(before, so_far, priced=bool(batch.about.get("priced")))
+    """Runs workers until no claims of the batch are left."""
+    totals = _Totals(ledger, batch)
     with ExitStack() as stack:
-        bar = stack.enter_context(Progress(sums, batch.total, clock=SystemClock(), known=sums.count, quiet=quiet))
-        bar.moved(sums.count)
+        bar = stack.enter_context(Progress(totals, batch.total, clock=SystemClock(), known=totals.count, quiet=quiet))
+        bar.moved(totals.count)
         workers: LocalWorkers | RayWorkers
         if engine == "ray":
-            workers = stack.enter_context(on_ray(run_on_node, where, batch.id, count=count))
+            workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, count=count))
         else:
             command = [sys.executable, "-m", "redargue.cli.app", "worker", "--batch", batch.id]
             environment = {**environment, "REDARGUE_LEDGER": where}
             workers = stack.enter_context(LocalWorkers(count or WORKERS, command, environment, ledger))
-        left = True
-        while workers.tend(sums.count) and left:
-            time.sleep(LOOK)
-            now, left = progress(ledger, batch.number)
-            bar.moved(sums.update(now))
-        until = time.monotonic() + ENDING  # nothing is left: they end by themselves, but for those that are lost
-        while workers.tend(sums.count) and time.monotonic() < until:
-            time.sleep(LOOK / 10)
-        now, left = progress(ledger, batch.number)
-        bar.moved(sums.update(now))
-        if left:
-            raise RecordError("all workers have ended, and claims are left", hint="the same command goes on")
+        unfinished = True
+        while workers.supervise(totals.count) and unfinished:
+            time.sleep(POLL)
+            counts, unfinished = progress(ledger, batch.number)
+            bar.moved(totals.update(counts))
+        deadline = time.monotonic() + SHUTDOWN_TIMEOUT  # workers exit by themselves, unless their machine is lost
+        while workers.supervise(totals.count) and time.monotonic() < deadline:
+            time.sleep(POLL / 10)
+        counts, unfinished = progress(ledger, batch.number)
+        bar.moved(totals.update(counts))
+        if unfinished:
+            raise RecordError("all workers have exited, but claims are left", hint="the same command resumes the batch")
 
 
-class _Sums:
-    """How far a batch is: what was finished before, and what its workers have added since."""
+class _Totals:
+    """Progress of a batch: the claims that were finished before, plus what its workers have added since."""
 
-    def __init__(self, before: Standing, so_far: Standing, *, priced: bool) -> None:
-        self._before, self._so_far, self._now, self._priced = before, so_far, so_far, priced
+    def __init__(self, ledger: SharedDatabase, batch: Batch) -> None:
+        self._before, (self._start, _) = count_finished(ledger, batch.number), progress(ledger, batch.number)
+        self._now, self._priced = self._start, bool(batch.about.get("priced"))
 
     @property
     def count(self) -> int:
-        """Claims that are finished."""
-        return self._before.done + self._before.errors + sum(self._added()[:2])
+        """Number of finished claims."""
+        return self._before.done + self._now.done - self._start.done + self.errors
 
     @property
     def kinds(self) -> range:
-        """As long as there are verdicts."""
         return range(self.count)
 
     @property
     def errors(self) -> int:
-        """Claims that ended in an error."""
-        return self._before.errors + self._added().errors
+        return self._before.errors + self._now.errors - self._start.errors
 
     @property
     def calls(self) -> int:
-        """That the batch has cost."""
         return self._now.calls
 
     @property
     def usd(self) -> float | None:
-        """Likewise; None where no price is known."""
         return self._now.usd if self._priced else None
 
-    def _added(self) -> Standing:
-        return Standing(self._now.done - self._so_far.done, self._now.errors - self._so_far.errors)
-
-    def update(self, now: Standing) -> int:
-        """Takes a new count; returns by how many claims it is larger."""
-        known, self._now = self.count, now
-        return self.count - known
+    def update(self, now: Counts) -> int:
+        """Updates the totals; returns the number of newly finished claims."""
+        before, self._now = self.count, now
+        return self.count - before
 
 
 def run_worker(where: str, batch_id: str, owner: str = "") -> None:
-    """Does a worker's work in this process, until nothing of the batch is left.
+    """Runs a worker in this process until no claims of the batch are left.
 
     Args:
-        where: the ledger.
-        batch_id: of the batch, or how it begins; the newest where it is empty.
-        owner: the name that a watching process gives it; that process is gone when standard input ends.
+        where: address of the ledger.
+        batch_id: id of the batch or a unique prefix; empty for the newest.
+        owner: the worker's name, if a coordinator started it; the worker then stops when standard input ends.
 
     Raises:
-        UsageError: this machine would ask something else than the batch.
-        RecordError: the ledger failed, or this worker was given up.
+        UsageError: this machine's version, corpus, model or settings differ from the batch's.
+        RecordError: the ledger failed, or this worker has expired.
     """
-    ledger = open_ledger(where, make=False)
-    try:
-        batch = find(ledger, batch_id)
-    finally:
-        ledger.close()
+    with closing(open_ledger(where, make=False)) as ledger:
+        batch = find_batch(ledger, batch_id)
     job = read_job(batch.spec)
-    config = job.completed(os.environ)
+    config = job.with_environment(os.environ)
     try:
         asyncio.run(_work(where, batch, job, config, connected(config), owner))
     except asyncio.CancelledError:
-        return  # it was asked to end, and has handed back what it had
+        return  # stopped by a signal or the coordinator; its leases are returned
 
 
 def run_on_node(where: str, batch_id: str) -> None:
-    """Does a worker's work as a task of an engine, which has it done again where it fails over a claim.
-
-    Raises:
-        UsageError: as :func:`run_worker`.
-        RecordError: whatever else went wrong.
-    """
+    """Runs a worker as a task of an engine, which restarts it after a RecordError."""
     try:
         run_worker(where, batch_id)
     except (UsageError, RecordError):
@@ -277,12 +257,13 @@ async def _work(
 ) -> None:
     budget = Budget.parse(config.budget) if config.budget else Budget()
     transport = components.transport or Transport(offline=config.offline)
-    loop, me = asyncio.get_running_loop(), asyncio.current_task()
-    assert me
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGTERM"):
-        loop.add_signal_handler(signal.SIGTERM, me.cancel)
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
     if owner:
-        threading.Thread(target=_until_alone, args=(lambda: loop.call_soon_threadsafe(me.cancel),), daemon=True).start()
+        stop = partial(loop.call_soon_threadsafe, task.cancel)
+        threading.Thread(target=_when_stdin_ends, args=(stop,), daemon=True).start()
     async with Worker(where, batch, budget=budget, rates=job.rates, owner=owner, secrets=transport.secrets) as worker:
         transport.limiter = worker.limiter
         components = replace(components, transport=transport, budget=worker.budget)
@@ -290,7 +271,7 @@ async def _work(
             await verify_leased(worker, verifier, batch, concurrency=job.concurrency)
 
 
-def _until_alone(then: Any) -> None:
-    while os.read(0, 1024):  # not sys.stdin: its lock would be held when the interpreter ends
+def _when_stdin_ends(stop: Callable[[], object]) -> None:
+    while os.read(0, 1024):  # not sys.stdin, whose lock would be held when the interpreter exits
         pass
-    then()
+    stop()

@@ -1,4 +1,4 @@
-"""``redargue diff``: two recorded runs side by side."""
+"""``redargue diff``: compares two recorded runs."""
 
 from __future__ import annotations
 
@@ -10,46 +10,41 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from redargue.analysis.run_diff import Difference, RunDiff, Step
+    from redargue.analysis.run_diff import ClaimDiff, RunDiff, StepDiff
 
-LINES = 40  # of one difference on a terminal; --json has all
-LINE = 240  # characters of a line likewise
+MAX_LINES = 40  # per difference on a terminal; --json prints all
+MAX_LINE_LENGTH = 240
 
 
 def diff(
-    first: Annotated[Path, typer.Argument(metavar="RUN1", help="A run folder of check, batch or a bench's method.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN2", help="Another.")],
-    most: Annotated[int, typer.Option(min=0, help="Claims shown with their first differing call; flips first.")] = 10,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas/diff.v1.json).")] = False,
+    first: Annotated[Path, typer.Argument(metavar="RUN1", help="Run folder of check, batch or a bench method.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN2", help="Second run folder.")],
+    most: Annotated[int, typer.Option(min=0, help="Claims shown in detail; those whose label differs first.")] = 10,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
 ) -> None:
-    """Compares two recorded runs: settings, labels that flipped, and where each claim's verification parts."""
+    """Compare two recorded runs: settings, labels, and the first call of each claim that differs."""
     import asyncio
+    import json as format_
     import sys
 
     from rich.console import Console
 
-    from redargue.analysis.run_diff import differ
+    from redargue.analysis.run_diff import compare_runs
 
-    found = asyncio.run(differ(first, second, most=most))
+    result = asyncio.run(compare_runs(first, second, most=most))
     if json:
-        print(_as_json(found))  # noqa: T201
+        print(format_.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201  # ASCII: safe on a terminal
         return
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    _summary(console, found)
-    for each in found.details:
-        _claim(console, found, each)
-    hidden = found.differing - len(found.details)
+    _summary(console, result)
+    for claim in result.details:
+        _claim(console, result, claim)
+    hidden = result.differing - len(result.details)
     if hidden > 0:
-        _say(console, f"{hidden} more claims differ in a call or a search: --most {found.differing}", "dim")
+        _print(console, f"more claims with a call or search that differs: {hidden} (--most {result.differing})", "dim")
 
 
-def _as_json(found: RunDiff) -> str:
-    import json
-
-    return json.dumps(found.model_dump(mode="json"), indent=1)  # in ASCII: no stranger's character reaches a terminal
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
+def _print(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
 
     from redargue.cli.terminal import printable
@@ -57,18 +52,18 @@ def _say(console: Console, text: str, style: str = "") -> None:
     console.print(Text(printable(text), style=style))
 
 
-def _summary(console: Console, found: RunDiff) -> None:
-    _say(console, f"first:  {found.first}")
-    _say(console, f"second: {found.second}")
-    alone = f"{found.only_first} in the first alone, {found.only_second} in the second alone"
-    _say(console, f"{found.claims} claims in both ({alone})")
-    _say(console, "settings: the same" if not found.settings else "settings that differ:", "bold")
-    for each in found.settings:
-        _say(console, f"  {each.name}: {_short(each.first)} → {_short(each.second)}")
-    _say(console, f"labels: {len(found.flips)} of {found.claims} flipped", "bold")
-    for move, count in found.moves.items():
-        _say(console, f"  {count} × {move}")
-    _say(console, f"calls and searches: {found.differing} of {found.claims} claims differ", "bold")
+def _summary(console: Console, result: RunDiff) -> None:
+    _print(console, f"first:  {result.first}")
+    _print(console, f"second: {result.second}")
+    only = f"{result.only_first} only in the first, {result.only_second} only in the second"
+    _print(console, f"claims in both runs: {result.claims} ({only})")
+    _print(console, "settings that differ:" if result.settings else "settings: equal", "bold")
+    for setting in result.settings:
+        _print(console, f"  {setting.name}: {_short(setting.first)} → {_short(setting.second)}")
+    _print(console, f"labels: {len(result.flips)} of {result.claims} flipped", "bold")
+    for move, count in result.moves.items():
+        _print(console, f"  {count} × {move}")
+    _print(console, f"claims with a call or search that differs: {result.differing} of {result.claims}", "bold")
 
 
 def _short(value: object) -> str:
@@ -78,33 +73,33 @@ def _short(value: object) -> str:
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
-def _claim(console: Console, found: RunDiff, each: Difference) -> None:
+def _claim(console: Console, result: RunDiff, claim: ClaimDiff) -> None:
     console.rule(style="dim")
-    _say(console, each.claim, "bold")
-    flip = next((flip for flip in found.flips if flip.items == each.items), None)
-    _say(console, f"{flip.first} → {flip.second}" if flip else "the same label", "bold yellow" if flip else "dim")
-    for step in each.before:
-        _step(console, "before it, ", step)
-    if each.call:
-        _step(console, "first call that differs: ", each.call)
-    if each.reply:
-        _step(console, "first call with another reply: ", each.reply)
-    if each.note:
-        _say(console, f"note: {each.note}", "dim")
+    _print(console, claim.claim, "bold")
+    flip = next((flip for flip in result.flips if flip.items == claim.items), None)
+    _print(console, f"{flip.first} → {flip.second}" if flip else "same label", "bold yellow" if flip else "dim")
+    for step in claim.before:
+        _step(console, "earlier ", step)
+    if claim.call:
+        _step(console, "first call that differs: ", claim.call)
+    if claim.reply:
+        _step(console, "first call with a different answer: ", claim.reply)
+    if claim.note:
+        _print(console, f"note: {claim.note}", "dim")
 
 
-def _step(console: Console, title: str, step: Step) -> None:
+def _step(console: Console, title: str, step: StepDiff) -> None:
     what = "search with " if step.kind == "search" else ""
     round_ = f", round {step.round}" if step.round else ""
-    alone = f"; not in the {step.missing} run" if step.missing else ""
-    _say(console, f"{title}{what}{step.name} of {step.agent}{round_}{alone}", "cyan")
+    missing = f"; not in the {step.missing} run" if step.missing else ""
+    _print(console, f"{title}{what}{step.name} by {step.agent}{round_}{missing}", "cyan")
     for name, lines in (("prompt", step.prompt), ("found" if step.kind == "search" else "reply", step.outcome)):
         if lines:
-            _say(console, f"  {name}:")
-        elif step.kind == "call" and not step.missing and name == "reply":
-            _say(console, "  reply: the same")
-        for line in lines[:LINES]:
+            _print(console, f"  {name}:")
+        elif name == "reply" and not step.missing:
+            _print(console, "  reply: equal")
+        for line in lines[:MAX_LINES]:
             style = {"+": "green", "-": "red", "@": "dim"}.get(line[:1], "")
-            _say(console, f"    {line[:LINE]}{'…' * (len(line) > LINE)}", style)
-        if len(lines) > LINES:
-            _say(console, f"    … {len(lines) - LINES} more lines: --json", "dim")
+            _print(console, f"    {line[:MAX_LINE_LENGTH]}{'…' * (len(line) > MAX_LINE_LENGTH)}", style)
+        if len(lines) > MAX_LINES:
+            _print(console, f"    … {len(lines) - MAX_LINES} more lines: --json", "dim")

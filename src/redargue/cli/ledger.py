@@ -1,67 +1,62 @@
-"""``redargue ledger``: the batches that workers share, and dropping those that are exported."""
+"""``redargue ledger``: lists the batches of a ledger, and removes them."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Look at the batches that workers share, and drop them.", no_args_is_help=True)
+app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
 
 Where = Annotated[
-    str, typer.Argument(envvar="REDARGUE_LEDGER", help="What the workers share: postgresql://…, or a file.")
+    str, typer.Argument(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a file.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command("ls")
 def list_batches(ledger: Where, as_json: AsJson = False) -> None:
-    """List batches, the newest first: id, method, claims, how far they are, who works on them, what they have cost."""
+    """List batches, newest first: id, method, progress, number of workers, cost."""
     import json
 
-    from redargue.cluster.batches import listed
+    from redargue.cluster.batches import summarize_batches
     from redargue.cluster.store import open_ledger
 
-    database = open_ledger(ledger, make=False)
-    try:
-        found = listed(database)
-    finally:
-        database.close()
+    with closing(open_ledger(ledger, make=False)) as database:
+        batches = summarize_batches(database)
     if as_json:
-        typer.echo(json.dumps({"schema_version": 1, "batches": [each._asdict() for each in found]}))
+        typer.echo(json.dumps({"schema_version": 1, "batches": [batch._asdict() for batch in batches]}))
         return
-    for each in found:
-        far = f"{each.done:,} of {each.total:,} done, {each.errors:,} errors, {each.leased:,} in work"
-        cost = f"{each.calls:,} calls, {each.tokens:,} tokens" + (f", {each.usd:.4f} $" if each.usd else "")
-        typer.echo(f"{each.id[:12]}  {each.method:<16}  {far}, {each.workers} workers; {cost}")
-    typer.echo(f"{len(found)} batches", err=True)
+    for batch in batches:
+        progress = f"{batch.done:,} of {batch.total:,} done, {batch.errors:,} failed, {batch.leased:,} in progress"
+        cost = f"calls: {batch.calls:,}, tokens: {batch.tokens:,}" + (f", ${batch.usd:.4f}" if batch.usd else "")
+        typer.echo(f"{batch.id[:12]}  {batch.method:<16}  {progress}; workers: {batch.workers}; {cost}")
+    typer.echo(f"{len(batches)} {'batch' if len(batches) == 1 else 'batches'}", err=True)
 
 
 @app.command()
 def drop(
     ledger: Where,
-    batch: Annotated[str, typer.Argument(help="Its id, as ls lists it, or how it begins.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    batch: Annotated[str, typer.Argument(help="Batch id as listed by ls, or a unique prefix.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a batch for good, with its results; folders that were written from it stay."""
+    """Remove a batch and its results permanently; exported folders are kept."""
     import json
 
-    from redargue.cluster.batches import drop as drop_batch
-    from redargue.cluster.queue import find, standing
+    from redargue.cluster.batches import drop_batch
+    from redargue.cluster.queue import count_finished, find_batch
     from redargue.cluster.store import open_ledger
     from redargue.errors import UsageError
 
-    if not batch:  # elsewhere that means the newest
-        raise UsageError("'' is no batch's id", hint="redargue ledger ls lists them")
-    database = open_ledger(ledger, make=False)
-    try:
-        found = find(database, batch)
-        done = standing(database, found.number).done
-        question = f"Remove the batch {found.id[:12]}, {found.total:,} claims, {done:,} of them done?"
+    if not batch:  # find_batch would return the newest
+        raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")
+    with closing(open_ledger(ledger, make=False)) as database:
+        found = find_batch(database, batch)
+        done = count_finished(database, found.number).done
+        question = f"Remove batch {found.id[:12]} with {found.total:,} claims, {done:,} of them done?"
         if not yes and not typer.confirm(question, err=True):
             raise typer.Exit(1)
         removed = drop_batch(database, found)
-    finally:
-        database.close()
     typer.echo(json.dumps({"schema_version": 1, "removed": removed}) if as_json else f"{removed:,} claims removed")

@@ -1,4 +1,4 @@
-"""``redargue worker``: one more process for a batch, on this machine or another."""
+"""``redargue worker``: an additional worker for a batch, on this machine or another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typer
 
 def worker(
     ledger: Annotated[
-        str, typer.Argument(envvar="REDARGUE_LEDGER", help="What the workers share: postgresql://…, or a file.")
+        str, typer.Argument(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a file.")
     ],
-    batch: Annotated[str, typer.Option(metavar="ID", help="As its folder's ledger.json names it; the newest.")] = "",
+    batch: Annotated[str, typer.Option(metavar="ID", help="Batch id (see ledger.json); default: the newest.")] = "",
 ) -> None:
-    """Works on a batch that was begun with ``redargue batch --engine``, until nothing of it is left."""
+    """Verify claims of a batch that was started with ``redargue batch --engine`` until none are left."""
     from redargue.cli.coordinator import run_worker
     from redargue.errors import DiskFull, RecordError, StoreLocked
 
@@ -22,6 +22,6 @@ def worker(
         run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    except (RecordError, StoreLocked, DiskFull) as error:  # of the ledger: another one may do better
+    except (RecordError, StoreLocked, DiskFull) as error:  # of the ledger: a restart may succeed
         typer.echo(f"redargue: {error}", err=True)
         raise typer.Exit(5) from None

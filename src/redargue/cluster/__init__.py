@@ -1,1 +1,1 @@
-"""Many workers on one batch: processes of this host, or of a Ray cluster's, over one shared ledger."""
+"""Distributed verification: many workers, on one host or a Ray cluster, share one ledger."""

@@ -1,4 +1,4 @@
-"""All batches of a shared ledger: how far each is, and dropping one that is exported."""
+"""Lists the batches of a shared ledger, and removes batches that are no longer needed."""
 
 from __future__ import annotations
 
@@ -9,24 +9,17 @@ from redargue.cluster.queue import CHUNK, DONE, DROPPED, FAILED, LEASED, Batch
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import UsageError
 
-_ALIVE = "SELECT count(*) FROM workers WHERE batch = ? AND gone = 0 AND until >= ?"
+_COUNT_ALIVE = "SELECT count(*) FROM workers WHERE batch = ? AND gone = 0 AND until >= ?"
 
 
-class Listed(NamedTuple):
-    """A batch of a ledger.
+class BatchSummary(NamedTuple):
+    """Progress and cost of a batch.
 
     Attributes:
-        id: see :class:`redargue.cluster.queue.Batch`.
-        method: that is asked.
-        total: claims.
-        waiting: of them nobody has, or they are yet to be added.
-        leased: are in work.
-        done: have a verdict.
-        errors: ended in one.
-        workers: alive.
-        calls: paid, by all its workers; those of claims in work included.
-        tokens: likewise.
-        usd: likewise.
+        waiting: claims that are not leased, including those that are not in the ledger yet.
+        errors: claims that ended in an error.
+        workers: number of live workers.
+        calls: paid calls of all its workers, including those of claims in progress; so are ``tokens`` and ``usd``.
     """
 
     id: str
@@ -42,73 +35,59 @@ class Listed(NamedTuple):
     usd: float
 
 
-def listed(database: SharedDatabase) -> tuple[Listed, ...]:
-    """Every batch, the newest first; claims are counted one by one, a transaction a batch: workers wait meanwhile."""
+def summarize_batches(database: SharedDatabase) -> tuple[BatchSummary, ...]:
+    """All batches, newest first. Counts every claim in one transaction per batch, which blocks the workers."""
     with database.transaction() as db:
         rows = db.execute(
             f"SELECT number, id, about, total FROM batches WHERE substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC"
         ).fetchall()
-    return tuple(_listed(database, *row) for row in rows)
+    return tuple(_summary(database, *row) for row in rows)
 
 
-def _listed(database: SharedDatabase, number: int, key: str, about: str, total: int) -> Listed:
+def _summary(database: SharedDatabase, number: int, id_: str, about: str, total: int) -> BatchSummary:
     states = "SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state"
     sums = (
         "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0) FROM workers WHERE batch = ?"
     )
     with database.transaction() as db:
         counts = dict(db.execute(states, (number,)).fetchall())
-        (workers,) = db.execute(_ALIVE, (number, db.now())).fetchone()
+        (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
         calls, tokens, usd = db.execute(sums, (number,)).fetchone()
     leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
-    return Listed(
-        id=key,
-        method=json.loads(about)["method"],
-        total=total,
-        waiting=total - leased - done - errors,
-        leased=leased,
-        done=done,
-        errors=errors,
-        workers=int(workers),
-        calls=int(calls),
-        tokens=int(tokens),
-        usd=float(usd),
-    )
+    waiting, method = total - leased - done - errors, json.loads(about)["method"]
+    spent = int(calls), int(tokens), float(usd)
+    return BatchSummary(id_, method, total, waiting, leased, done, errors, int(workers), *spent)
 
 
-def drop(database: SharedDatabase, batch: Batch) -> int:
-    """Removes a batch with all that came of it; what was begun and interrupted is done first.
+def drop_batch(database: SharedDatabase, batch: Batch) -> int:
+    """Removes a batch with its results; first completes removals that were interrupted.
 
-    From its first step on nobody finds the batch any more: the same command again begins a new one.
-
-    Args:
-        database: the ledger.
-        batch: as ``find`` gives it.
+    The batch cannot be found from the first step on: the same command then starts a new batch.
 
     Returns:
-        How many claims it had.
+        Number of its claims.
 
     Raises:
-        UsageError: workers are at it.
+        UsageError: workers are working on it.
     """
     with database.transaction() as db:
-        # First: who is joining is waited for.
+        # Renamed before the workers are counted: this waits for a worker that is joining.
         db.execute("UPDATE batches SET id = ? WHERE number = ?", (f"{DROPPED}{batch.number}", batch.number))
-        (alive,) = db.execute(_ALIVE, (batch.number, db.now())).fetchone()
+        (alive,) = db.execute(_COUNT_ALIVE, (batch.number, db.now())).fetchone()
         if alive:
             raise UsageError(
-                f"{alive} {'worker is' if alive == 1 else 'workers are'} at the batch {batch.id[:12]!r}",
-                hint="end them first; one that was killed counts for 15 s",
+                f"{alive} {'worker is' if alive == 1 else 'workers are'} working on batch {batch.id[:12]!r}",
+                hint="stop them first; a killed worker counts as alive for 15 s",
             )
         rows = db.execute(
             f"SELECT number, total FROM batches WHERE substr(id, 1, 1) = '{DROPPED}' ORDER BY number"
         ).fetchall()
     for number, total in rows:
-        for first in range(0, total, CHUNK):
+        for start in range(0, total, CHUNK):
             with database.transaction() as db:
                 for table in ("paid", "results", "jobs"):
-                    places = (number, first, first + CHUNK)
-                    db.execute(f"DELETE FROM {table} WHERE batch = ? AND place >= ? AND place < ?", places)
+                    delete = f"DELETE FROM {table} WHERE batch = ? AND place >= ? AND place < ?"
+                    db.execute(delete, (number, start, start + CHUNK))
         with database.transaction() as db:
             db.execute("DELETE FROM workers WHERE batch = ?", (number,))
             db.execute("DELETE FROM batches WHERE number = ?", (number,))

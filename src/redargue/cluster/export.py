@@ -1,7 +1,7 @@
-"""A batch folder made from a shared ledger: the same files as of a batch in one process, in the claims' order.
+"""Writes a batch folder from a shared ledger: the files of a single-process batch, in the order of the claims.
 
-``events.jsonl`` and ``run.json`` make it a run folder: it can be replayed, reported on and compared like any other.
-``ledger.json`` says which batch of a ledger it shows, and how long the log was when it was written.
+``events.jsonl`` and ``run.json`` make it a run folder that can be replayed, reported on and compared. ``ledger.json``
+holds the id of the batch, and the size of the log at the last export.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from redargue.claims import Claim
-from redargue.cluster.queue import Batch, find, results
+from redargue.cluster.queue import Batch, find_batch, results
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
@@ -23,87 +23,89 @@ from redargue.verdicts import Verdict
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Makes a folder where there is none, and keeps other commands from writing there.
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Creates a folder if necessary, and keeps other commands from writing to it.
 
     Raises:
-        UsageError: it cannot be made.
-        RecordError: another command is at it.
+        UsageError: it cannot be created.
+        RecordError: another command is writing to it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         what = f"{str(folder)!r} cannot be a batch folder: {error.strerror}"
-        raise UsageError(what, hint="give -o another folder") from error
+        raise UsageError(what, hint="choose another folder: -o DIR") from error
     with writing(folder):
         yield
 
 
-def exported(folder: Path, batch: str, ledger: SharedDatabase) -> None:
-    """Looks whether a folder may be written anew from a ledger.
+def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> None:
+    """Checks that the ledger still has the results that a folder holds.
 
     Raises:
-        RecordError: it shows something else, or results of the batch that the ledger no longer has.
+        RecordError: the folder holds something else, or results of a batch that is not in the ledger.
     """
-    if not any(shown(folder, batch).get("log", ())):
+    if not any(read_mark(folder, batch_id).get("log", ())):
         return
     try:
-        find(ledger, batch)
+        find_batch(ledger, batch_id)
     except UsageError:
         raise RecordError(
             f"{str(folder)!r} holds results of a batch that is not in this ledger: it was dropped, or is in another",
-            hint="give the ledger that it was in; or take another folder to verify all claims again",
+            hint="pass the ledger that holds the batch, or choose another folder to verify all claims again",
         ) from None
 
 
-def shown(folder: Path, batch: str) -> Mapping[str, Any]:
-    """What a folder says of the batch that it shows; empty where it shows none.
-
-    Args:
-        folder: the batch folder.
-        batch: the id of the one that it is to show.
+def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
+    """The folder's ``ledger.json``; empty if it has none.
 
     Raises:
-        RecordError: it shows something else, or its log has changed since it was written here.
+        RecordError: the folder belongs to another batch or run, or its log has changed since the last export.
     """
-    mark = folder / "ledger.json"
-    known: Mapping[str, Any] = _read(mark) if mark.exists() else {}
-    if known and known.get("batch") != batch:
+    path = folder / "ledger.json"
+    mark: Mapping[str, Any] = {}
+    if path.exists():
+        try:
+            mark = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
+    if mark and mark.get("batch") != batch_id:
         raise RecordError(
-            f"{str(folder)!r} shows another batch: {str(known.get('batch'))[:16]}, not {batch[:16]}",
-            hint="give the same claims and arguments, or take another folder",
+            f"{str(folder)!r} holds another batch: {str(mark.get('batch'))[:16]}, not {batch_id[:16]}",
+            hint="repeat the command with the same claims and options, or choose another folder",
         )
     log = folder / "events.jsonl"
-    if log.exists() and log.stat().st_size not in known.get("log", ()):
+    if log.exists() and log.stat().st_size not in mark.get("log", ()):
         raise RecordError(
-            f"{str(folder)!r} holds a run of one process", hint="go on without --engine, or take another folder"
+            f"{str(folder)!r} holds the run of a single process",
+            hint="resume without --engine, or choose another folder",
         )
-    return known
+    return mark
 
 
-def claim_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
-    """Makes a folder the batch's, before anything is written to it.
+def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
+    """Writes ``run.json`` and ``ledger.json`` if the folder has none.
 
     Raises:
-        RecordError: it shows something else, or its log has changed since it was written here.
+        RecordError: as :func:`read_mark`.
     """
-    if not shown(folder, batch.id):
+    if not read_mark(folder, batch.id):
         head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
-        fresh = folder / "run.json.new"
-        with fresh.open("w", encoding="utf-8") as file:  # claim by claim: there may be a million
+        new = folder / "run.json.new"
+        with new.open("w", encoding="utf-8") as file:  # one claim at a time: there may be a million
             file.write(head + ',\n "claims": [')
             for place, claim in enumerate(claims):
                 file.write(("," if place else "") + "\n  " + claim.model_dump_json())
             file.write("\n ]\n}\n")
-        os.replace(fresh, folder / "run.json")
-        _write(folder / "ledger.json", json.dumps({"batch": batch.id, "log": []}))
+        os.replace(new, folder / "run.json")
+        _write_mark(folder, {"batch": batch.id, "log": []})
 
 
-def written(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tuple[int, Verdict]]:
-    """Writes the log of all finished claims anew, and gives each one's place and verdict on the way."""
-    log, fresh = folder / "events.jsonl", folder / "events.new"
-    before = log.stat().st_size if log.exists() else 0
-    with fresh.open("wb") as file:
+def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tuple[int, Verdict]]:
+    """Rewrites the log with all finished claims; yields the index and verdict of each."""
+    log, new = folder / "events.jsonl", folder / "events.new"
+    size_before = log.stat().st_size if log.exists() else 0
+    with new.open("wb") as file:
         for place, lines in results(ledger, batch.number):
             file.write("".join(f"{line}\n" for line in lines).encode())
             event = EVENT.validate_json(lines[-1])
@@ -112,18 +114,12 @@ def written(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tupl
         file.flush()
         os.fsync(file.fileno())
         size = file.tell()
-    _write(folder / "ledger.json", json.dumps({"batch": batch.id, "log": [before, size]}))
-    os.replace(fresh, log)
+    # Both sizes: the command may be killed between the two replacements.
+    _write_mark(folder, {"batch": batch.id, "log": [size_before, size]})
+    os.replace(new, log)
 
 
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+def _write_mark(folder: Path, mark: Mapping[str, Any]) -> None:
+    new = folder / "ledger.json.new"
+    new.write_text(json.dumps(mark), encoding="utf-8")
+    os.replace(new, folder / "ledger.json")

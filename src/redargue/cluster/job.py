@@ -1,4 +1,4 @@
-"""What a worker reads in the ledger before it begins: the configuration of the batch, and the limits of all workers."""
+"""The job that workers read from the ledger: the configuration of the batch, and the limits that all workers share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from redargue.net.rate_limit import Rate
 
 
 class WorkerJob(Frozen):
-    """The work of every worker of a batch.
+    """The job of every worker of a batch.
 
     Attributes:
-        config: of the run, without addresses that hold a key.
-        withheld: variables of the environment that hold these addresses.
-        rates: limits of the services, shared by all workers.
+        config: configuration without addresses that contain a key.
+        withheld: environment variables that hold those addresses.
         concurrency: number of claims that a worker verifies at the same time.
     """
 
@@ -27,23 +26,23 @@ class WorkerJob(Frozen):
     rates: dict[str, Rate] = Field(default_factory=dict)
     concurrency: int = Field(ge=1)
 
-    def completed(self, environment: Mapping[str, str]) -> RunConfig:
-        """The configuration with what a machine's environment holds.
+    def with_environment(self, environment: Mapping[str, str]) -> RunConfig:
+        """The configuration with the addresses from a machine's environment.
 
         Raises:
-            UsageError: a variable is missing.
+            UsageError: a variable is not set.
         """
         values = dict(self.config)
         for variable in self.withheld:
             if not (value := environment.get(variable)):
-                raise UsageError(f"the batch needs {variable}, which holds a key", hint="set it on every machine")
+                raise UsageError(f"the batch needs {variable}, which contains a key", hint="set it on every machine")
             name = variable.removeprefix("REDARGUE_").lower()
             values[name] = tuple(value.split()) if name == "mcp" else value
         return RunConfig(**values)
 
 
 def read_job(spec: Mapping[str, object]) -> WorkerJob:
-    """The job as a ledger holds it.
+    """Reads a job from the ledger.
 
     Raises:
         UsageError: another version of redargue wrote it.
@@ -52,5 +51,5 @@ def read_job(spec: Mapping[str, object]) -> WorkerJob:
         return WorkerJob.model_validate(spec)
     except (ValidationError, UsageError) as error:
         raise UsageError(
-            "this batch was begun by another version of redargue", hint="give every machine the same redargue"
+            "this batch was started by another version of redargue", hint="install the same version on every machine"
         ) from error

@@ -1,8 +1,8 @@
-"""The claims of a batch as jobs that workers lease, and what came of them.
+"""The claims of a batch as a queue of jobs that workers lease, and their results.
 
-A batch is known by the hash of what was asked and of every claim, a job by its batch and the claim's place: adding the
-same again adds nothing. A job is waiting, leased, done, or ended in an error. What a worker has paid for stands beside
-its job until the job is done; then the job's events replace it, in the transaction that says so.
+A batch is identified by the hash of its manifest and claims, a job by its batch and the claim's index (``place``):
+submitting the same batch again adds nothing. A job is waiting, leased, done or failed. The paid calls of a job are kept
+until it is done; its events then replace them in the transaction that completes it.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from redargue.claims import Claim
-from redargue.cluster.store import Rows, SharedDatabase
+from redargue.cluster.store import SharedDatabase, Transaction
 from redargue.errors import RecordError, UsageError
 
 WAITING, LEASED, DONE, FAILED = range(4)
-SUSPECT = 3  # attempts after which a claim may be what its workers died of: it is then in work alone, after all else
-CHUNK = 5_000  # claims a transaction
-DROPPED = "-"  # how the id of a batch begins that is being dropped: nobody finds it any more
+SUSPECT = 3  # attempts after which a claim is leased alone, after all others: it may be what killed its workers
+CHUNK = 5_000  # claims per transaction
+DROPPED = "-"  # first character of the id of a batch whose removal has started; it cannot be found any more
 
 
 class Batch(NamedTuple):
     """A batch of a ledger.
 
     Attributes:
-        number: in the ledger.
-        id: the hash of what was asked and of every claim.
-        about: what was asked, as a run folder's ``run.json`` has it, but for the claims.
-        spec: what a worker needs to be told, to ask the same.
-        total: its claims.
+        about: the manifest as in ``run.json``, without the claims.
+        spec: the job of its workers; see :class:`redargue.cluster.job.WorkerJob`.
+        total: number of claims.
     """
 
     number: int
@@ -42,8 +40,8 @@ class Batch(NamedTuple):
     total: int
 
 
-class Standing(NamedTuple):
-    """How far a batch is: claims done and claims that ended in an error; calls and dollars spent."""
+class Counts(NamedTuple):
+    """Numbers of claims that are done or ended in an error, and what was spent."""
 
     done: int
     errors: int
@@ -54,55 +52,50 @@ class Standing(NamedTuple):
 def submit(
     database: SharedDatabase, claims: Sequence[Claim], *, about: Mapping[str, Any], spec: Mapping[str, Any]
 ) -> Batch:
-    """Adds a batch, or finds it, or goes on with adding it.
+    """Adds a batch, completes one that was added in part, or finds one that exists.
 
-    Args:
-        database: the ledger.
-        claims: in their order.
-        about: what is asked of them; its ``run`` is a name and makes no other batch.
-        spec: for the workers; of a batch that is there already, the newest counts.
+    The ``run`` in ``about`` is only a name, and not part of the batch's identity; ``spec`` replaces that of an existing
+    batch.
 
     Raises:
-        RecordError: it was dropped meanwhile.
+        RecordError: the batch was dropped meanwhile.
     """
-    key = batch_id(claims, about)
+    id_ = batch_id(claims, about)
     with database.transaction() as db:
-        words = json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(spec), ensure_ascii=False)
         db.execute(
             "INSERT INTO batches (id, about, spec, total) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET spec = excluded.spec",
-            (key, *words, len(claims)),
+            (id_, json.dumps(dict(about), ensure_ascii=False), json.dumps(dict(spec), ensure_ascii=False), len(claims)),
         )
-    found = find(database, key)
+    batch = find_batch(database, id_)
     while True:
         with database.transaction() as db:
-            there(db, found.number, lock=db.lock)
-            row = db.execute("SELECT filled FROM batches WHERE number = ?", (found.number,)).fetchone()
-            some = list(itertools.islice(enumerate(claims), row[0], row[0] + CHUNK))
-            if not some:
-                return found
+            require_batch(db, batch.number, lock=db.for_update)
+            (filled,) = db.execute("SELECT filled FROM batches WHERE number = ?", (batch.number,)).fetchone()
+            chunk = list(itertools.islice(enumerate(claims), filled, filled + CHUNK))
+            if not chunk:
+                return batch
             db.executemany(
                 "INSERT INTO jobs (batch, place, claim) VALUES (?, ?, ?)",
-                [(found.number, place, claim.model_dump_json()) for place, claim in some],
+                [(batch.number, place, claim.model_dump_json()) for place, claim in chunk],
             )
-            filled = row[0] + len(some)
-            db.execute("UPDATE batches SET filled = ? WHERE number = ?", (filled, found.number))
+            db.execute("UPDATE batches SET filled = ? WHERE number = ?", (filled + len(chunk), batch.number))
 
 
 def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
-    """What a batch is known by: the hash of what is asked and of every claim."""
-    asked = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
-    digest = hashlib.sha256(asked.encode())
+    """Hash of the manifest and the claims."""
+    manifest = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
+    digest = hashlib.sha256(manifest.encode())
     for claim in claims:
         digest.update(claim.model_dump_json().encode() + b"\n")
     return digest.hexdigest()
 
 
-def find(database: SharedDatabase, id_: str = "") -> Batch:
-    """The batch with that id, or with an id that begins so; the newest by default.
+def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
+    """The batch with this id or unique prefix; default: the newest.
 
     Raises:
-        UsageError: none, or several.
+        UsageError: no batch matches, or several do.
     """
     query = (
         "SELECT number, id, about, spec, total FROM batches"
@@ -113,112 +106,95 @@ def find(database: SharedDatabase, id_: str = "") -> Batch:
     if not rows or (id_ and len(rows) > 1):
         what = f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", "")
         raise UsageError(what, hint="redargue ledger ls lists them")
-    number, key, about, spec, total = rows[0]
-    return Batch(number, key, json.loads(about), json.loads(spec), total)
+    number, found_id, about, spec, total = rows[0]
+    return Batch(number, found_id, json.loads(about), json.loads(spec), total)
 
 
-def there(db: Rows, batch: int, *, lock: str = "") -> None:
-    """Looks whether a batch is there; under a lock it stays there until the transaction ends.
+def require_batch(db: Transaction, batch: int, *, lock: str = "") -> None:
+    """Checks that a batch exists; with a lock, it exists until the transaction ends.
 
     Raises:
         RecordError: it was dropped.
     """
     row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
     if row is None or row[0].startswith(DROPPED):
-        raise RecordError(
-            f"the batch number {batch} of this ledger was dropped", hint="redargue ledger ls lists what is left"
-        )
+        raise RecordError(f"batch {batch} of this ledger was dropped", hint="redargue ledger ls lists the others")
 
 
 def retry(database: SharedDatabase, batch: int) -> int:
-    """Has what ended in an error tried again; what was paid for it is not paid again. Returns how many claims."""
+    """Queues the claims that ended in an error again; their paid calls are kept. Returns how many."""
     with database.transaction() as db:
         failed = "SELECT place FROM jobs WHERE batch = ? AND state = ?"
         db.execute(f"UPDATE paid SET old = 1 WHERE batch = ? AND place IN ({failed})", (batch, batch, FAILED))
-        done = db.execute(
-            "UPDATE jobs SET state = ?, attempts = 0 WHERE batch = ? AND state = ?", (WAITING, batch, FAILED)
-        )
-        return int(done.rowcount)
+        requeue = "UPDATE jobs SET state = ?, attempts = 0 WHERE batch = ? AND state = ?"
+        return int(db.execute(requeue, (WAITING, batch, FAILED)).rowcount)
 
 
-def standing(database: SharedDatabase, batch: int) -> Standing:
-    """What is finished, counted one by one: for the beginning and the end."""
+def count_finished(database: SharedDatabase, batch: int) -> Counts:
+    """Counts the finished claims one by one, which is slow for large batches."""
     with database.transaction() as db:
         rows = db.execute("SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state", (batch,)).fetchall()
     counts = dict(rows)
-    return Standing(counts.get(DONE, 0), counts.get(FAILED, 0))
+    return Counts(counts.get(DONE, 0), counts.get(FAILED, 0))
 
 
-def progress(database: SharedDatabase, batch: int) -> tuple[Standing, bool]:
-    """What all its workers have finished and spent so far, as they count it, and whether anything is left to do.
+def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
+    """The sum of the workers' own counts, and whether unfinished claims are left.
 
     Raises:
-        RecordError: it was dropped.
+        RecordError: the batch was dropped.
     """
     with database.transaction() as db:
-        there(db, batch)
+        require_batch(db, batch)
         sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
         done, errors, calls, usd = db.execute(f"{sums} FROM workers WHERE batch = ?", (batch,)).fetchone()
-        return Standing(int(done), int(errors), int(calls), float(usd)), left(db, batch)
+        return Counts(int(done), int(errors), int(calls), float(usd)), has_unfinished(db, batch)
 
 
-def left(db: Rows, batch: int) -> bool:
-    """Whether a claim of the batch is waiting, leased, or yet to be added."""
-    more = "SELECT 1 FROM batches WHERE number = ? AND filled < total"
-    waiting = f"SELECT 1 FROM jobs {db.by.format('jobs_waiting')} WHERE batch = ? AND state = {WAITING} LIMIT 1"
-    leased = f"SELECT 1 FROM jobs {db.by.format('jobs_leased')} WHERE batch = ? AND state = {LEASED} LIMIT 1"
-    return any(db.execute(each, (batch,)).fetchone() for each in (waiting, leased, more))
+def has_unfinished(db: Transaction, batch: int) -> bool:
+    """Whether a claim of the batch is waiting, leased, or not added yet."""
+    waiting = f"SELECT 1 FROM jobs {db.indexed_by.format('jobs_waiting')} WHERE batch = ? AND state = {WAITING} LIMIT 1"
+    leased = f"SELECT 1 FROM jobs {db.indexed_by.format('jobs_leased')} WHERE batch = ? AND state = {LEASED} LIMIT 1"
+    missing = "SELECT 1 FROM batches WHERE number = ? AND filled < total"
+    return any(db.execute(query, (batch,)).fetchone() for query in (waiting, leased, missing))
 
 
 def results(database: SharedDatabase, batch: int, *, page: int = 200) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Each finished claim's place and its events as lines of JSON, the last with the verdict; in the claims' order."""
-    last, query = (
-        -1,
-        (
-            "SELECT r.place, r.events FROM results r JOIN jobs j ON j.batch = r.batch AND j.place = r.place"
-            " WHERE r.batch = ? AND r.place > ? AND j.state >= ? ORDER BY r.place LIMIT ?"
-        ),
+    """Yields the index and events of each finished claim in order; events are lines of JSON, the last the verdict."""
+    query = (
+        "SELECT r.place, r.events FROM results r JOIN jobs j ON j.batch = r.batch AND j.place = r.place"
+        " WHERE r.batch = ? AND r.place > ? AND j.state >= ? ORDER BY r.place LIMIT ?"
     )
+    last = -1
     while True:
         with database.transaction() as db:
             rows = db.execute(query, (batch, last, DONE, page)).fetchall()
-        for place, packed in rows:
-            yield place, unpacked(packed)
+        for place, events in rows:
+            yield place, tuple(zlib.decompress(events).decode().split("\n"))
         if not rows:
             return
         last = rows[-1][0]
 
 
-def packed(lines: Sequence[str]) -> bytes:
-    """Events as the ledger keeps them."""
+def compress(lines: Sequence[str]) -> bytes:
+    """Events in the format that the ledger stores."""
     return zlib.compress("\n".join(lines).encode())
 
 
-def unpacked(events: bytes) -> tuple[str, ...]:
-    """What :func:`packed` made smaller."""
-    return tuple(zlib.decompress(events).decode().split("\n"))
-
-
 class Lease(NamedTuple):
-    """Asks for claims.
+    """Requests up to ``limit`` claims."""
 
-    Attributes:
-        most: how many.
-    """
-
-    most: int
+    limit: int
 
 
 class Job(NamedTuple):
     """A leased claim.
 
     Attributes:
-        place: in its batch, from 0.
         claim: as JSON.
-        lease: the how manyth of this claim, from 1.
-        attempts: workers that have died over it, and this one.
-        paid: what earlier attempts have paid for, as events in JSON; and whether each belongs to an attempt that ended
-            in an error.
+        lease: number of this lease of the claim, from 1.
+        attempts: workers that died on the claim, plus this one.
+        paid: events that earlier attempts paid for, as JSON, each with whether its attempt ended in an error.
     """
 
     place: int
@@ -229,20 +205,14 @@ class Job(NamedTuple):
 
 
 class Leased(NamedTuple):
-    """The answer: claims, and whether any is left where there are none; others may die of what they have."""
+    """Leased claims; ``unfinished`` says whether any are left if there are none: other workers may die."""
 
     jobs: tuple[Job, ...]
-    left: bool = True
+    unfinished: bool = True
 
 
 class Finish(NamedTuple):
-    """Says what came of a claim.
-
-    Attributes:
-        place: in its batch.
-        events: packed, the last with the verdict.
-        error: whether the verdict is an error.
-    """
+    """Completes a claim; the last of its compressed events holds the verdict, which may be an error."""
 
     place: int
     events: bytes
@@ -250,101 +220,95 @@ class Finish(NamedTuple):
 
 
 class Queue:
-    """The window where a worker leases claims and says what came of them.
-
-    Args:
-        owner: the worker.
-        batch: whose claims.
-    """
+    """Handles a worker's leases and results."""
 
     def __init__(self, owner: str, batch: int) -> None:
         self.owner, self.batch = owner, batch
 
-    def serve(self, db: Rows, asked: Sequence[Lease | Finish]) -> list[Leased | bool]:
-        """A lease is answered with claims; a finish with whether it counted, which it does while the lease holds."""
-        counted = self._finish(db, {each.place: each for each in asked if isinstance(each, Finish)})
+    def handle(self, db: Transaction, requests: Sequence[Lease | Finish]) -> list[Leased | bool]:
+        """Answers a lease with claims, and a result with whether it was accepted: its lease must be valid."""
+        accepted = self._finish(db, {request.place: request for request in requests if isinstance(request, Finish)})
         answers: list[Leased | bool] = []
-        for each in asked:
-            if isinstance(each, Lease):
-                answers.append(self._lease(db, each.most))
+        for request in requests:
+            if isinstance(request, Lease):
+                answers.append(self._lease(db, request.limit))
             else:
-                answers.append(each.place in counted)
-                counted.discard(each.place)
+                answers.append(request.place in accepted)
+                accepted.discard(request.place)
         return answers
 
-    def _finish(self, db: Rows, ended: Mapping[int, Finish]) -> set[int]:
-        """Closes the jobs that are still this worker's, with their results; which."""
-        counted: set[int] = set()
+    def _finish(self, db: Transaction, finished: Mapping[int, Finish]) -> set[int]:
+        """Completes the jobs that this worker still holds; returns their places."""
+        accepted: set[int] = set()
         for state, error in ((DONE, False), (FAILED, True)):
-            places = [place for place, each in ended.items() if each.error is error]
+            places = [place for place, finish in finished.items() if finish.error is error]
             if not places:
                 continue
-            held = db.execute(
-                "UPDATE jobs SET state = ?, owner = NULL"
-                f" WHERE batch = ? AND place IN ({_marks(places)}) AND owner = ? AND state = {LEASED} RETURNING place",
+            completed = db.execute(
+                "UPDATE jobs SET state = ?, owner = NULL WHERE batch = ?"
+                f" AND place IN ({_placeholders(places)}) AND owner = ? AND state = {LEASED} RETURNING place",
                 (state, self.batch, *places, self.owner),
             )
-            mine = [place for (place,) in held.fetchall()]
-            store_results(db, self.batch, [(place, ended[place].events) for place in mine])
-            if mine and not error:
-                paid = f"DELETE FROM paid WHERE batch = ? AND place IN ({_marks(mine)})"
-                db.execute(paid, (self.batch, *mine))
-            if mine:
+            own = [place for (place,) in completed.fetchall()]
+            store_results(db, self.batch, [(place, finished[place].events) for place in own])
+            if own and not error:
+                delete = f"DELETE FROM paid WHERE batch = ? AND place IN ({_placeholders(own)})"
+                db.execute(delete, (self.batch, *own))
+            if own:
                 column = "errors" if error else "done"
-                count = f"UPDATE workers SET {column} = {column} + ? WHERE owner = ?"
-                db.execute(count, (len(mine), self.owner))
-            counted |= set(mine)
-        return counted
+                db.execute(f"UPDATE workers SET {column} = {column} + ? WHERE owner = ?", (len(own), self.owner))
+            accepted |= set(own)
+        return accepted
 
-    def _lease(self, db: Rows, most: int) -> Leased:
-        held = (
-            f"SELECT count(*), coalesce(max(attempts), 0) FROM jobs {db.by.format('jobs_leased')}"
+    def _lease(self, db: Transaction, limit: int) -> Leased:
+        own = (
+            f"SELECT count(*), coalesce(max(attempts), 0) FROM jobs {db.indexed_by.format('jobs_leased')}"
             f" WHERE batch = ? AND owner = ? AND state = {LEASED}"
         )
-        in_work, tried = db.execute(held, (self.batch, self.owner)).fetchone()
-        if tried > SUSPECT:
-            return Leased(())  # what may kill stands alone
-        rows = self._take(db, "AND attempts < ?", (SUSPECT,), most)
-        if not rows and not in_work:
+        leased, attempts = db.execute(own, (self.batch, self.owner)).fetchone()
+        if attempts > SUSPECT:
+            return Leased(())  # a suspect claim is verified alone
+        rows = self._take(db, "AND attempts < ?", (SUSPECT,), limit)
+        if not rows and not leased:
             rows = self._take(db, "", (), 1)
         if not rows:
-            return Leased((), left(db, self.batch))
+            return Leased((), has_unfinished(db, self.batch))
         paid: dict[int, list[tuple[str, bool]]] = {}
         if again := [place for place, _, lease, _ in rows if lease > 1]:
-            query = (
-                f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({_marks(again)}) ORDER BY lease, n"
-            )
-            for place, event, old in db.execute(query, (self.batch, *again)).fetchall():
+            query = f"SELECT place, event, old FROM paid WHERE batch = ? AND place IN ({_placeholders(again)})"
+            for place, event, old in db.execute(f"{query} ORDER BY lease, n", (self.batch, *again)).fetchall():
                 paid.setdefault(place, []).append((event, bool(old)))
         return Leased(tuple(Job(*row, tuple(paid.get(row[0], ()))) for row in rows))
 
-    def _take(self, db: Rows, which: str, values: tuple[int, ...], most: int) -> list[tuple[int, str, int, int]]:
-        """Two statements: as one, a server may plan to look for waiting claims once for each job there is.
+    def _take(
+        self, db: Transaction, condition: str, values: tuple[int, ...], limit: int
+    ) -> list[tuple[int, str, int, int]]:
+        """Leases waiting claims with two statements: PostgreSQL may plan a single one as a scan per job.
 
-        The state stands in the statement: an index of some rows alone is of no use to one that could be about others.
+        The state is a literal: the databases do not use a partial index for a state that is a parameter.
         """
         rows = db.execute(
-            f"SELECT place, claim, leases + 1, attempts + 1 FROM jobs {db.by.format('jobs_waiting')}"
-            f" WHERE batch = ? AND state = {WAITING} {which} ORDER BY place LIMIT ?{db.skip}",
-            (self.batch, *values, most),
+            f"SELECT place, claim, leases + 1, attempts + 1 FROM jobs {db.indexed_by.format('jobs_waiting')}"
+            f" WHERE batch = ? AND state = {WAITING} {condition} ORDER BY place LIMIT ?{db.skip_locked}",
+            (self.batch, *values, limit),
         ).fetchall()
         if rows:
             places = [row[0] for row in rows]
             db.execute(
                 "UPDATE jobs SET state = ?, owner = ?, attempts = attempts + 1, leases = leases + 1"
-                f" WHERE batch = ? AND place IN ({_marks(places)})",
+                f" WHERE batch = ? AND place IN ({_placeholders(places)})",
                 (LEASED, self.owner, self.batch, *places),
             )
         return list(rows)
 
 
-def store_results(db: Rows, batch: int, found: Sequence[tuple[int, bytes]]) -> None:
-    """Keeps what came of claims, packed, by place; in the place of what came of them before."""
+def store_results(db: Transaction, batch: int, events: Sequence[tuple[int, bytes]]) -> None:
+    """Stores compressed events by place; replaces those of an earlier attempt."""
     db.executemany(
         "INSERT INTO results VALUES (?, ?, ?) ON CONFLICT (batch, place) DO UPDATE SET events = excluded.events",
-        [(batch, *each) for each in found],
+        [(batch, *row) for row in events],
     )
 
 
-def _marks(values: Sequence[int]) -> str:
+def _placeholders(values: Sequence[int]) -> str:
     return ", ".join("?" * len(values))

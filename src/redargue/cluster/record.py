@@ -1,33 +1,25 @@
-"""What a worker has paid for, kept in the shared ledger as it comes: whoever goes on with a claim pays nothing twice.
+"""Records paid calls in the shared ledger as they finish, so that a claim's next worker does not pay for them again.
 
-One call is the unit, as in a run folder (:mod:`redargue.runs.record`): the answers of a claim's lost worker are
-answered to its next one.
+The unit is one call, as in a run folder (:mod:`redargue.runs.record`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from redargue.cluster.queue import Job
-from redargue.cluster.store import Rows
-from redargue.cluster.transaction_batcher import Desk
+from redargue.cluster.store import Transaction
+from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.events import EVENT, CallFailed, Event
 from redargue.net.secrets import Secrets
 from redargue.runs.record import Mode, Paid
 
 
-class Entry(NamedTuple):
-    """An event that was paid for.
-
-    Attributes:
-        place: of its claim.
-        lease: of the claim, from 1.
-        n: its number under that lease.
-        event: as JSON.
-    """
+class PaidCall(NamedTuple):
+    """A paid event as JSON, the ``n``-th of a lease of its claim."""
 
     place: int
     lease: int
@@ -35,80 +27,69 @@ class Entry(NamedTuple):
     event: str
 
 
-class Entries:
-    """The window where what was paid for is written down."""
+class PaidCallTable:
+    """Stores the paid events of a batch."""
 
     def __init__(self, batch: int) -> None:
         self._batch = batch
 
-    def serve(self, db: Rows, asked: Sequence[Entry]) -> list[None]:
-        """Writes down each."""
+    def handle(self, db: Transaction, requests: Sequence[PaidCall]) -> list[None]:
         insert = "INSERT INTO paid (batch, place, lease, n, event) VALUES (?, ?, ?, ?, ?)"
-        db.executemany(insert, [(self._batch, *each) for each in asked])
-        return [None] * len(asked)
+        db.executemany(insert, [(self._batch, *request) for request in requests])
+        return [None] * len(requests)
 
 
 @dataclass
-class _Claim:
+class _LeasedClaim:
     lease: int
     known: dict[str, Paid | CallFailed]
     failed: tuple[CallFailed, ...]
     lines: list[str]
-    written: int = field(default=0)
+    written: int = 0
 
 
 class SharedRecord:
-    """The record of the claims that a worker has in hand; a :class:`~redargue.runs.record.CallRecord`.
+    """The record of a worker's leased claims (a :class:`~redargue.runs.record.CallRecord`); ``secrets`` are masked."""
 
-    Args:
-        run: the run's name.
-        desk: writes.
-        entries: where.
-        secrets: keys that no line may hold.
-    """
-
-    def __init__(self, run: str, desk: Desk, entries: Entries, *, secrets: Secrets | None = None) -> None:
-        self._run, self.folder = run, Path(run)
-        self._desk, self._entries, self._secrets = desk, entries, secrets or Secrets()
+    def __init__(
+        self, run: str, batcher: TransactionBatcher, table: PaidCallTable, *, secrets: Secrets | None = None
+    ) -> None:
+        self.id, self.folder = run, Path(run)
+        self._batcher, self._table, self._secrets = batcher, table, secrets or Secrets()
         self.mode: Mode = "record"
-        self._claims: dict[int, _Claim] = {}
-
-    @property
-    def id(self) -> str:
-        """The run's name."""
-        return self._run
+        self._claims: dict[int, _LeasedClaim] = {}
 
     def begin(self, job: Job) -> None:
-        """Takes a leased claim in hand."""
+        """Starts the record of a leased claim."""
         events = [(EVENT.validate_json(text), old) for text, old in job.paid]
-        paid: dict[str, Paid | CallFailed] = {each.key: each for each, _ in events if isinstance(each, Paid)}
-        failures = [(each, old) for each, old in events if isinstance(each, CallFailed)]
+        paid: dict[str, Paid | CallFailed] = {event.key: event for event, _ in events if isinstance(event, Paid)}
+        failures = [(event, old) for event, old in events if isinstance(event, CallFailed)]
         unreadable = {
-            each.key: each
-            for each, old in failures
-            if not old and each.error.type == "BadReply" and each.key not in paid
-        }  # the debate went on without them
-        failed = tuple(each for each, old in failures if old or each.key not in unreadable)
-        lines = [each.model_dump_json() for each in failed]
-        self._claims[job.place] = _Claim(job.lease, paid | unreadable, failed, lines)
+            event.key: event
+            for event, old in failures
+            if not old and event.error.type == "BadReply" and event.key not in paid
+        }  # the debate continued without these replies
+        failed = tuple(event for event, old in failures if old or event.key not in unreadable)
+        lines = [event.model_dump_json() for event in failed]
+        self._claims[job.place] = _LeasedClaim(job.lease, paid | unreadable, failed, lines)
 
     def end(self, item: int) -> list[str]:
-        """The claim's events, as lines of JSON; the claim is no longer in hand."""
+        """Ends the record of a claim; returns its events as lines of JSON."""
         return self._claims.pop(item).lines
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
-        """The paid answer to that question of that claim, or None."""
+        """The paid answer to a call of an earlier attempt, if any."""
         return self._claims[item].known.get(key)
 
     def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """What earlier attempts at a claim sent and got nothing for."""
+        """Requests of earlier attempts at a claim that returned no answer."""
         return self._claims[item].failed
 
     def write(self, event: Event) -> None:
-        """Keeps an event; what was paid for goes to the ledger at once."""
+        """Records an event; a paid event goes to the ledger immediately."""
         claim = self._claims[event.item]
         line = self._secrets.hide(event.model_dump_json())
         claim.lines.append(line)
         if isinstance(event, Paid | CallFailed) and event.key not in claim.known:
-            self._desk.post(self._entries, Entry(event.item, claim.lease, claim.written, line))
+            self._batcher.post(self._table, PaidCall(event.item, claim.lease, claim.written, line))
             claim.written += 1

@@ -1,37 +1,29 @@
-"""When workers that end in an error are started again, and when no longer."""
+"""Restart policy for crashed workers."""
 
 from __future__ import annotations
 
 from redargue.errors import RecordError
 
-DEATHS = 10  # of workers, or two of each, without a claim finished between them: it is not the claims
+MAX_DEATHS = 10  # without a finished claim in between; more are not the fault of single claims
 
 
-class Deaths:
-    """Counts them.
-
-    Args:
-        workers: how many there are.
-    """
+class RestartPolicy:
+    """Counts the crashes of workers since a claim was last finished."""
 
     def __init__(self, workers: int) -> None:
-        self._most, self._counted, self._finished = max(DEATHS, 2 * workers), 0, -1
+        self._limit, self._deaths, self._finished = max(MAX_DEATHS, 2 * workers), 0, -1
 
-    def since(self, finished: int) -> None:
-        """Begins anew where claims were finished.
-
-        Args:
-            finished: claims so far: workers may die while they get on.
-        """
+    def update(self, finished: int) -> None:
+        """Resets the count if more claims are finished."""
         if finished != self._finished:
-            self._counted, self._finished = 0, finished
+            self._deaths, self._finished = 0, finished
 
-    def one_more(self, why: str) -> None:
-        """A worker has died.
+    def worker_died(self, reason: str) -> None:
+        """Counts a crash.
 
         Raises:
-            RecordError: too many have, and nothing is finished.
+            RecordError: too many workers died without finishing a claim.
         """
-        self._counted += 1
-        if self._counted > self._most:
-            raise RecordError(f"{self._counted} workers died, and nothing was finished", hint=why)
+        self._deaths += 1
+        if self._deaths > self._limit:
+            raise RecordError(f"{self._deaths} workers died without finishing a claim", hint=reason)

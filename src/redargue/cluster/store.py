@@ -1,7 +1,7 @@
-"""The database that many workers share: SQLite on one host, PostgreSQL for several.
+"""The database that workers share: SQLite for one host, PostgreSQL for several.
 
-Statements are written once, with ``?`` for values; what differs is how rows are locked. Every transaction writes:
-SQLite lets them in one after the other, PostgreSQL locks the rows that a statement names.
+Statements are written once, with ``?`` as placeholder; only locking differs. Every transaction writes: SQLite
+serializes them, PostgreSQL locks the rows that a statement names.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,8 +18,8 @@ from redargue.net.postgresql import BUSY, Server, positional
 
 SCHEMA = 1
 APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
-NAMED = "redargue_ledger"  # the schema on a server
-IDLE = 10  # seconds after which a server ends the transaction of a worker that says nothing: its machine may be lost
+SCHEMA_NAME = "redargue_ledger"  # on a server
+IDLE = 10  # seconds after which a server ends an idle transaction: the worker's machine may be lost
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -64,61 +64,57 @@ _POSTGRES = {
 }
 
 
-class Rows(Protocol):
-    """A transaction.
+class Transaction(Protocol):
+    """A transaction of either database.
 
     Attributes:
-        lock: ends a SELECT whose rows nobody else may change until the transaction ends.
-        skip: likewise; rows that another transaction has locked are left out.
-        by: stands behind a table's name, with an index' name in it, where a database has to be told of it.
+        for_update: suffix of a SELECT that locks its rows until the transaction ends.
+        skip_locked: the same, but skips rows that another transaction has locked.
+        indexed_by: follows a table's name to force an index, whose name is formatted into it.
     """
 
-    lock: str
-    skip: str
-    by: str
+    for_update: str
+    skip_locked: str
+    indexed_by: str
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Runs one statement; what comes back has ``fetchone``, ``fetchall`` and ``rowcount``."""
+        """Executes a statement; returns a cursor with ``fetchone``, ``fetchall`` and ``rowcount``."""
         ...
 
-    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
-        """Runs one statement with each row of values."""
-        ...
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any: ...
 
     def now(self) -> float:
-        """The time by the clock that all workers go by, in seconds."""
+        """Seconds by the clock that all workers share."""
         ...
 
 
 class SharedDatabase(Protocol):
-    """A connection of one thread."""
+    """A connection for use in one thread."""
 
-    def transaction(self) -> Any:
-        """A context manager that gives :class:`Rows`: all of the block's changes, or none where it raises.
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """A transaction: commits at the end of the block, rolls back if the block raises.
 
         Raises:
-            StoreLocked: others kept writing.
-            DiskFull: no room; nothing has changed.
-            RecordError: the database does not answer, or fails.
+            StoreLocked: others held the lock for too long.
+            DiskFull: the disk is full; nothing was changed.
+            RecordError: the database does not answer, or failed.
         """
         ...
 
-    def close(self) -> None:
-        """Closes it; twice does no harm."""
-        ...
+    def close(self) -> None: ...
 
 
 def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], float] | None = None) -> SharedDatabase:
-    """Opens a ledger, and makes it where there is none.
+    """Opens a ledger.
 
     Args:
-        where: ``postgresql://…``, or the path of a SQLite file on a disk of this host.
-        make: false for one that has to be there.
-        clock: tells the seconds that leases go by; the server's or host's own by default.
+        where: ``postgresql://…``, or the path of a SQLite file on a local disk.
+        make: whether to create the ledger if it does not exist.
+        clock: time in seconds, for leases; default: the clock of the server or host.
 
     Raises:
         MissingExtra: psycopg is not installed.
-        UsageError: what is there is no ledger of ours, or a newer redargue's; or there is none.
+        UsageError: there is no ledger, or it belongs to another program or a newer redargue.
         RecordError: the server does not answer.
     """
     if str(where).startswith(("postgresql://", "postgres://")):
@@ -126,18 +122,18 @@ def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], flo
     return SqliteLedger(Path(where), make, clock)
 
 
-def _none_at(where: str) -> UsageError:
-    return UsageError(f"no ledger at {where}", hint="one is made when a batch begins: redargue batch … --engine local")
+def _no_ledger(where: str) -> UsageError:
+    return UsageError(f"no ledger at {where}", hint="a batch creates it: redargue batch … --engine local")
 
 
 class SqliteLedger:
-    """A ledger in one SQLite file; all its workers are on this host."""
+    """A ledger in one SQLite file; all its workers run on this host."""
 
     def __init__(self, path: Path, make: bool, clock: Callable[[], float] | None = None) -> None:
         self._path, self._clock = path, clock or time.time
         if not make and not path.exists():
-            raise _none_at(repr(str(path)))
-        self._look_at()
+            raise _no_ledger(repr(str(path)))
+        self._check_application()
         with self._errors():
             self._connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         try:
@@ -152,19 +148,18 @@ class SqliteLedger:
                     db.execute(f"PRAGMA user_version = {SCHEMA}")
                     for statement in TABLES.strip().format(**_SQLITE).split(";\n"):
                         db.execute(statement)
-            with self._errors():  # not before: until it is moved, what is in the log does not tell whose file it is
+            with self._errors():  # last: until its checkpoint, a log would hide the application id from others
                 self._connection.execute("PRAGMA journal_mode = WAL")
         except BaseException:
             self._connection.close()
             raise
 
     @contextmanager
-    def transaction(self) -> Iterator[Rows]:
-        """See :class:`SharedDatabase`."""
+    def transaction(self) -> Iterator[Transaction]:
         with self._errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield _SqliteRows(self._connection, self._clock)
+                yield _SqliteTransaction(self._connection, self._clock)
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
@@ -172,66 +167,62 @@ class SqliteLedger:
                 raise
 
     def close(self) -> None:
-        """Closes the file."""
         self._connection.close()
 
-    def _look_at(self) -> None:
-        """Refuses what is not ours before it could be written to.
+    def _check_application(self) -> None:
+        """Rejects another program's file before anything is written to it.
 
-        SQLite reads the file, not we: whoever closes a file drops the locks that his whole process has on it, and
-        another connection of this process may have some.
+        SQLite reads the header: closing a file releases all locks of the process on it, including those of its other
+        connections.
         """
         path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists() or not path.stat().st_size:
                 return
-            probe = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY)
-            try:
-                (found,) = probe.execute("PRAGMA application_id").fetchone()
-            finally:
-                probe.close()
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY)) as probe:
+                (application,) = probe.execute("PRAGMA application_id").fetchone()
         except (OSError, sqlite3.Error) as error:
-            hint = "name another place: --ledger PATH"
-            raise UsageError(f"{str(path)!r} is no ledger that can be opened: {error}", hint=hint) from error
-        if found != APPLICATION:
-            raise UsageError(f"{str(path)!r} is not a redargue ledger; it was left as it is", hint="--ledger PATH")
+            hint = "choose another path: --ledger PATH"
+            raise UsageError(f"{str(path)!r} cannot be opened as a ledger: {error}", hint=hint) from error
+        if application != APPLICATION:
+            raise UsageError(f"{str(path)!r} is not a redargue ledger; it was not changed", hint="--ledger PATH")
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-            raise  # ours, not the file's
+            raise  # a bug in the caller, not a problem of the file
         except sqlite3.DatabaseError as error:
             name, code = repr(str(self._path)), getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise StoreLocked(f"{name} is being written to all the time", hint="fewer workers") from error
+                raise StoreLocked(f"{name} is locked by other writers", hint="use fewer workers") from error
             if code == sqlite3.SQLITE_FULL:
-                raise DiskFull(f"no room for {name}", hint="make room; the same command goes on") from error
-            raise RecordError(f"the ledger {name} fails: {error}") from error
+                hint = "free some space; the same command resumes the batch"
+                raise DiskFull(f"no space left on the disk of {name}", hint=hint) from error
+            raise RecordError(f"the ledger {name} failed: {error}") from error
 
 
-class _SqliteRows:
-    lock = skip = ""  # nobody else writes meanwhile
-    by = "INDEXED BY {}"
+class _SqliteTransaction:
+    for_update = skip_locked = ""  # transactions are serialized
+    indexed_by = "INDEXED BY {}"
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self.execute, self.executemany, self.now = connection.execute, connection.executemany, clock
 
 
 class PostgresLedger:
-    """A ledger on a PostgreSQL server, in a schema of its own (extra ``postgres``)."""
+    """A ledger on a PostgreSQL server, in its own schema (extra ``postgres``)."""
 
     def __init__(self, url: str, make: bool, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
-        self._server = Server(url, schema=NAMED, what="ledger", option="--ledger", failure=RecordError)
-        self._place = self._server.place
+        self._server = Server(url, schema=SCHEMA_NAME, what="ledger", option="--ledger", failure=RecordError)
         self._connection = self._server.connect(
             f"-c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
             f" -c tcp_keepalives_interval={IDLE} -c tcp_keepalives_count=2",
             keepalives_idle=10,
-            tcp_user_timeout=BUSY * 1000,  # a server whose machine is lost is noticed
+            tcp_user_timeout=BUSY * 1000,  # detects a server whose machine is lost
         )
         try:
             self._prepare(make)
@@ -242,51 +233,46 @@ class PostgresLedger:
     def _prepare(self, make: bool) -> None:
         with self.transaction() as db:
             db.execute("SELECT pg_advisory_xact_lock(?)", (APPLICATION,))
-            made = "SELECT 1 FROM information_schema.tables WHERE table_schema = ?"
-            if not db.execute(made, (NAMED,)).fetchone():
+            tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = ?"
+            if not db.execute(tables, (SCHEMA_NAME,)).fetchone():
                 if not make:
-                    raise _none_at(self._place)
-                db.execute(f"CREATE SCHEMA IF NOT EXISTS {NAMED}")
+                    raise _no_ledger(self._server.place)
+                db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
                 for statement in TABLES.strip().format(**_POSTGRES).split(";\n"):
                     db.execute(statement)
                 db.execute("INSERT INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
-            columns = "SELECT 1 FROM information_schema.columns WHERE table_schema = ? AND table_name = 'jobs'"
-            found = db.execute(columns, (NAMED,)).fetchone()
-            row = db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone() if found else None
+            jobs = db.execute(f"{tables} AND table_name = 'jobs'", (SCHEMA_NAME,)).fetchone()
+            row = db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone() if jobs else None
         if row is None:
-            raise UsageError(f"the schema {NAMED!r} at {self._place} is not a redargue ledger")
+            raise UsageError(f"the schema {SCHEMA_NAME!r} at {self._server.place} is not a redargue ledger")
         if int(row[0]) > SCHEMA:
-            raise UsageError(f"{self._place} was made by a newer redargue (format {row[0]})", hint="upgrade")
+            raise UsageError(f"{self._server.place} was made by a newer redargue (format {row[0]})", hint="upgrade")
 
     @contextmanager
-    def transaction(self) -> Iterator[Rows]:
-        """See :class:`SharedDatabase`."""
+    def transaction(self) -> Iterator[Transaction]:
         with self._server.errors(), self._connection.transaction():
-            yield _PostgresRows(self._connection, self._clock)
+            yield _PostgresTransaction(self._connection, self._clock)
 
     def close(self) -> None:
-        """Closes the connection."""
         self._connection.close()
 
 
-class _PostgresRows:
-    lock, skip, by = " FOR UPDATE", " FOR UPDATE SKIP LOCKED", ""
+class _PostgresTransaction:
+    for_update, skip_locked, indexed_by = " FOR UPDATE", " FOR UPDATE SKIP LOCKED", ""
 
     def __init__(self, connection: Any, clock: Callable[[], float] | None) -> None:
         self._connection, self._clock = connection, clock
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Runs one statement."""
         return self._connection.execute(positional(statement), values)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any:
-        """Runs one statement with each row of values, in one go."""
         cursor = self._connection.cursor()
         cursor.executemany(positional(statement), rows)
         return cursor
 
     def now(self) -> float:
-        """By the server's clock: hosts differ."""
         if self._clock:
             return self._clock()
+        # The server's clock: the clocks of hosts differ.
         return float(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()[0])

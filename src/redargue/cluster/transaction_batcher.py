@@ -1,8 +1,8 @@
-"""One thread of a worker that talks to the shared database.
+"""Batches a worker's requests to the shared database into few transactions, in one thread.
 
-What is asked while one transaction is under way goes into the next one, together: the busier the database, the fewer
-and larger its transactions. The thread also says that its worker is alive, whatever the event loop is busy with. A desk
-whose transaction failed is closed for good, and with it its worker: what was under way is leased to another one.
+Requests that arrive during a transaction go into the next one together: the busier the database, the fewer and larger
+the transactions. The thread also sends the worker's heartbeats, even if the event loop is busy. After a transaction
+fails, the batcher accepts no more requests, and its worker ends; its claims are leased to other workers.
 """
 
 from __future__ import annotations
@@ -13,160 +13,161 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from redargue.cluster.store import Rows, SharedDatabase
+from redargue.cluster.store import SharedDatabase, Transaction
 from redargue.errors import RecordError, RedargueError
 
 
-class Window(Protocol):
-    """Where one kind of thing is asked."""
+class RequestHandler(Protocol):
+    """Handles one kind of request."""
 
-    def serve(self, db: Rows, asked: Sequence[Any]) -> Sequence[Any]:
-        """Answers what was asked, in its order, inside of one transaction; called in the desk's thread.
-
-        Windows are served in the desk's order, so that two workers never wait for each other's rows.
-        """
+    def handle(self, db: Transaction, requests: Sequence[Any]) -> Sequence[Any]:
+        """Answers requests in order, within one transaction; called in the batcher's thread."""
         ...
 
 
-class _Asked(NamedTuple):
-    what: Any
+class _Request(NamedTuple):
+    value: Any
     answer: asyncio.Future[Any] | None
     undo: Any
 
 
-class Desk:
-    """The windows and the thread behind them; an async context manager.
+class TransactionBatcher:
+    """Handlers, and the thread that calls them; an async context manager.
 
     Args:
-        connect: opens the database, in the thread.
-        windows: in the order in which they are served.
-        alive: begins every transaction; raises LeaseLost where the worker was given up.
-        every: seconds after which a transaction is made though nothing was asked.
+        connect: opens the database; called in the thread.
+        handlers: in the order in which they are called, the same in all workers: two workers then cannot wait for each
+            other's locks.
+        begin: called at the beginning of every transaction; raises LeaseLost if the worker has expired.
+        interval: maximum seconds between transactions.
+
+    Attributes:
+        failure: the error that ended the batcher, if any.
+        transactions: number of committed transactions.
     """
 
     def __init__(
         self,
         connect: Callable[[], SharedDatabase],
-        windows: Sequence[Window],
+        handlers: Sequence[RequestHandler],
         *,
-        alive: Callable[[Rows], None],
-        every: float,
+        begin: Callable[[Transaction], None],
+        interval: float,
     ) -> None:
-        self._connect, self._windows, self._alive, self._every = connect, tuple(windows), alive, every
-        self._asked: list[list[_Asked]] = [[] for _ in windows]
-        self._under_way: list[list[_Asked]] = []
-        self._some = threading.Condition()
+        self._connect, self._handlers, self._begin, self._interval = connect, tuple(handlers), begin, interval
+        self._pending: list[list[_Request]] = [[] for _ in handlers]
+        self._in_transaction: list[list[_Request]] = []
+        self._changed = threading.Condition()
         self._closing = False
-        self.broken: RedargueError | None = None
+        self.failure: RedargueError | None = None
         self.transactions = 0
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
 
-    async def ask(self, window: Window, what: Any, *, undo: Any = None) -> Any:
-        """What the window answers, once the transaction that it was part of is on the disk.
+    async def ask(self, handler: RequestHandler, request: Any, *, undo: Any = None) -> Any:
+        """Returns the handler's answer after its transaction is committed.
 
-        Args:
-            window: whom to ask.
-            what: is asked.
-            undo: posted where the answer is True and nobody waits for it any more.
+        If the answer is True but the caller was cancelled, ``undo`` is posted.
 
         Raises:
-            RecordError: the database failed, or the worker was given up.
+            RecordError: the database failed, or the worker has expired.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._put(window, _Asked(what, answer, undo))
+        self._put(handler, _Request(request, answer, undo))
         try:
             return await answer
         except asyncio.CancelledError:
             if undo is not None and answer.done() and not answer.cancelled() and answer.result() is True:
-                self.post(window, undo)  # it came in the moment in which nobody wanted it any more
+                self.post(handler, undo)  # the answer arrived at the moment of the cancellation
             raise
 
-    def post(self, window: Window, what: Any) -> None:
-        """Has something written, in the order of posting; does not wait for it.
+    def post(self, handler: RequestHandler, request: Any) -> None:
+        """Adds a request without waiting for its answer; requests keep their order.
 
         Raises:
-            RecordError: as :meth:`ask`, if it is known already.
+            RecordError: the batcher has failed already.
         """
-        self._put(window, _Asked(what, None, None))
+        self._put(handler, _Request(request, None, None))
 
-    def _put(self, window: Window, asked: _Asked) -> None:
-        with self._some:
-            if self.broken:
-                raise self.broken
-            self._asked[self._windows.index(window)].append(asked)
-            self._some.notify()
+    def _put(self, handler: RequestHandler, request: _Request) -> None:
+        with self._changed:
+            if self.failure:
+                raise self.failure
+            self._pending[self._handlers.index(handler)].append(request)
+            self._changed.notify()
 
-    async def __aenter__(self) -> Desk:
+    async def __aenter__(self) -> TransactionBatcher:
         self._loop = asyncio.get_running_loop()
         self._thread.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        with self._some:
+        with self._changed:
             self._closing = True
-            self._some.notify()
+            self._changed.notify()
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
         try:
             database = self._connect()
             try:
-                while (asked := self._next()) is not None:
+                while (batches := self._next()) is not None:
                     with database.transaction() as db:
-                        self._alive(db)
+                        self._begin(db)
                         answers = [
-                            window.serve(db, [one.what for one in each]) if each else ()
-                            for window, each in zip(self._windows, asked, strict=True)
+                            handler.handle(db, [request.value for request in batch]) if batch else ()
+                            for handler, batch in zip(self._handlers, batches, strict=True)
                         ]
                     self.transactions += 1
-                    self._tell(asked, answers)
+                    self._deliver(batches, answers)
             finally:
                 database.close()
         except BaseException as error:
-            self._break(error)
+            self._fail(error)
 
-    def _next(self) -> list[list[_Asked]] | None:
-        until = time.monotonic() + self._every
-        with self._some:
-            while not any(self._asked):
-                left = until - time.monotonic()
+    def _next(self) -> list[list[_Request]] | None:
+        """The requests of the next transaction by handler; None when the batcher closes and none are left."""
+        deadline = time.monotonic() + self._interval
+        with self._changed:
+            while not any(self._pending):
+                remaining = deadline - time.monotonic()
                 if self._closing:
                     return None
-                if left <= 0:
+                if remaining <= 0:
                     break
-                self._some.wait(left)
-            self._under_way, self._asked = self._asked, [[] for _ in self._windows]
-        return self._under_way
+                self._changed.wait(remaining)
+            self._in_transaction, self._pending = self._pending, [[] for _ in self._handlers]
+        return self._in_transaction
 
-    def _tell(self, asked: list[list[_Asked]], answers: Sequence[Sequence[Any]]) -> None:
-        told = [
-            (window, one, one.answer, answer)
-            for window, each, found in zip(self._windows, asked, answers, strict=True)
-            for one, answer in zip(each, found, strict=True)
-            if one.answer is not None
+    def _deliver(self, batches: list[list[_Request]], answers: Sequence[Sequence[Any]]) -> None:
+        delivered = [
+            (handler, request, request.answer, answer)
+            for handler, batch, batch_answers in zip(self._handlers, batches, answers, strict=True)
+            for request, answer in zip(batch, batch_answers, strict=True)
+            if request.answer is not None
         ]
 
-        def tell() -> None:
-            for window, one, waiting, answer in told:
-                if not waiting.done():
-                    waiting.set_result(answer)
-                elif answer is True and one.undo is not None and not self.broken:
-                    self.post(window, one.undo)
+        def deliver() -> None:
+            for handler, request, future, answer in delivered:
+                if not future.done():
+                    future.set_result(answer)
+                elif answer is True and request.undo is not None and not self.failure:
+                    self.post(handler, request.undo)
 
-        if told:
-            self._loop.call_soon_threadsafe(tell)
+        if delivered:
+            self._loop.call_soon_threadsafe(deliver)
 
-    def _break(self, error: BaseException) -> None:
-        found = error if isinstance(error, RecordError) else RecordError(f"the shared ledger cannot be used: {error}")
-        found.__cause__ = error if found is not error else error.__cause__
-        with self._some:
-            self.broken = found
-            waiting = [one.answer for each in (*self._under_way, *self._asked) for one in each if one.answer]
-            self._asked = [[] for _ in self._windows]
+    def _fail(self, error: BaseException) -> None:
+        failure = error if isinstance(error, RecordError) else RecordError(f"the shared ledger failed: {error}")
+        failure.__cause__ = error if failure is not error else error.__cause__
+        with self._changed:
+            self.failure = failure
+            batches = (*self._in_transaction, *self._pending)
+            futures = [request.answer for batch in batches for request in batch if request.answer]
+            self._pending = [[] for _ in self._handlers]
 
-        def tell() -> None:
-            for each in waiting:
-                if not each.done():
-                    each.set_exception(found)
+        def deliver() -> None:
+            for future in futures:
+                if not future.done():
+                    future.set_exception(failure)
 
-        self._loop.call_soon_threadsafe(tell)
+        self._loop.call_soon_threadsafe(deliver)

@@ -1,7 +1,7 @@
-"""A worker: leases claims from a shared ledger, has several of them in work in one process, says what came of each.
+"""A worker: leases claims from a shared ledger, verifies several concurrently, and stores their results.
 
-It needs nothing but the ledger: what it is to ask stands there, what it has paid for goes there, and limits and budget
-are those of all workers together. It may be killed at any moment.
+A worker needs only the ledger, which holds its job, its paid calls, and the limits and budget of all workers. It may be
+killed at any time.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from types import TracebackType
 
 from redargue.claims import Claim
-from redargue.cluster.budget import SharedBudget, Till
-from redargue.cluster.heartbeat import LEASE, Leave, Membership
-from redargue.cluster.queue import Batch, Finish, Job, Lease, Leased, Queue, packed
-from redargue.cluster.rate_limit import Pacing, SharedLimiter
-from redargue.cluster.record import Entries, SharedRecord
-from redargue.cluster.store import Rows, open_ledger
-from redargue.cluster.transaction_batcher import Desk
+from redargue.cluster.budget import BudgetTable, SharedBudget
+from redargue.cluster.heartbeat import LEASE, Heartbeat, Leave
+from redargue.cluster.queue import Batch, Finish, Job, Lease, Leased, Queue, compress
+from redargue.cluster.rate_limit import RateTable, SharedLimiter
+from redargue.cluster.record import PaidCallTable, SharedRecord
+from redargue.cluster.store import Transaction, open_ledger
+from redargue.cluster.transaction_batcher import TransactionBatcher
 from redargue.errors import UsageError
 from redargue.net.rate_limit import Rate
 from redargue.net.secrets import Secrets
@@ -27,28 +26,19 @@ from redargue.runs.manifest import read_manifest
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
-IDLE = 1.0  # seconds until a worker without a claim looks again
+IDLE = 1.0  # seconds until a worker without claims asks for some again
 
 Verify = Callable[[Job], Awaitable[Verdict]]
 
 
 class Worker:
-    """One process' part in a batch; an async context manager.
-
-    Args:
-        where: the ledger.
-        batch: of it.
-        budget: the batch's limits.
-        rates: of the services, the same for all workers.
-        owner: the worker's name; one of its own by default.
-        lease: seconds without a sign of life after which others get its claims.
-        secrets: keys that nothing in the ledger may hold.
+    """One process of a batch; an async context manager.
 
     Attributes:
-        record: for a verifier's ``calls``.
-        budget: for its ``budget``.
-        limiter: for its transport.
-        finished: claims so far.
+        record: the ``calls`` of its verifier.
+        budget: the ``budget`` of its verifier.
+        limiter: the limiter of its transport.
+        finished: number of claims finished so far.
     """
 
     def __init__(
@@ -62,94 +52,84 @@ class Worker:
         lease: float = LEASE,
         secrets: Secrets | None = None,
     ) -> None:
-        self.membership = Membership(batch.number, owner=owner, lease=lease)
-        owner, limits = self.membership.owner, budget or Budget()
-        self._queue, entries = Queue(owner, batch.number), Entries(batch.number)
-        self._pacing, till = Pacing(owner, rates or {}), Till(owner, batch.number, limits)
-        windows = (entries, self._queue, self._pacing, till, self.membership)
-        self.desk = Desk(lambda: open_ledger(where), windows, alive=self._begin, every=self.membership.every)
+        self.heartbeat = Heartbeat(batch.number, owner=owner, lease=lease)
+        owner, limits = self.heartbeat.owner, budget or Budget()
+        self._queue, paid_calls = Queue(owner, batch.number), PaidCallTable(batch.number)
+        self._rates, budgets = RateTable(owner, rates or {}), BudgetTable(owner, batch.number, limits)
+        handlers = (paid_calls, self._queue, self._rates, budgets, self.heartbeat)
+        self.batcher = TransactionBatcher(
+            lambda: open_ledger(where), handlers, begin=self._begin, interval=self.heartbeat.interval
+        )
         run = str(batch.about.get("run", ""))
-        self.record = SharedRecord(run, self.desk, entries, secrets=secrets or Secrets.from_environment())
-        self.budget, self.limiter = SharedBudget(limits, self.desk, till), SharedLimiter(self.desk, self._pacing)
+        self.record = SharedRecord(run, self.batcher, paid_calls, secrets=secrets or Secrets.from_environment())
+        self.budget = SharedBudget(limits, self.batcher, budgets)
+        self.limiter = SharedLimiter(self.batcher, self._rates)
         self.finished = 0
 
-    def _begin(self, db: Rows) -> None:
-        self.membership(db)
-        self._pacing.look(db)
+    def _begin(self, db: Transaction) -> None:
+        self.heartbeat(db)
+        self._rates.refresh_pauses(db)
 
     async def __aenter__(self) -> Worker:
-        await self.desk.__aenter__()
+        await self.batcher.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        if not self.desk.broken:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self.batcher.failure:
             stopped = kind is None or issubclass(kind, asyncio.CancelledError | KeyboardInterrupt)
-            self.desk.post(self.membership, Leave(failed=not stopped))
-        await self.desk.__aexit__()
+            self.batcher.post(self.heartbeat, Leave(failed=not stopped))
+        await self.batcher.__aexit__()
 
     async def work(self, verify: Verify, *, concurrency: int) -> None:
-        """Works until the batch has nothing left, for this worker or another.
-
-        Args:
-            verify: reaches a verdict on a leased claim.
-            concurrency: number of claims verified at the same time.
+        """Verifies up to ``concurrency`` claims at a time until no claim of the batch is unfinished.
 
         Raises:
-            RecordError: the ledger failed, or this worker was given up.
+            RecordError: the ledger failed, or this worker has expired.
         """
-        work: set[asyncio.Task[None]] = set()
-        idle = min(IDLE, self.membership.every)
+        tasks: set[asyncio.Task[None]] = set()
+        idle, min_free = min(IDLE, self.heartbeat.interval), max(1, concurrency // 4)
         try:
             while True:
-                free = concurrency - len(work)
+                free = concurrency - len(tasks)
                 leased = Leased(())
-                if free >= max(1, concurrency // 4):
-                    leased = await self.desk.ask(self._queue, Lease(free))
-                    work |= {asyncio.create_task(self._one(job, verify)) for job in leased.jobs}
-                if not work and not leased.left:
+                if free >= min_free:
+                    leased = await self.batcher.ask(self._queue, Lease(free))
+                    tasks |= {asyncio.create_task(self._verify(job, verify)) for job in leased.jobs}
+                if not tasks and not leased.unfinished:
                     return
-                wait = (
-                    None if work and (leased.jobs or free < max(1, concurrency // 4)) else idle * random.uniform(0.5, 1)
-                )
-                if not work:
-                    await asyncio.sleep(wait or idle)
+                pause = idle * random.uniform(0.5, 1)
+                if not tasks:
+                    await asyncio.sleep(pause)
                     continue
-                ended, work = await asyncio.wait(work, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-                for each in ended:
-                    each.result()
+                timeout = None if leased.jobs or free < min_free else pause
+                done, tasks = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
         finally:
-            for each in work:
-                each.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _one(self, job: Job, verify: Verify) -> None:
+    async def _verify(self, job: Job, verify: Verify) -> None:
         self.record.begin(job)
         verdict = await verify(job)
-        events = packed(self.record.end(job.place))
-        if await self.desk.ask(self._queue, Finish(job.place, events, verdict.error is not None)):
+        events = compress(self.record.end(job.place))
+        if await self.batcher.ask(self._queue, Finish(job.place, events, verdict.error is not None)):
             self.finished += 1
 
 
 async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, concurrency: int) -> None:
-    """Has a verifier do a worker's work.
-
-    Args:
-        worker: entered.
-        verifier: made with the worker's record, budget and limiter.
-        batch: what it is to amount to.
-        concurrency: number of claims verified at the same time.
+    """Verifies a worker's claims with a verifier that uses the worker's record, budget and limiter.
 
     Raises:
-        UsageError: this verifier would ask something else than the batch: another version, corpus, model or setting.
+        UsageError: the verifier's version, corpus, model or settings differ from the batch's.
         RecordError: as :meth:`Worker.work`.
     """
-    if apart := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
-        name, mine, theirs = apart
+    if difference := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
+        name, own, expected = difference
         raise UsageError(
-            f"this worker's {name} is {mine}, the batch's is {theirs}",
-            hint="give every machine the same redargue, corpus, models and settings",
+            f"this worker's {name} is {own}, the batch's is {expected}",
+            hint="use the same version, corpus, models and settings on every machine",
         )
 
     async def verify(job: Job) -> Verdict:

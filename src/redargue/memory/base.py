@@ -47,10 +47,9 @@ class Finding(Frozen):
     """A tool observation that a method passes to the memory.
 
     Attributes:
-        passage: the observed text, empty for a search without a result; ``tool``, ``query`` and ``retrieved`` are its
-            provenance.
-        arguments: arguments of the tool call; if empty, the query is the only argument.
-        status: ``ok``, ``empty`` for a search without a result, ``error`` for a failed call, which is never stored.
+        passage: the observed text, empty for a search without a result, with its provenance.
+        arguments: if empty, the query is the only argument.
+        status: ``empty`` for a search without a result, ``error`` for a failed call, which is never stored.
     """
 
     passage: Passage
@@ -59,10 +58,9 @@ class Finding(Frozen):
 
 
 class Recall(Frozen):
-    """Evidence that the memory returns for a claim.
+    """Evidence that the memory returns for a claim, best first.
 
     Attributes:
-        items: best first.
         held_back: number of further records that the leak guard withheld.
         left_out: number of further records that were skipped, by reason: expired, later, undated.
     """
@@ -76,9 +74,8 @@ class RememberResult(Frozen):
     """Counts of stored and dropped findings.
 
     Attributes:
-        added: findings stored as new records.
         merged: findings whose record already existed; the claim was added to it.
-        dropped: findings that were not stored, by reason: ``frozen``, ``error``, ``empty``.
+        dropped: number by reason: ``frozen``, ``error``, ``empty``.
     """
 
     added: int = 0
@@ -91,7 +88,7 @@ class EvidenceMemory(Protocol):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Settings of the memory, as recorded in ``run.json``."""
+        """Settings, as recorded in ``run.json``."""
         ...
 
     async def recall(
@@ -123,17 +120,14 @@ class EvidenceMemory(Protocol):
 
 
 class MemoryRecord(Frozen):
-    """A stored record with everything that belongs to it.
+    """A stored record.
 
     Attributes:
         number: unique and never reused.
-        workspace: workspace that the record belongs to.
-        status: ``ok``, ``empty`` for a search without a result, or after a recheck ``changed`` or ``gone``.
-        passage: the evidence with its source.
-        arguments: arguments of the tool call that returned it.
+        status: ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck.
+        arguments: arguments of the tool call that returned the evidence.
         length: characters of the original text, before it was truncated.
         checked: time of the last recheck.
-        entities: entities that the record is stored under.
         claims: claims that the evidence was found for, each with the run that found it.
     """
 
@@ -149,15 +143,7 @@ class MemoryRecord(Frozen):
 
 
 class RecordFilter(Frozen):
-    """Selects records of a workspace; a record must match every condition that is set.
-
-    Attributes:
-        numbers: record numbers; empty for any.
-        entity: entity that the record is stored under.
-        tool: tool that returned the evidence.
-        status: status of the record.
-        before: the record was retrieved before this day (UTC).
-    """
+    """Selects records of a workspace that match every condition that is set; ``before`` is a day (UTC)."""
 
     numbers: tuple[int, ...] = ()
     entity: str = ""
@@ -167,5 +153,4 @@ class RecordFilter(Frozen):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no condition is set, so that every record matches."""
         return self == RecordFilter()

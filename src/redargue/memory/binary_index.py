@@ -19,21 +19,13 @@ OVERSAMPLING = 10  # candidates selected by Hamming distance per code that is re
 
 
 def pack_signs(vectors: Floats) -> list[bytes]:
-    """One code per vector: one bit per dimension, zero-padded to whole 64-bit words.
-
-    Args:
-        vectors: of shape (count, dimensions).
-    """
+    """Codes of vectors of shape (count, dimensions): a bit per dimension, zero-padded to whole 64-bit words."""
     bits = np.packbits(vectors > 0, axis=1)
     return [row.tobytes() for row in np.pad(bits, ((0, 0), (0, -bits.shape[1] % (WORD_BITS // 8))))]
 
 
 class BinaryIndex:
-    """Codes and their record numbers, in ascending order of the numbers. Not thread-safe.
-
-    Args:
-        dimensions: number of dimensions of the vectors.
-    """
+    """Codes and their record numbers, in ascending order of the numbers. Not thread-safe."""
 
     def __init__(self, dimensions: int) -> None:
         self._words = -(-dimensions // WORD_BITS)
@@ -62,11 +54,9 @@ class BinaryIndex:
         self.count = count
 
     def nearest(self, vector: Floats, depth: int) -> list[int]:
-        """Numbers of the ``depth`` codes that are probably nearest to a vector; ties go to the newest.
+        """Numbers of the ``depth`` codes that are probably nearest to a vector of shape (dimensions,).
 
-        Args:
-            vector: of shape (dimensions,).
-            depth: number of results; if the index holds no more, all numbers are returned.
+        Ties go to the newest. If the index holds no more than ``depth`` codes, all numbers are returned.
         """
         if depth >= self.count:
             return [int(number) for number in self._numbers[: self.count]]

@@ -51,9 +51,7 @@ class MemoryDatabase(Protocol):
 
     writable: bool
 
-    def read(self) -> AbstractContextManager[Transaction]:
-        """A read-only transaction."""
-        ...
+    def read(self) -> AbstractContextManager[Transaction]: ...
 
     def write(self) -> AbstractContextManager[Transaction]:
         """A write transaction: commits durably at the end of the block, rolls back if the block raises."""
@@ -64,7 +62,7 @@ class MemoryDatabase(Protocol):
         ...
 
     def close(self) -> None:
-        """Closes the connection; closing it again has no effect."""
+        """Closing it again has no effect."""
         ...
 
 

@@ -16,12 +16,9 @@ LOOKUP = "memory_lookup"
 
 
 class MemoryLookup:
-    """Returns stored evidence for an entity.
+    """Returns stored evidence for an entity; the claim's as-of date applies.
 
-    Args:
-        memory: memory of the run; None in a replay, which makes no tool calls.
-        claim: claim under verification; its as-of date applies.
-        clock: the run's clock, for the age of records.
+    ``memory`` is None in a replay, which makes no tool calls.
     """
 
     name = LOOKUP

@@ -14,21 +14,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from redargue.errors import UsageError
 from redargue.evidence import Recalled, timing
 from redargue.memory import records
-from redargue.memory.base import (
-    Finding,
-    MemoryRecord,
-    MemorySettings,
-    Recall,
-    RecordFilter,
-    RememberResult,
-    Status,
-)
+from redargue.memory.base import Finding, MemoryRecord, MemorySettings, Recall, RecordFilter, RememberResult, Status
 from redargue.memory.binary_index import BinaryIndex, pack_signs
 from redargue.memory.database import MemoryDatabase, SqliteMemory, Transaction
 from redargue.memory.entities import normalize_entity
@@ -52,12 +43,8 @@ _POSTGRES = ("postgresql://", "postgres://")
 class Memory:
     """One workspace of a memory. Threads and concurrent claims can share it.
 
-    Args:
-        database: database that holds the records.
-        workspace: name of the workspace; records of other workspaces are neither read nor changed.
-        settings: how evidence is recalled and stored.
-        encoder: computes the vectors; default: the bundled embedder, loaded on first use.
-        secrets: API keys that are masked in everything stored.
+    Records of other workspaces are neither read nor changed. ``secrets`` are masked in everything stored. The default
+    encoder is the bundled embedder, loaded on first use.
 
     Raises:
         UsageError: the workspace name is empty or too long.
@@ -104,7 +91,7 @@ class Memory:
         Args:
             entities: subjects and objects of the claim's triplets, in any spelling.
             claim: claim under verification.
-            now: current time.
+            now: for the age of records.
             text: query for the search by meaning; default: the claim.
             as_of: excludes evidence published after this date.
             only_in_time: also excludes evidence without a publication date.
@@ -150,6 +137,7 @@ class Memory:
         selected: list[MemoryRecord] = []
         texts: set[str] = set()
         held_back, left_out = 0, Counter[str]()
+        statuses = ("ok", "empty") if self.settings.keep_misses else ("ok",)
         for start in range(0, len(ranking), PAGE):
             page = records.fetch(db, ranking[start : start + PAGE])
             claims = {claim for record in page.values() for claim, _ in record.claims} if self.settings.guard else ()
@@ -158,7 +146,7 @@ class Memory:
                 if len(selected) == self.settings.limit:
                     return selected, held_back, left_out
                 text = record.passage.text or record.passage.query
-                if record.status not in self._statuses or text in texts:
+                if record.status not in statuses or text in texts:
                     continue
                 if duplicates and all(claim in duplicates for claim, _ in record.claims):
                     held_back += 1
@@ -168,10 +156,6 @@ class Memory:
                     texts.add(text)
                     selected.append(record)
         return selected, held_back, left_out
-
-    @property
-    def _statuses(self) -> tuple[Status, ...]:
-        return ("ok", "empty") if self.settings.keep_misses else ("ok",)
 
     def _reason_to_skip(self, record: MemoryRecord, request: _RecallRequest) -> str:
         """Why the record must not be returned; empty if it may be."""
@@ -204,13 +188,6 @@ class Memory:
         """Stores findings for a claim under all of its entities; if this raises, nothing was stored.
 
         Equal content of equal calls is one record, whatever claims it was found for.
-
-        Args:
-            findings: tool observations, in order.
-            entities: subjects and objects of the claim's triplets, in any spelling.
-            claim: claim that the findings were found for.
-            run: identifier of the run.
-            now: current time.
 
         Raises:
             StoreLocked: other processes held the write lock for too long.
@@ -283,17 +260,16 @@ class Memory:
         return self._secrets.hide(text.replace("\0", "").encode("utf-8", "replace").decode())
 
     def records(self, condition: RecordFilter | None = None, *, limit: int = 50) -> tuple[MemoryRecord, ...]:
-        """Matching records with claims and entities, newest first."""
+        """Matching records, newest first."""
         with self._database.read() as db:
             return records.newest(db, self.workspace, condition or RecordFilter(), limit)
 
     def count(self, condition: RecordFilter | None = None) -> int:
-        """Number of matching records."""
         with self._database.read() as db:
             return records.count(db, self.workspace, condition or RecordFilter())
 
     def workspaces(self) -> dict[str, int]:
-        """Number of records by workspace, for all workspaces of the database."""
+        """Number of records in every workspace of the database."""
         with self._database.read() as db:
             return records.count_by_workspace(db)
 
@@ -318,7 +294,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -340,12 +316,8 @@ def open_memory(
 ) -> Memory:
     """Opens the memory at an address.
 
-    Args:
-        where: a path, or ``postgresql://…``; default: :func:`default_memory`.
-        workspace: name of the workspace.
-        settings: how evidence is recalled and stored.
-        encoder: computes the vectors; default: the bundled embedder.
-        write: whether the memory may be changed; creates it if it does not exist. Default: True unless frozen.
+    ``where`` is a path or ``postgresql://…``; default: :func:`default_memory`. With ``write`` (default: True unless the
+    settings are frozen), the memory may be changed, and is created if it does not exist.
 
     Raises:
         UsageError: there is no memory to read, or it was made with another embedder.

@@ -25,10 +25,7 @@ _TYPES = {
 class PostgresMemory:
     """A connection that threads share; one thread uses it at a time. A lost connection is reopened on the next use.
 
-    Args:
-        url: ``postgresql://…`` in libpq's format; the password may be part of it or be set in ``PGPASSWORD``.
-        write: whether the memory may be changed; creates missing tables.
-        embedder: name of the model that computes the vectors.
+    Missing tables are created if ``write`` is set. ``embedder`` names the model that computes the vectors.
 
     Raises:
         MissingExtra: psycopg is not installed.
@@ -88,13 +85,10 @@ class PostgresMemory:
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """A write transaction: commits at the end of the block, rolls back if the block raises.
+        """See :class:`~redargue.memory.database.MemoryDatabase`.
 
         Raises:
             UsageError: the memory was opened for reading only.
-            StoreLocked: other processes held the write lock for too long.
-            DiskFull: the server's disk is full; nothing was changed.
-            CorpusError: the server does not answer.
         """
         if not self.writable:
             raise UsageError(f"{self._place} is open for reading only", hint="open it with write=True")

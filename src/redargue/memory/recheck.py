@@ -21,14 +21,7 @@ Outcome = Literal["same", "changed", "gone", "failed", "no tool"]
 
 
 class RecheckResult(NamedTuple):
-    """Outcome of rechecking one record.
-
-    Attributes:
-        record: the record before the recheck.
-        outcome: ``failed`` if the search failed and ``no tool`` if the tool is not available; both leave the record
-            unchanged.
-        why: reason for ``failed`` and ``no tool``.
-    """
+    """The record before the recheck, and the outcome; ``failed`` and ``no tool`` leave the record unchanged."""
 
     record: MemoryRecord
     outcome: Outcome
@@ -40,13 +33,7 @@ async def recheck(
 ) -> AsyncIterator[RecheckResult]:
     """Repeats each record's search once and marks its records ``ok``, ``changed`` or ``gone``.
 
-    A stored search without a result counts as changed if it now has one.
-
-    Args:
-        memory: memory that holds the records, open for writing.
-        records: records to recheck.
-        tools: available tools, by the name in the records.
-        now: time of the recheck.
+    A stored search without a result counts as changed if it now has one. The memory must be open for writing.
     """
     records_by_search: dict[tuple[str, str], list[MemoryRecord]] = {}
     for record in records:

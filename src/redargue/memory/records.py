@@ -77,13 +77,6 @@ def stored_digests(db: Transaction, workspace: str, digests: Iterable[str]) -> s
 def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime) -> tuple[int, bool]:
     """Inserts a record, or updates status and retrieval time of the one with the same digest.
 
-    Args:
-        db: a write transaction.
-        workspace: workspace of the record.
-        new: the record.
-        vector: None if the record is expected to exist.
-        now: retrieval time of a passage that has none.
-
     Returns:
         The record's number, and whether it was inserted.
 

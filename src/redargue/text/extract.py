@@ -47,11 +47,6 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
     In a dialogue, sentences that only express opinions are excluded first (Sun et al. 2024). A question and its answer
     are one claim, verbatim.
 
-    Args:
-        text: the text to check.
-        run: run whose backend performs the tasks.
-        profile: prompt profile.
-
     Raises:
         BadReply, BudgetReached, ProviderError: the extraction failed.
     """

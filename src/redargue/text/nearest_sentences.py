@@ -18,11 +18,7 @@ def nearest_sentences(
 ) -> list[tuple[Passage, ...]]:
     """Returns for each claim the most similar sentences in document order; adjacent sentences form one passage.
 
-    Args:
-        claims: claims of the summary.
-        documents: whole documents.
-        encoder: sentence encoder; the papers do not name theirs (``D14``).
-        most: maximum number of sentences per claim.
+    The papers do not name their sentence encoder (``D14``).
     """
     sentences = [(document, sentence) for document in documents for sentence in sentences_of(document.text)]
     if not sentences or not claims:

@@ -28,7 +28,7 @@ class CheckedClaim(Frozen):
         start: offset of the sentence that makes the claim, in characters from 0.
         end: one past its last character.
         stated: the sentence, ``text[start:end]``; ``verdict.claim`` is the self-contained claim.
-        verdict: verdict on the claim; ``error`` is set if the verification failed.
+        verdict: ``error`` is set if the verification failed.
     """
 
     start: int
@@ -42,14 +42,11 @@ class Report(Frozen):
 
     Attributes:
         text: the input text; all offsets count its characters (Unicode code points).
-        kind: kind of the text.
         context: question or conversation that the text responds to.
         outcome: ``non_factual`` if a claim is refuted; ``factual`` if every claim is supported; ``not_checkable`` if
             there are no claims; otherwise ``undecided``.
         claims: in text order.
-        unchecked: sentences without claims.
         usage: total of the extraction and all verdicts.
-        run: identifier of the run.
     """
 
     schema_version: Literal[1] = 1
@@ -74,14 +71,7 @@ def outcome(verdicts: Sequence[Verdict]) -> Outcome:
 
 
 def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spent: Usage) -> Report:
-    """Assembles the report.
-
-    Args:
-        text: the text.
-        extraction: its claims.
-        verdicts: one per claim, in the same order.
-        spent: usage of the extraction.
-    """
+    """Assembles the report from one verdict per claim; ``spent`` is the usage of the extraction."""
     return Report(
         text=text.text,
         kind=text.kind,

@@ -1,7 +1,6 @@
-"""Texts, not only claims: the claims of a response are extracted and verified concurrently, and reported together.
+"""Verifies texts: extracts their claims, verifies these concurrently, and reports the verdicts together.
 
-A response is not factual if one of its claims is not (FacTool; Sun et al. 2024). Which method verifies the claims, and
-over which evidence, is chosen as for single claims; :func:`ground` gives every method the given documents alone.
+The method and the evidence are chosen as for single claims; with given documents, every tool searches only these.
 """
 
 from __future__ import annotations
@@ -34,23 +33,18 @@ from redargue.verdicts import Usage, Verdict
 from redargue.verifier import Listener, Verifier, cost_of
 
 CONCURRENCY = 16  # claims of a text verified at the same time; the limiter caps requests
-GIVEN = "the documents that the text has to keep to"
-BY_WORDS = "keywords"  # the tool that searches without vectors
+ABOUT_DOCUMENTS = "the documents that the text has to keep to"
 
 
 class Prepared(NamedTuple):
-    """A text with its claims, ready to be verified.
+    """A text whose claims are extracted and ready to be verified.
 
     Attributes:
-        text: what is checked.
-        extraction: its claims and their positions.
-        claims: the same, as a verifier takes them.
-        spent: on the extraction.
-        config: of the verifier.
-        components: of the verifier; backend, transport and budget are those of the extraction.
-        folder: of the run; None records nothing.
-        models: of the extraction alone, by role.
-        calls: the extraction's calls, for the record; empty where it was recorded before.
+        spent: usage of the extraction.
+        components: with the backend, transport and budget of the extraction.
+        folder: run folder; None records nothing.
+        models: models of the extraction, by role.
+        calls: calls of the extraction; empty if it was recorded before.
     """
 
     text: Text
@@ -64,26 +58,24 @@ class Prepared(NamedTuple):
     calls: tuple[Event, ...]
 
     def verifier(self) -> Verifier:
-        """The verifier of the claims; its record holds the extraction's calls, too, after the last claim."""
-        about = {
-            name: value for part in (self.text, self.extraction) for name, value in part.model_dump(mode="json").items()
-        }
+        """The verifier of the claims; its record holds the calls of the extraction after the last claim."""
+        about = self.text.model_dump(mode="json") | self.extraction.model_dump(mode="json")
         about |= {"models": dict(self.models), "usage": self.spent.model_dump(mode="json")}
-        made = Verifier(self.config, components=self.components, folder=self.folder, claims=self.claims, text=about)
-        for event in self.calls if made.record else ():
-            made.record.write(event.model_copy(update={"item": len(self.claims)}))  # type: ignore[union-attr]
-        return made
+        verifier = Verifier(self.config, components=self.components, folder=self.folder, claims=self.claims, text=about)
+        if verifier.record:
+            for event in self.calls:
+                verifier.record.write(event.model_copy(update={"item": len(self.claims)}))
+        return verifier
 
     def report(self, verdicts: Sequence[Verdict]) -> Report:
-        """The text's report, from one verdict per claim."""
         return report(self.text, self.extraction, verdicts, self.spent)
 
 
 def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text:
-    """The text as data.
+    """Validates a text.
 
     Raises:
-        UsageError: it is none that could be checked.
+        UsageError: it cannot be checked.
     """
     if isinstance(text, Text):
         return text
@@ -104,45 +96,45 @@ async def prepare(
     """Extracts the claims of a text.
 
     Args:
-        text: what is checked.
-        config: of the run; its labels have to name what supports and what refutes. ``models`` may name a model for the
-            ``extractor`` and its tasks, too.
-        components: of the run.
-        documents: what the claims are read against, and nothing else; None to search as for single claims.
-        folder: of the run; a text whose extraction is recorded there is not extracted again.
+        text: text to check.
+        config: its labels must include a supporting and a refuting one; ``models`` may name a model for the
+            ``extractor`` and its tasks.
+        components: components of the run.
+        documents: the only evidence; None to search as for single claims.
+        folder: run folder; if the extraction is recorded there, it is not repeated.
 
     Raises:
-        UsageError: the text, its kind and the rest do not go together.
-        RecordError: the folder holds the run of something else.
+        UsageError: the text, its kind and the options are incompatible.
+        RecordError: the folder holds another run.
         BadReply, BudgetReached, ProviderError: the extraction failed.
     """
-    parts = components or Components()
-    _fitting(text, config, documents)
-    config = config if documents is None else _closed(config, parts)
+    components = components or Components()
+    _check_options(text, config, documents)
+    config = config if documents is None else _closed(config, components)
     roles = {EXTRACTOR, *(task.name() for task in extraction_tasks(text))}
-    own = {role: model for role, model in config.models.items() if role in roles}
+    models = {role: model for role, model in config.models.items() if role in roles}
     config = config.updated(models={role: model for role, model in config.models.items() if role not in roles})
-    method = method_of(config)
-    unread = {name: FixedPassages(()) for name in method.tools()}  # nothing is searched before there are claims
-    alone = _without_memory(config).updated(mcp=())  # the extraction reads neither evidence nor memory
-    with Verifier(alone, components=replace(parts, evidence=unread, actions={}, memory=None)) as first:
+    tools = method_of(config).tools()
+    # The extraction uses neither evidence nor memory.
+    unused = replace(components, evidence={name: FixedPassages(()) for name in tools}, actions={}, memory=None)
+    with Verifier(_without_memory(config).updated(mcp=()), components=unused) as first:
         require(first.backend, f"the extraction of claims from a {text.kind}", extraction_tasks(text))
-        extraction, spent, calls = await _extracted(text, first, folder, {**config.models, **own})
+        extraction, spent, calls = await _extracted(text, first, folder, {**config.models, **models})
     claims = _claims(extraction, config, text.context if text.kind == "dialogue" else "")
     if documents is not None:
-        evidence = await asyncio.to_thread(_evidence, method.tools(), text, claims, documents)
-        parts = replace(parts, evidence=evidence)
-    parts = replace(parts, backend=first.backend, transport=first.transport, budget=first.budget)
-    return Prepared(text, extraction, claims, spent, config, parts, folder, own, calls)
+        evidence = await asyncio.to_thread(_evidence, tools, text, claims, documents)
+        components = replace(components, evidence=evidence)
+    components = replace(components, backend=first.backend, transport=first.transport, budget=first.budget)
+    return Prepared(text, extraction, claims, spent, config, components, folder, models, calls)
 
 
 async def _extracted(
     text: Text, verifier: Verifier, folder: Path | None, models: Mapping[str, str]
 ) -> tuple[Extraction, Usage, tuple[Event, ...]]:
-    """The claims of a text, what they cost, and the calls that were made for them now."""
-    if folder and (known := _recorded(folder, text)):
-        verifier.budget.recall(cost_of(known[1]))
-        return *known, ()
+    """The claims of a text, the usage of the extraction, and its calls unless it was recorded before."""
+    if folder and (record := _recorded(folder, text)):
+        verifier.budget.recall(cost_of(record[1]))
+        return *record, ()
     run = Run(
         verifier.backend,
         seed=verifier.seed,
@@ -153,35 +145,31 @@ async def _extracted(
     )
     async with verifier.transport:
         extraction = await extract(text, run, profile=verifier.method.settings.profile)
-    return extraction, run.usage, tuple(each for each in run.events if isinstance(each, CallFinished | CallFailed))
+    return extraction, run.usage, tuple(event for event in run.events if isinstance(event, CallFinished | CallFailed))
 
 
-def _fitting(text: Text, config: RunConfig, documents: Sequence[Passage] | None) -> None:
+def _check_options(text: Text, config: RunConfig, documents: Sequence[Passage] | None) -> None:
     labels = config.labels
     if config.strict_as_of and config.as_of is None:
-        raise UsageError("the text has no as-of date", where="--strict-as-of", hint="give one: --as-of 2024-03-31")
+        raise UsageError("the text has no as-of date", where="--strict-as-of", hint="set one: --as-of 2024-03-31")
     if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
         raise UsageError(
             f"the labels {labels.name!r} do not say whether a claim is supported or refuted",
-            hint="claims of a text need labels that do, like fever or two",
+            hint="use labels that do, such as fever or two",
         )
     if documents is None and text.kind == "summary":
         raise UsageError("a summary is checked against its document", hint="redargue ground --context FILE")
-    if documents is not None and not any(each.text.strip() for each in documents):
-        raise UsageError("there is no document to check the text against", hint="give one: --context FILE")
+    if documents is not None and not any(document.text.strip() for document in documents):
+        raise UsageError("there is no document to check the text against", hint="pass one: --context FILE")
 
 
 def _closed(config: RunConfig, components: Components) -> RunConfig:
-    """The configuration of a run that reads the given documents alone: no evidence of other claims, no servers.
-
-    Raises:
-        UsageError: something else is to be read, too.
-    """
-    read_too = components.actions or components.memory or config.mcp or config.memory
-    if read_too or config.settings.get("memory", "off") != "off":
+    """The configuration of a run whose only evidence is the given documents."""
+    others = components.actions or components.memory or config.mcp or config.memory
+    if others or config.settings.get("memory", "off") != "off":
         raise UsageError(
-            "the text has to keep to the given documents: no tools of servers and no memory are read beside them",
-            hint="leave them out, or check the text without documents",
+            "the text has to keep to the given documents: MCP tools and a memory cannot be used as well",
+            hint="omit them, or check the text without documents",
         )
     return _without_memory(config)
 
@@ -194,22 +182,15 @@ def _without_memory(config: RunConfig) -> RunConfig:
 
 
 def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Claim, ...]:
-    """The claims as a verifier takes them.
-
-    Raises:
-        UsageError: one of them cannot be checked; says where it is.
-    """
     claims = []
     for located in extraction.claims:
         try:
-            claims.append(
-                Claim(
-                    text=located.claim,
-                    context=context,
-                    labels=config.labels,
-                    as_of=config.as_of,
-                    only_in_time=config.strict_as_of,
-                )
+            claim = Claim(
+                text=located.claim,
+                context=context,
+                labels=config.labels,
+                as_of=config.as_of,
+                only_in_time=config.strict_as_of,
             )
         except ValidationError as error:
             first = error.errors()[0]
@@ -217,43 +198,58 @@ def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Cl
                 f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}",
                 where=f"the claim at characters {located.start} to {located.end}",
             ) from error
+        claims.append(claim)
     return tuple(claims)
 
 
 def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
-    """The claims of a text that were found when its run began; None where there is no run yet.
+    """The recorded extraction of a text and its usage; None if the folder holds no run.
 
     Raises:
-        RecordError: the folder holds the run of something else.
+        RecordError: the folder holds another run.
     """
     path = folder / "run.json"
     if not path.exists():
         return None
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))["text"]
-        usage = Usage.model_validate(held["usage"])
-        known, extraction = recorded(held)
+        record = json.loads(path.read_text(encoding="utf-8"))["text"]
+        usage = Usage.model_validate(record["usage"])
+        recorded_text, extraction = recorded(record)
     except (OSError, ValueError, KeyError, TypeError):
-        raise RecordError(f"{str(folder)!r} holds a run, and not one of a text", hint="take another folder") from None
-    if known != text:
-        raise RecordError(f"{str(folder)!r} holds the run of another text", hint="take another folder")
+        raise RecordError(f"{str(folder)!r} holds a run, but not of a text", hint="choose another folder") from None
+    if recorded_text != text:
+        raise RecordError(f"{str(folder)!r} holds the run of another text", hint="choose another folder")
     return extraction, usage
 
 
 def _evidence(
     names: Sequence[str], text: Text, claims: Sequence[Claim], documents: Sequence[Passage]
 ) -> dict[str, FixedPassages]:
-    """The given documents in the place of every tool; what was said before is evidence, too (Sun et al. 2024)."""
+    """Replaces every tool by the documents; a dialogue's context is evidence as well (Sun et al. 2024)."""
     encoder = EmbeddedBackend().embedder
     if text.kind == "summary":
         nearest = nearest_sentences([claim.text for claim in claims], documents, encoder)
-        return {name: FixedPassages(nearest, name=name, whole=True, about=GIVEN) for name in names}
-    before = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
-    every = [(*documents, *before)] * len(claims)
+        return {name: FixedPassages(nearest, name=name, whole=True, about=ABOUT_DOCUMENTS) for name in names}
+    dialogue = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
+    passages = [(*documents, *dialogue)] * len(claims)
     return {
-        name: FixedPassages(every, name=name, about=GIVEN, encoder=None if name == BY_WORDS else encoder)
+        name: FixedPassages(
+            passages, name=name, about=ABOUT_DOCUMENTS, encoder=None if name == "keywords" else encoder
+        )
         for name in names
     }
+
+
+class TextOptions(RunOptions, total=False):
+    """The keywords that :func:`verify_text` and :func:`ground` share."""
+
+    kind: Kind
+    context: str
+    concurrency: int
+    listeners: Sequence[Listener]
+    done: Callable[[int, Verdict], None] | None
+    config: RunConfig | None
+    folder: Path | None
 
 
 async def verify_text(
@@ -272,73 +268,40 @@ async def verify_text(
     """Verifies a text claim by claim; a claim that fails does not stop the others.
 
     Args:
-        text: what is checked.
+        text: text to check.
         kind: ``text``, ``dialogue`` or ``qa``; see :class:`Text`.
-        context: what it answers or follows.
-        documents: what the claims are read against, and nothing else; None to search.
+        context: the question or the previous conversation.
+        documents: the only evidence; None to search.
         concurrency: number of claims verified at the same time.
         listeners: called with every event of every claim.
-        done: called with each claim's index and verdict, as they finish.
-        config: the configuration.
-        folder: of the run; None records nothing.
-        options: as of :func:`redargue.verify`; ``models`` may name a model for the ``extractor`` and its tasks, too.
+        done: called with the index and verdict of each claim when it finishes.
+        config: configuration of the run.
+        folder: run folder; None records nothing.
+        options: as for :func:`redargue.verify`; ``models`` may name a model for the ``extractor`` and its tasks.
 
     Raises:
-        RedargueError: the extraction failed, or nothing could be started.
+        RedargueError: the extraction failed, or the run could not be started.
     """
-    read, components = read_options(options, config)
-    checked = text_of(text, kind=kind, context=context)
+    config, components = read_options(options, config)
+    text = text_of(text, kind=kind, context=context)
     if documents is None:
-        components = await connect(read, components)
-    prepared = await prepare(checked, read, components, documents=documents, folder=folder)
+        components = await connect(config, components)
+    prepared = await prepare(text, config, components, documents=documents, folder=folder)
     with prepared.verifier() as verifier:
         verdicts = await verifier.verify_all(prepared.claims, concurrency=concurrency, listeners=listeners, done=done)
     return prepared.report(verdicts)
 
 
-async def ground(
-    answer: str | Text,
-    *,
-    contexts: Sequence[str | Passage],
-    kind: Kind = "text",
-    context: str = "",
-    concurrency: int = CONCURRENCY,
-    listeners: Sequence[Listener] = (),
-    done: Callable[[int, Verdict], None] | None = None,
-    config: RunConfig | None = None,
-    folder: Path | None = None,
-    **options: Unpack[RunOptions],
-) -> Report:
-    """Verifies an answer against given documents and nothing else: no tool sends a request.
+async def ground(answer: str | Text, *, contexts: Sequence[str | Passage], **options: Unpack[TextOptions]) -> Report:
+    """Verifies an answer against given documents only, without search requests.
 
     Args:
-        answer: what is checked.
-        contexts: the documents, in full; a claim of a summary is read against the ten sentences nearest to it.
-        kind: ``text``, ``dialogue``, ``qa`` or ``summary``.
-        context: what it answers or follows.
-        concurrency: number of claims verified at the same time.
-        listeners: called with every event of every claim.
-        done: called with each claim's index and verdict, as they finish.
-        config: the configuration.
-        folder: of the run; None records nothing.
-        options: as of :func:`verify_text`.
-
-    Raises:
-        RedargueError: as :func:`verify_text`.
+        answer: text to check; its kind may also be ``summary``.
+        contexts: whole documents; a claim of a summary is checked against its ten most similar sentences.
+        options: as for :func:`verify_text`.
     """
     documents = [
         document if isinstance(document, Passage) else Passage(text=document, document=f"context-{number}")
         for number, document in enumerate(contexts, 1)
     ]
-    return await verify_text(
-        answer,
-        kind=kind,
-        context=context,
-        documents=documents,
-        concurrency=concurrency,
-        listeners=listeners,
-        done=done,
-        config=config,
-        folder=folder,
-        **options,
-    )
+    return await verify_text(answer, documents=documents, **options)
