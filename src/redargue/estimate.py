@@ -128,7 +128,7 @@ def _sum(
     for task, count in plan.calls.items():
         samples = plan.samples.get(task, 1)
         models = _models(verifier, chat, task, plan) if chat else []
-        refused = chat is not None and any("n" in chat.endpoint(each).abilities.refused for each in models)
+        refused = chat is not None and any("n" in chat.endpoint(each).capabilities.refused for each in models)
         charge = next((kind.charge for kind in every_task() if kind.name() == task), "call")
         asked = count * (samples if refused else 1)
         tokens = asked * (PROMPTS.get(task, OTHER)[place] + max(0, round(extra)))

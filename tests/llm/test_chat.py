@@ -426,7 +426,7 @@ async def test_a_debate_against_an_endpoint_that_refuses_schemas_ends_in_a_label
     with Verifier(backend=backend, evidence=tools) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.label == "SUPPORTS"
-    assert backend.endpoint().abilities.form == "json"
+    assert backend.endpoint().capabilities.form == "json"
 
 
 @pytest.mark.parametrize(

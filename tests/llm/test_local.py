@@ -21,7 +21,7 @@ from redargue.llm import hf_model as causal
 from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Renderer, Stretch
+from redargue.llm.rendering import Renderer, WeightedSpan
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import AnswerClaim
@@ -233,10 +233,10 @@ async def test_a_call_without_weights_leaves_the_models_own_attention_in_place(b
 def test_equal_texts_of_two_agents_are_two_ranges(backend: TransformersBackend) -> None:
     task = merge(2.0, 1.0, 0.25)
     prompt = Renderer().prompt(task)
-    assert [prompt.user[each.start : each.end] for each in prompt.stretches] == [each.text for each in task.said]
-    assert prompt.stretches[0].start < prompt.stretches[2].start
+    assert [prompt.user[each.start : each.end] for each in prompt.spans] == [each.text for each in task.said]
+    assert prompt.spans[0].start < prompt.spans[2].start
     plain = Renderer().prompt(task.model_copy(update={"profile": "paper"}))
-    assert [plain.user[each.start : each.end] for each in plain.stretches] == [each.text for each in task.said]
+    assert [plain.user[each.start : each.end] for each in plain.spans] == [each.text for each in task.said]
 
 
 def test_parts_that_are_not_the_material_are_refused() -> None:
@@ -253,7 +253,7 @@ def test_tokens_of_characters_in_several_bytes_lie_in_their_range(backend: Trans
 
     text = "aé é."
     tokens = model_of(backend).tokens(text)
-    found = focus([Stretch(1, 2, 2.0), Stretch(3, 4, 1.0)], tokens, "cpu")
+    found = focus([WeightedSpan(1, 2, 2.0), WeightedSpan(3, 4, 1.0)], tokens, "cpu")
     assert found is not None
     covered = [text[start:end] for (start, end), one in zip(tokens.offsets, found.inside, strict=True) if one]
     assert set("".join(covered).replace(" ", "")) == {"é"}

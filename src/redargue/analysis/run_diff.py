@@ -362,7 +362,7 @@ class _Listening:
 
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability
-        self._inner, self.weighs = inner, inner.weighs
+        self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
         self.last = ("", "")
 
     def can(self, task: type[AnyTask]) -> bool:

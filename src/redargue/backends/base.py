@@ -114,13 +114,13 @@ class Backend(Protocol):
         name: registered name.
         identity: everything about the backend that changes its answers (model, weights, URL); part of a call's key.
         stability: the thresholds that fit its models.
-        weighs: whether the weights of a task's parts scale its attention; else they change nothing, and a protocol says
-            in words how sure the parts' writers are.
+        supports_attention_weights: whether the weights of a task's parts scale the model's attention. If not, they
+            have no effect, and a protocol states in words how confident the parts' writers are.
     """
 
     name: str
     stability: Stability
-    weighs: bool
+    supports_attention_weights: bool
 
     @property
     def identity(self) -> str:

@@ -39,7 +39,7 @@ class RecordedBackend:
 
     name = "recorded"
     stability = PAPER_STABILITY
-    weighs = False
+    supports_attention_weights = False
     tasks: ClassVar[tuple[type[AnyTask], ...]] = (DecomposeClaim, NextStep, ForceAnswer)
 
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:

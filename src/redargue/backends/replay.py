@@ -20,7 +20,7 @@ class ReplayBackend:
 
     def __init__(self, inner: Backend, identity: str, stability: Stability) -> None:
         self.name, self.identity, self.stability = inner.name, identity, stability
-        self._inner, self.weighs = inner, inner.weighs
+        self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
 
     def can(self, task: type[AnyTask]) -> bool:
         """Whatever was recorded."""

@@ -27,7 +27,7 @@ class ScriptedBackend:
     """
 
     name = "scripted"
-    weighs = False
+    supports_attention_weights = False
     identity = "scripted"
     stability = PAPER_STABILITY
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from redargue.llm.rendering import Stretch
+from redargue.llm.rendering import WeightedSpan
 
 WEIGHTED = "redargue-weighted"  # the name under which transformers knows this attention
 
@@ -71,7 +71,7 @@ class Tokens(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
-def focus(stretches: Sequence[Stretch], tokens: Tokens, device: Any) -> Focus | None:
+def focus(stretches: Sequence[WeightedSpan], tokens: Tokens, device: Any) -> Focus | None:
     """The weights of a prompt's tokens; None where they change nothing: one range, or equal weights.
 
     A token belongs to the first stretch that it shares a character with.

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from redargue.claims import Frozen
-from redargue.llm.response import said_in
+from redargue.llm.response import error_message
 from redargue.net.transport import Answer
 
 Form = Literal["schema", "json", "text"]
@@ -24,7 +24,7 @@ LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_complet
 FOLLOWERS = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
 
 
-class Abilities(Frozen):
+class Capabilities(Frozen):
     """What is known of a model at an endpoint.
 
     Attributes:
@@ -48,14 +48,14 @@ class Memory:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def recall(self, place: str, model: str) -> Abilities:
+    def recall(self, place: str, model: str) -> Capabilities:
         """What is known, or what to try first."""
         try:
-            return Abilities.model_validate(self._all().get(f"{place} {model}", {}))
+            return Capabilities.model_validate(self._all().get(f"{place} {model}", {}))
         except ValidationError:
-            return Abilities()
+            return Capabilities()
 
-    def keep(self, place: str, model: str, abilities: Abilities) -> None:
+    def keep(self, place: str, model: str, abilities: Capabilities) -> None:
         """Writes it down."""
         everything = {**self._all(), f"{place} {model}": abilities.model_dump(mode="json")}
         with contextlib.suppress(OSError):  # else it is found out again next time
@@ -92,7 +92,7 @@ def names_in(text: str) -> frozenset[str]:
             return frozenset({str(error["param"]).split(".")[0]})
     except (ValueError, AttributeError, RecursionError):
         pass
-    said = said_in(text).lower()
+    said = error_message(text).lower()
     quoted = re.findall(r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)", said)
     plain = [name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", said)]
     return frozenset([*(name for pair in quoted for name in pair if name), *plain])

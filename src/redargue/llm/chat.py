@@ -14,7 +14,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.llm.capabilities import Form
 from redargue.llm.client import Endpoint
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer, again
+from redargue.llm.rendering import Prompt, Renderer, repair_prompt
 from redargue.llm.response import Choice
 from redargue.llm.tool_calls import step_of
 from redargue.net.transport import Service, Transport
@@ -52,7 +52,7 @@ class ChatBackend:
     """
 
     name = "chat"
-    weighs = False
+    supports_attention_weights = False
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ChatBackend:
         # The embedded embedder's vectors lie elsewhere than ada-002's, for which the paper's threshold was chosen.
         near = self._embedded.stability.relevance
         self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, near)
-        raters = [each.sha256[:12] for each in (self._embedded.rater, self._embedded.entailer) if each]
+        raters = [each.sha256[:12] for each in (self._embedded.user_reranker, self._embedded.user_nli) if each]
         rated = [f"rated={','.join(raters)}"] if embedding_model and raters else []  # else the embedded identity has it
         near_by = f"embeddings={embedding_model or self._embedded.identity}"
         self.identity = "chat:" + " ".join([*parts, near_by, *rated])
@@ -149,7 +149,7 @@ class ChatBackend:
             return self._parse(task, prompt, choice), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.verbatim[:2000])
-        more = [{"role": "user", "content": again(first.why)}]
+        more = [{"role": "user", "content": repair_prompt(first.why)}]
         if choice.verbatim.strip() and not choice.problem.startswith("the endpoint"):
             more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
         (second,) = await self._complete(endpoint, prompt, call, 1, more, turn=place + 1)

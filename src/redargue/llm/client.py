@@ -20,14 +20,14 @@ from redargue.llm.capabilities import (
     FORMS,
     LIMITS,
     OPTIONAL,
-    Abilities,
+    Capabilities,
     Form,
     Memory,
     about_form,
     names_in,
     refuses_tools,
 )
-from redargue.llm.response import Choice, read_completion, read_stream, said_in
+from redargue.llm.response import Choice, error_message, read_response, read_stream
 from redargue.net.transport import Answer, Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account
@@ -41,7 +41,7 @@ Function = Mapping[str, Any]  # its name, what it does, and the JSON schema of i
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class CompletionRequest:
     """What is asked for, in whatever way the endpoint takes it; see :meth:`Endpoint.complete`."""
 
     messages: Callable[[Form], Sequence[Message]]
@@ -76,7 +76,7 @@ class Endpoint:
         self.transport, self.service, self.model = transport, service, model
         self.prices, self.max_tokens, self.stream = prices or Prices.shipped(), max_tokens, stream
         self._memory = Memory(home() / "endpoints.json")
-        self.abilities = self._memory.recall(service.place, model)
+        self.capabilities = self._memory.recall(service.place, model)
         self._proven: set[Form] = set()  # forms in which a reply has come: a 500 is not about them
 
     async def complete(
@@ -109,13 +109,13 @@ class Endpoint:
             BudgetReached: the budget has no room.
         """
         sampling = sampling or Sampling()
-        wish = Wish(messages=messages, schema=schema, form=form, functions=functions, logprobs=logprobs)
+        wish = CompletionRequest(messages=messages, schema=schema, form=form, functions=functions, logprobs=logprobs)
 
         async def ask(n: int, seed: int) -> tuple[Choice, ...]:
             return await self._ask(wish, account, sampling.model_copy(update={"n": n}), seed)
 
         choices: tuple[Choice, ...] = ()
-        if sampling.n == 1 or "n" not in self.abilities.refused:
+        if sampling.n == 1 or "n" not in self.capabilities.refused:
             choices = (await ask(sampling.n, seed))[: sampling.n]
         if 0 < len(choices) < sampling.n and not any(each.problem for each in choices):
             self._refuse("n")  # silently one sample where several were wanted
@@ -124,10 +124,12 @@ class Endpoint:
             choices += tuple(each[0] for each in await together(more))
         return choices
 
-    async def _ask(self, wish: Wish, account: Account, sampling: Sampling, seed: int) -> tuple[Choice, ...]:
+    async def _ask(
+        self, wish: CompletionRequest, account: Account, sampling: Sampling, seed: int
+    ) -> tuple[Choice, ...]:
         tried: Form | None = None  # instead of a form at which the server failed; noted once it has worked
         for _ in range(len(OPTIONAL) + len(FORMS) + 2):
-            sent = wish.form or tried or self.abilities.form
+            sent = wish.form or tried or self.capabilities.form
             body = self._body(wish, sent, sampling, seed)
             answer = await self._send(body, account, sent)
             if answer.status == 200:
@@ -135,9 +137,9 @@ class Endpoint:
                     self._proven.add(sent)
                 if tried:
                     self._remember(form=tried)
-                return read_completion(answer.text, called=bool(wish.functions))
+                return read_response(answer.text, called=bool(wish.functions))
             rejected = answer.status in (400, 404, 422, 500) and wish.schema is not None and wish.form is None
-            if rejected and FORMS.index(self.abilities.form) > FORMS.index(sent):
+            if rejected and FORMS.index(self.capabilities.form) > FORMS.index(sent):
                 tried = None  # a concurrent request has found a form that the endpoint takes
                 continue
             failed = answer.status == 500 and sent not in self._proven
@@ -149,7 +151,7 @@ class Endpoint:
                 raise self._error(answer, offered=refuses_tools(body, answer))
         raise self._error(answer)
 
-    def _body(self, wish: Wish, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
+    def _body(self, wish: CompletionRequest, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
             "messages": list(wish.messages(form)),
@@ -164,12 +166,12 @@ class Endpoint:
         if wish.functions:
             tools = [{"type": "function", "function": dict(each)} for each in wish.functions]
             body |= {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
-        for name in self.abilities.refused:
+        for name in self.capabilities.refused:
             body.pop(name, None)
             for follower in FOLLOWERS.get(name, ()):
                 body.pop(follower, None)
-        if self.abilities.limit:
-            body[self.abilities.limit] = sampling.max_tokens or self.max_tokens
+        if self.capabilities.limit:
+            body[self.capabilities.limit] = sampling.max_tokens or self.max_tokens
         if wish.schema:
             body |= _response_format(form, *wish.schema)
         return body
@@ -177,7 +179,7 @@ class Endpoint:
     async def _send(self, body: dict[str, Any], account: Account, form: Form) -> Answer:
         prompt = most_tokens(body)
         samples = body.get("n", 1)
-        reply = samples * body.get(self.abilities.limit, 4 * self.max_tokens)
+        reply = samples * body.get(self.capabilities.limit, 4 * self.max_tokens)
         tokens = prompt + reply
         price = self.prices.model(self.model)
         headers = {"Authorization": f"Bearer {self.service.key}"} if self.service.key else {}
@@ -233,14 +235,14 @@ class Endpoint:
 
         Several requests may find out the same at once: what one of them has noted is not noted again.
         """
-        said, named = said_in(answer.text).lower(), names_in(answer.text)
+        said, named = error_message(answer.text).lower(), names_in(answer.text)
         for name, onward in LIMITS.items():
             if name in body and name in named and "large" not in said:  # refused by name, not for its value
-                if self.abilities.limit == name:
+                if self.capabilities.limit == name:
                     self._remember(limit=onward)
                 return True
         if about_form(body, answer) and not pinned and wanted != "text":
-            if self.abilities.form == wanted:
+            if self.capabilities.form == wanted:
                 self._remember(form=FORMS[FORMS.index(wanted) + 1])
             return True
         for name in OPTIONAL:
@@ -251,22 +253,22 @@ class Endpoint:
 
     def learn_anew(self) -> None:
         """Forgets what was found out: an endpoint may have learned, too."""
-        self._remember(**Abilities().model_dump())
+        self._remember(**Capabilities().model_dump())
 
     def settle_on(self, form: Form) -> None:
         """Asks for JSON in that way from now on."""
         self._remember(form=form)
 
     def _refuse(self, name: str) -> None:
-        self._remember(refused=tuple(sorted({*self.abilities.refused, name})))
+        self._remember(refused=tuple(sorted({*self.capabilities.refused, name})))
 
     def _remember(self, **changes: Any) -> None:
-        self.abilities = self.abilities.model_copy(update=changes)
-        self._memory.keep(self.service.place, self.model, self.abilities)
+        self.capabilities = self.capabilities.model_copy(update=changes)
+        self._memory.keep(self.service.place, self.model, self.capabilities)
 
     def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
         """What a refusal comes to; ``offered``: it is about the functions that were."""
-        said = " ".join(said_in(answer.text).split())[:300]
+        said = " ".join(error_message(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.place} answered {answer.status}: {said or 'nothing'}"
         if offered:
             return UsageError(what, hint="it takes no tool calls, or not of these tools: use --response-format auto")

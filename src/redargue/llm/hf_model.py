@@ -20,7 +20,7 @@ from redargue.backends.base import Sampling, Token
 from redargue.errors import MissingExtra, UsageError
 from redargue.llm.attention import WEIGHTED, Focus, Tokens, focus, plain_attention, register
 from redargue.llm.client import Message
-from redargue.llm.rendering import Stretch
+from redargue.llm.rendering import WeightedSpan
 
 _INSTALL = "install torch for your machine first (https://pytorch.org), then: pip install 'redargue[transformers]'"
 _TAIL = 8  # tokens before what is written, which it is decoded after: some tokenizers drop a first space
@@ -143,7 +143,9 @@ class Draft:
         tokens: that were written freely.
     """
 
-    def __init__(self, model: CausalModel, prompt: str, stretches: Sequence[Stretch] = (), stop: Event | None = None):
+    def __init__(
+        self, model: CausalModel, prompt: str, stretches: Sequence[WeightedSpan] = (), stop: Event | None = None
+    ):
         import torch
         from transformers import DynamicCache
 

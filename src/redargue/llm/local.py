@@ -21,7 +21,7 @@ from redargue.llm.client import Message
 from redargue.llm.constrained_decoding import fill
 from redargue.llm.hf_model import CausalModel, Draft
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer, Stretch, again
+from redargue.llm.rendering import Prompt, Renderer, WeightedSpan, repair_prompt
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.scoring import RATING, CompareTexts
@@ -55,7 +55,7 @@ class TransformersBackend:
     """
 
     name = "transformers"
-    weighs = True
+    supports_attention_weights = True
     form = "auto"
     stability = Stability(PAPER_STABILITY.faithfulness, EmbeddedBackend.stability.relevance)
 
@@ -102,7 +102,7 @@ class TransformersBackend:
         if isinstance(task, (CompareTexts, *RATING)):
             return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
         prompt = self._renderer.prompt(task)
-        if not prompt.stretches and any(part.agent for part in task.parts()):
+        if not prompt.spans and any(part.agent for part in task.parts()):
             raise UsageError(
                 f"your own words for {task.name()} leave no place for its weights",
                 where="--prompts",
@@ -124,7 +124,7 @@ class TransformersBackend:
     async def _repaired(
         self, task: Task[Out], prompt: Prompt, call: Call, first: Rejected, place: int
     ) -> tuple[Written, Out]:
-        more = [{"role": "assistant", "content": first.raw}, {"role": "user", "content": again(first.why)}]
+        more = [{"role": "assistant", "content": first.raw}, {"role": "user", "content": repair_prompt(first.why)}]
         (second,) = await self._written(task, prompt, call, 1, more, turn=place + 1)
         try:
             return second, self._read(task, prompt, second)
@@ -166,16 +166,16 @@ class TransformersBackend:
         return tuple(found)
 
 
-def _placed(prompt: Prompt, user: str, text: str) -> tuple[Stretch, ...]:
+def _placed(prompt: Prompt, user: str, text: str) -> tuple[WeightedSpan, ...]:
     """The prompt's stretches where they stand in the text that the model is given.
 
     Raises:
         UsageError: the message does not stand in it as it was.
     """
-    if not prompt.stretches:
+    if not prompt.spans:
         return ()
     at = text.rfind(user.strip())  # the last message; templates strip them
     if at < 0:
         raise UsageError("the model's chat template changes messages, so that weights have no place in them")
     shift = at - (len(user) - len(user.lstrip()))
-    return tuple(Stretch(each.start + shift, each.end + shift, each.weight) for each in prompt.stretches)
+    return tuple(WeightedSpan(each.start + shift, each.end + shift, each.weight) for each in prompt.spans)

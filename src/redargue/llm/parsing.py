@@ -47,7 +47,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
         try:
             reply = kind.model_validate(candidate)
         except ValidationError as error:
-            raise ValueError(first_of(error)) from None
+            raise ValueError(first_error(error)) from None
         found[reply.model_dump_json()] = reply
     if len(found) > 1:
         raise ValueError("the reply holds several different answers")
@@ -56,7 +56,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
     return next(iter(found.values()))
 
 
-def first_of(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
     """The first thing that is wrong with an object, as it can be said to a model."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"

@@ -71,8 +71,8 @@ async def probe(
     if embedding_model:
         vectors = Endpoint(transport, service, embedding_model)
         findings.append(await _tried("embeddings", lambda: _embedded(vectors, account)))
-    refused = [name for name in endpoint.abilities.refused if name not in ("n", "logprobs")]
-    limit = endpoint.abilities.limit or "no limit on a reply"
+    refused = [name for name in endpoint.capabilities.refused if name not in ("n", "logprobs")]
+    limit = endpoint.capabilities.limit or "no limit on a reply"
     findings.append(Finding("parameters", not refused, f"{limit}; refused: {', '.join(refused) or 'none'}"))
     return findings, account.requests
 
@@ -109,13 +109,13 @@ async def _called(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
         made = False
     if not made:
         return False, f"taken, and none made: {choice.problem or repr(choice.verbatim[:60])}"
-    return True, "made" if "tool_choice" not in endpoint.abilities.refused else "made; not where they are required"
+    return True, "made" if "tool_choice" not in endpoint.capabilities.refused else "made; not where they are required"
 
 
 async def _samples(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
     asked = lambda form: _asked("Name a colour.")  # noqa: E731
     await endpoint.complete(asked, account=account, sampling=Sampling(n=3, temperature=0.3))
-    able = "n" not in endpoint.abilities.refused
+    able = "n" not in endpoint.capabilities.refused
     return able, "given" if able else "not given; as many requests are sent instead"
 
 
@@ -129,7 +129,7 @@ async def _logprobs(endpoint: Endpoint, account: Account) -> tuple[bool, str]:
 async def _streamed(transport: Transport, service: Service, model: str, account: Account) -> tuple[bool, str]:
     endpoint = Endpoint(transport, service, model, max_tokens=64, stream=True)
     (choice,) = await endpoint.complete(lambda form: _asked("Reply with the word yes."), account=account)
-    able = "stream" not in endpoint.abilities.refused
+    able = "stream" not in endpoint.capabilities.refused
     return able and not choice.problem, choice.problem or ("works" if able else "refused")
 
 

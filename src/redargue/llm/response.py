@@ -57,7 +57,7 @@ class Choice:
         )
 
 
-def read_completion(text: str, *, called: bool = False) -> tuple[Choice, ...]:
+def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
     """The samples of a chat completion; what is no completion is one sample with a problem.
 
     Args:
@@ -68,7 +68,7 @@ def read_completion(text: str, *, called: bool = False) -> tuple[Choice, ...]:
         body = json.loads(text)
         choices = body.get("choices") if isinstance(body, dict) else None
         if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):
-            said = said_in(text)[:200]
+            said = error_message(text)[:200]
             return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {said}"),)
         ordered = sorted(choices, key=lambda each: each["index"] if isinstance(each.get("index"), int) else 0)
         return tuple(_choice(each, called=called) for each in ordered)
@@ -227,7 +227,7 @@ def _called(calls: Mapping[int, Mapping[str, str]]) -> dict[str, Any]:
     return {"tool_calls": [{"function": calls[at]} for at in sorted(calls)]} if calls else {}
 
 
-def said_in(text: str) -> str:
+def error_message(text: str) -> str:
     """The message of an error body, or the body."""
     try:
         body = json.loads(text)

@@ -37,7 +37,7 @@ class Part(Frozen):
         text: as in the input, with its marks.
         agent: who wrote it; empty for what no agent wrote.
         weight: of the attention that agents' texts get, in proportion to the other agents'; it means nothing where
-            ``agent`` is empty. Only a backend that ``weighs`` reads it.
+            ``agent`` is empty. Only a backend that ``supports_attention_weights`` reads it.
     """
 
     text: str

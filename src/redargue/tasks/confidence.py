@@ -2,7 +2,7 @@
 
 Yoffe et al., "DebUnc" (2024): each response is fenced, introduced as one agent's, and carries a confidence level from 1
 to 10; the prompt explains the scale and wants the levels kept out of the answer. The same texts are the ranges whose
-attention a backend scales that ``weighs``.
+attention a backend scales that ``supports_attention_weights``.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
         values = tuple(uncertainties.values())
         confidence: dict[str, dict[str, Any]]
-        if self.run.backend.weighs:
+        if self.run.backend.supports_attention_weights:
             weights = attention_weights(values)
             confidence = {role: {"weight": weight} for role, weight in zip(uncertainties, weights, strict=True)}
         else:
