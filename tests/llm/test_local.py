@@ -244,7 +244,7 @@ def test_parts_that_are_not_the_material_are_refused() -> None:
         def input_text(self) -> str:
             return "something else"
 
-    with pytest.raises(ValueError, match="parts of _Wrong are not its material"):
+    with pytest.raises(ValueError, match="parts of _Wrong are not its input"):
         Renderer().prompt(_Wrong(said=merge(1.0).said))
 
 
@@ -485,9 +485,9 @@ def test_a_template_that_changes_messages_is_refused_where_there_are_weights(fol
 
 
 async def test_own_words_have_no_place_for_weights(folder: Path) -> None:
-    prompts = Prompts({"_Merge": "Merge: {material}"})
+    prompts = Prompts({"_Merge": "Merge: {input_text}"})
     backend = TransformersBackend(tiny_llama(folder), prompts=prompts, longest=SHORT, device="cpu")
-    with pytest.raises(UsageError, match="leave no place for its weights"):
+    with pytest.raises(UsageError, match="leaves no place for its weights"):
         await backend.perform(merge(2.0, 1.0), call())
 
 
