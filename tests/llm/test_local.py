@@ -17,7 +17,7 @@ from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
 from redargue.errors import BadReply, CannotPlay, MissingExtra, UsageError
 from redargue.evidence import Passage
-from redargue.llm import hf_model as causal
+from redargue.llm import hf_model
 from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
@@ -89,7 +89,7 @@ def draft(backend: TransformersBackend, task: Task[Any]) -> Any:
     """A draft of the task's reply, its prompt read."""
     model, prompt = model_of(backend), Renderer().prompt(task)
     text = model.rendered(prompt.messages("schema"))
-    return causal.Draft(model, text, backend_module._placed(prompt, prompt.user, text))
+    return hf_model.Draft(model, text, backend_module._placed(prompt, prompt.user, text))
 
 
 # attention
@@ -369,13 +369,13 @@ async def test_a_free_text_ends_at_the_calls_own_limits(backend: TransformersBac
 async def test_a_call_that_is_cancelled_stops_writing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = TransformersBackend(tiny_llama(folder), longest=1_000_000, device="cpu")
     loop, began = asyncio.get_running_loop(), asyncio.Event()
-    begin = causal.Draft.begin
+    begin = hf_model.Draft.begin
 
     def noted(draft: Any, *options: Any) -> None:
         loop.call_soon_threadsafe(began.set)
         begin(draft, *options)
 
-    monkeypatch.setattr(causal.Draft, "begin", noted)
+    monkeypatch.setattr(hf_model.Draft, "begin", noted)
     work = asyncio.ensure_future(backend.perform(AnswerClaim(claim=CLAIM, profile="paper"), call()))
     await began.wait()
     work.cancel()

@@ -42,7 +42,7 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
     """
     if plain and isinstance_of(task, Query):
         draft.add("[")
-        draft.add(draft.write(min(longest, LONGEST_QUERY), _first("]\n")) + "]")
+        draft.add(draft.write(min(longest, LONGEST_QUERY), _query_end) + "]")
     elif plain and isinstance(task, LabelledTask):
         choice = task.choice() if "label" in task.answer_fields else {}
         before, after = task.marks
@@ -175,9 +175,9 @@ def _closed(field: dict[str, Any]) -> list[Any]:
     return [round(low + (high - low) * step / STEPS, 6) for step in range(STEPS + 1)]
 
 
-def _first(marks: str) -> Any:
-    """Finds the first of several characters."""
-    return lambda text: next((index for index, char in enumerate(text) if char in marks), -1)
+def _query_end(text: str) -> int:
+    match = re.search(r"[]\n]", text)
+    return match.start() if match else -1
 
 
 def _closing_quote(text: str) -> int:

@@ -110,10 +110,8 @@ class CausalModel:
         return re.sub(marks, lambda match: _disarmed(match.group()), text) if marks else text
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
-        text: str = self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
-        return text
+        options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        return str(self.tokenizer.apply_chat_template(messages, **options))
 
     def tokens(self, text: str) -> Tokens:
         """A text's tokens; a chat template has already added the initial special tokens."""
@@ -123,8 +121,7 @@ class CausalModel:
         return Tokens(encoded["input_ids"], [tuple(offset) for offset in encoded["offset_mapping"]])
 
     def decoded(self, ids: Sequence[int]) -> str:
-        text: str = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
 
 class Draft:

@@ -10,32 +10,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import cast
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Rejected, Reply, Stability, Token, backends
+from redargue.backends.base import PAPER_STABILITY, Call, Output, Rejected, Reply, Stability, backends
 from redargue.errors import BadReply, UsageError
 from redargue.llm.client import Message
 from redargue.llm.constrained_decoding import fill
 from redargue.llm.hf_model import CausalModel, Draft
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer, WeightedSpan, repair_prompt
+from redargue.llm.response import Choice
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.scoring import RATING, CompareTexts
 
 LONGEST = 1_000  # characters of free text, as in the schemas
-
-
-@dataclass(frozen=True)
-class Written:
-    """A reply, its mean entropy (nats), and its tokens if log probabilities are kept."""
-
-    text: str
-    entropy: float | None
-    tokens: tuple[Token, ...]
 
 
 @backends.register("transformers")
@@ -115,12 +106,12 @@ class TransformersBackend:
             outputs.append(Output(answer, written.text, entropy=written.entropy, tokens=written.tokens))
         return Reply(tuple(outputs), rejected=tuple(rejected))
 
-    def _read(self, task: Task[Out], prompt: Prompt, written: Written) -> Out:
+    def _read(self, task: Task[Out], prompt: Prompt, written: Choice) -> Out:
         return cast(Out, self._renderer.read(task, written.text, plain=prompt.schema is None))
 
     async def _repaired(
         self, task: Task[Out], prompt: Prompt, call: Call, first: Rejected, index: int
-    ) -> tuple[Written, Out]:
+    ) -> tuple[Choice, Out]:
         more = [{"role": "assistant", "content": first.raw}, {"role": "user", "content": repair_prompt(first.why)}]
         (second,) = await self._written(task, prompt, call, 1, more, turn=index + 1)
         try:
@@ -135,7 +126,7 @@ class TransformersBackend:
 
     async def _written(
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
-    ) -> tuple[Written, ...]:
+    ) -> tuple[Choice, ...]:
         """Replies to one prompt, generated in the model's thread."""
         model = self._model
         if model is None:
@@ -146,14 +137,14 @@ class TransformersBackend:
             )
         stop = Event()
 
-        def work() -> tuple[Draft, list[Written]]:
+        def work() -> tuple[Draft, list[Choice]]:
             text = model.rendered([*prompt.messages("schema"), *more])
             draft, replies = Draft(model, text, _placed(prompt, model.disarmed(prompt.user), text), stop), []
             for sample in range(n):
                 draft.begin(call.sampling, call.seed + turn + sample)
                 fill(draft, task, plain=prompt.schema is None, longest=self.longest)
                 tokens = tuple(draft.tokens) if self.logprobs else ()
-                replies.append(Written(draft.reply, draft.entropy, tokens))
+                replies.append(Choice(draft.reply, entropy=draft.entropy, tokens=tokens))
             return draft, replies
 
         async with call.account.request() as receipt:

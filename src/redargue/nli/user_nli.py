@@ -11,19 +11,12 @@ import json
 from collections.abc import Sequence
 from functools import cached_property
 from math import exp
-from typing import Any, NamedTuple
+from typing import Any
 
 from redargue.errors import UsageError
 from redargue.nli.session import UserModel, file_sha256, logistic
 
 ENTAILED, CONTRADICTED = ("entail", "support"), ("contradict", "refute")  # prefixes of label names
-
-
-class Outputs(NamedTuple):
-    """Indices of a model's outputs; ``contradiction`` is None in a model of two outputs."""
-
-    entailment: int
-    contradiction: int | None
 
 
 class UserNli(UserModel):
@@ -76,12 +69,13 @@ class UserNli(UserModel):
     def _probabilities(self, logits: list[float], sigmoid: bool) -> tuple[float, float | None]:
         if sigmoid or len(logits) == 1:
             return logistic(logits[0]), None
-        outputs = self._outputs(len(logits))
+        entailment, contradiction = self._outputs(len(logits))
         weights = [exp(logit - max(logits)) for logit in logits]
         shares = [weight / sum(weights) for weight in weights]
-        return shares[outputs.entailment], None if outputs.contradiction is None else shares[outputs.contradiction]
+        return shares[entailment], None if contradiction is None else shares[contradiction]
 
-    def _outputs(self, count: int) -> Outputs:
+    def _outputs(self, count: int) -> tuple[int, int | None]:
+        """Indices of entailment and contradiction; the latter is None in a model of two outputs."""
         names = [name.lower() for name in self._names]
         entailed = [index for index, name in enumerate(names) if name.startswith(ENTAILED)]
         contradicted = [index for index, name in enumerate(names) if name.startswith(CONTRADICTED)]
@@ -91,4 +85,4 @@ class UserNli(UserModel):
                 where=self.setting,
                 hint="add its config.json with id2label, or use the first output alone: sigmoid=true",
             )
-        return Outputs(entailed[0], contradicted[0] if count > 2 and len(contradicted) == 1 else None)
+        return entailed[0], contradicted[0] if count > 2 and len(contradicted) == 1 else None
