@@ -20,7 +20,7 @@ from redargue.bench.datasets import fever
 from redargue.bench.datasets.loading import load
 from redargue.bench.statistics.bootstrap import interval_of
 from redargue.evidence import Passage
-from redargue.nli.backend import EmbeddedBackend, play, say, words
+from redargue.nli.backend import EmbeddedBackend, compose_answer, perform, words
 from redargue.retrieval.corpus.base import Corpus
 from redargue.retrieval.corpus.index import open_corpus
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery
@@ -39,14 +39,14 @@ def main(arguments: list[str]) -> None:
     gold = fever.qrels(data / "benchmarks/fever/qrels.jsonl.gz")
     loaded = load(chosen.dataset, data / chosen.path, half=given.half)
     asked = [each for each in loaded.examples if len(gold.get(each.id, ())) > 1][: given.limit]
-    mind = EmbeddedBackend()
+    backend = EmbeddedBackend()
     whole: dict[str, list[int]] = {"once": [], "twice": [], "twice, with names": []}
     some: dict[str, list[int]] = {name: [] for name in whole}
     with open_corpus(corpus_of(chosen.corpus)) as corpus:
         for example in asked:
             claim = example.claim
             first = _search(corpus, claim.text, K)
-            answer = say(claim, mind.reader.read(claim.text, first), first, mind)
+            answer = compose_answer(claim, backend.reader.read(claim.text, first), first, backend)
             task = RewriteQuery(
                 claim=claim,
                 tool="corpus",
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
                 others=(OtherAnswer(agent="reader", text=answer.text),),
                 used=claim.text,
             )
-            query = play(task, mind)
+            query = perform(task, backend)
             assert isinstance(query, Query)
             covered = {word.lower() for quote in answer.quotes for word in words(quote)}
             rest = " ".join(word for word in words(claim.text) if word.lower() not in covered)

@@ -18,7 +18,7 @@ from benchmarks import pool
 from benchmarks.speed import served
 from redargue.errors import RedargueError
 from redargue.evidence import Passage
-from redargue.nli import claim_filter as checkable
+from redargue.nli import claim_filter
 from redargue.text.report import Outcome
 from redargue.text.segment import sentences_of
 from redargue.text.verification import ground, verify_text
@@ -52,11 +52,11 @@ def extraction(rows: list[dict[str, Any]]) -> dict[str, Any]:
     for row in rows:
         every = [each for each in row["sentences"].values() if each["text"].strip()]
         own = {" ".join(each.text.split()) for each in sentences_of(row["response"])}
-        claims = checkable.claims([each["text"] for each in every])
+        claims = claim_filter.claims([each["text"] for each in every])
         for each, claim in zip(every, claims, strict=True):
             found += " ".join(each["text"].split()) in own
             kept["factual" in each["claim_checkworthiness"], claim is not None] += 1
-            plain = checkable.statement(each["text"])
+            plain = claim_filter.statement(each["text"])
             if claim is None or plain is None or plain.split()[0] not in PRONOUNS:
                 continue
             pronouns += 1

@@ -1,4 +1,4 @@
-"""Averages the weights of several runs: one model, with some of what each of them learned.
+"""Averages the weights of several runs.
 
 ``python average.py build/a build/b --shares 2 3 --out build/entailment``. The runs have to start from the same base
 weights; an output that some of them lack is averaged over the others. ``--bias`` moves the classifier's intercepts of
@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 
 def _mean(weights: list[torch.Tensor], shares: list[float]) -> torch.Tensor:
-    """The weighted mean; rows that only some have, over those."""
+    """The weighted mean; of rows that only some runs have, over those runs."""
     longest = max(len(each) for each in weights)
     shared = [(each, share) for each, share in zip(weights, shares, strict=True) if len(each) == longest]
     mean = sum(share * each for each, share in shared) / sum(share for _, share in shared)
@@ -28,7 +28,7 @@ def _mean(weights: list[torch.Tensor], shares: list[float]) -> torch.Tensor:
 
 
 def main() -> None:
-    """Writes the mean of the runs' weights to ``--out``, with the first run's configuration."""
+    """Writes the mean weights to ``--out``, with the first run's configuration."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path, nargs="+")
     parser.add_argument("--shares", type=float, nargs="+", required=True)

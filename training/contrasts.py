@@ -1,4 +1,4 @@
-"""Pairs made from pairs: what a small reader confuses, generated from training rows, with labels that follow from them.
+"""Contrastive pairs for what small models confuse, generated from training rows; their labels follow from the rows'.
 
 Numbers and dates on either side, negations, two statements in one claim, questions with right and wrong answers, and
 evidence among sentences that do not matter. Every generated pair comes from rows of ``train/`` alone.
@@ -23,7 +23,7 @@ _NO_NAME = frozenset(("The", "In", "On", "At", "It", "He", "She", "A", "An", "Th
 
 
 def other_number(number: str, rng: random.Random) -> str:
-    """Another number of the same kind: a year near a year, a count near a count, with the same separators."""
+    """Another number of the same kind: a nearby year, a nearby count, with the same separators."""
     value = int(number.replace(",", ""))
     if 1000 <= value <= 2100 and "," not in number:
         return str(value + rng.choice([-30, -20, -12, -10, -7, -5, -3, -2, -1, 1, 2, 3, 5, 7, 10, 12, 20, 30]))
@@ -34,7 +34,7 @@ def other_number(number: str, rng: random.Random) -> str:
 
 
 def _swapped(text: str, rng: random.Random, holds: str) -> str | None:
-    """The text with one number, month or counting word changed that ``holds`` has, too."""
+    """The text with one number, month or counting word changed that ``holds`` also contains."""
     found = [match for match in _NUMBER.finditer(text) if re.search(rf"(?<!\d){re.escape(match.group())}(?!\d)", holds)]
     if found:
         match = rng.choice(found)
@@ -48,7 +48,7 @@ def _swapped(text: str, rng: random.Random, holds: str) -> str | None:
 
 
 def numbers(pairs: list[Pair], rng: random.Random) -> list[Pair]:
-    """A supported claim is refuted once its number, or the evidence's, is another; and a refuted one made true.
+    """A supported claim is refuted once its number, or the evidence's, is changed; a refuted one is made true.
 
     The claims of both labels are then the same, so that the claim's own words give nothing away.
     """
@@ -82,7 +82,7 @@ def entities(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair]:
     made: list[Pair] = []
     for pair in rng.sample(pairs, len(pairs)):
         if pair.label != SUPPORTS or pair.evidence.count(",") > 3 or len(made) >= count:
-            continue  # a list without a name does not refute it
+            continue  # a list that lacks a name does not refute it
         found = [m for m in _names(pair.claim) if m.start() > 0 and _once(m.group(), pair.evidence)]
         if not found:
             continue
@@ -102,12 +102,12 @@ def _once(name: str, text: str) -> bool:
 
 
 def _before(text: str, match: re.Match[str]) -> str:
-    """The word before a name, in lower case; empty at the text's beginning."""
+    """The lower-case word before a name; empty at the beginning of the text."""
     return (re.findall(r"\w+", text[: match.start()]) or [""])[-1].lower()
 
 
 def negations(pairs: list[Pair], rng: random.Random) -> list[Pair]:
-    """A statement and its denial have opposite labels."""
+    """A statement and its negation have opposite labels."""
     made = []
     for pair in pairs:
         found = list(_COPULA.finditer(pair.claim))
@@ -134,7 +134,7 @@ def conjunctions(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair
         claim = f"{one.claim.rstrip(' .')}{rng.choice([', and ', ' and ', '; '])}{other.claim}"
         label = REFUTES if REFUTES in (one.label, other.label) else SUPPORTS
         evidence = [one.evidence, other.evidence]
-        if kind >= 0.8:  # one half stands alone: a refuted half still refutes the whole
+        if kind >= 0.8:  # evidence for one half: a refuted half still refutes the whole
             evidence = [one.evidence]
             label = REFUTES if one.label == REFUTES else NEI
         rng.shuffle(evidence)
@@ -143,7 +143,7 @@ def conjunctions(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair
 
 
 def questions_of_tables(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair]:
-    """``What is the producer of In Rainbows? Nigel Godrich.`` from a table written out; a wrong answer is another's."""
+    """``What is the producer of In Rainbows? Nigel Godrich.`` from a table row; wrong answers come from other rows."""
     tables = {}
     for text in sorted({pair.evidence for pair in pairs}):
         title, _, rest = text.partition(". ")
@@ -170,12 +170,12 @@ def questions_of_tables(pairs: list[Pair], rng: random.Random, count: int) -> li
 
 
 def _names(text: str) -> list[re.Match[str]]:
-    """Runs of capitalised words that name something."""
+    """Runs of capitalised words that are names."""
     return [each for each in _NAME.finditer(text) if each.group() not in _NO_NAME]
 
 
 def questions_of_claims(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair]:
-    """A supported claim as a question and its answer; a wrong answer is another name or number of the evidence."""
+    """A supported claim as question and answer; wrong answers are other names or numbers in the evidence."""
     made: list[Pair] = []
     for pair in rng.sample(pairs, len(pairs)):
         if pair.label != SUPPORTS or len(made) >= count:
@@ -200,7 +200,7 @@ def questions_of_claims(pairs: list[Pair], rng: random.Random, count: int) -> li
 
 
 def among_others(pairs: list[Pair], rng: random.Random, count: int) -> list[Pair]:
-    """The same pair with sentences around its evidence that belong to other claims: the label stays."""
+    """The same pair with sentences of other claims around its evidence; the label is unchanged."""
     fill = [pair.evidence for pair in pairs if len(pair.evidence) < 250]
     made = []
     for pair in rng.sample(pairs, min(count, len(pairs))):

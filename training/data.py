@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 LABELS = ("SUPPORTS", "REFUTES", "NEI")
 
-# SNLI teaches what entailment is, in captions, and that another scene is a contradiction.
+# SNLI teaches entailment on captions, but also that another scene is a contradiction.
 CAPTIONS = ("snli.dev", "snli.test")
 
 
@@ -36,12 +36,12 @@ class Pair(NamedTuple):
 
     @property
     def relevant(self) -> float:
-        """What a search should do with the evidence: 1 find it, 0 not; NaN where that is not known."""
+        """Whether a search should return the evidence: 1 or 0; NaN if unknown."""
         return 1.0 if LABELS[self.label] != "NEI" else 0.0 if self.mined else math.nan
 
 
 def data_folder() -> Path:
-    """The folder that ``REDARGUE_DATA`` names; a clear stop where it is unset."""
+    """The folder ``REDARGUE_DATA``."""
     folder = os.environ.get("REDARGUE_DATA")
     if not folder or not Path(folder).is_dir():
         raise SystemExit(f"REDARGUE_DATA={folder!r} is not a folder: set it to the folder that holds train/ and dev/")
@@ -49,14 +49,14 @@ def data_folder() -> Path:
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """All pairs of one ``.jsonl.gz`` file, in its order."""
+    """All pairs of a ``.jsonl.gz`` file, in order."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     return [Pair(row["claim"], row["evidence"], LABELS.index(row["label"])) for row in rows]
 
 
 def is_even(claim: str) -> bool:
-    """Whether a row chooses (even) or reports (odd), by the claim's text alone."""
+    """Whether a row is for choices (even) or reports (odd), by the hash of its claim."""
     return int(hashlib.sha1(claim.encode()).hexdigest()[:8], 16) % 2 == 0
 
 
@@ -89,7 +89,7 @@ def training_pairs(
 
 
 def draw_unrelated(pairs: list[Pair], count: int, seed: int) -> list[Pair]:
-    """NEI pairs of a claim and the evidence of any other: a passage about something else refutes nothing."""
+    """NEI pairs of a claim and the evidence of another: an unrelated passage refutes nothing."""
     rng = random.Random(seed)
     drawn = [(rng.choice(pairs), rng.choice(pairs)) for _ in range(count)]
     return [
@@ -104,7 +104,7 @@ def _words(text: str) -> set[str]:
 
 
 def mine_near_misses(pairs: list[Pair], count: int, seed: int, each: int = 1) -> list[Pair]:
-    """NEI pairs that look like retrieval's mistakes: evidence of another claim that shares rare words with this one.
+    """NEI pairs that resemble retrieval errors: evidence of another claim that shares rare words with this one.
 
     FEVER's sampled training pairs hold no NEI at all, so a model trained on them alone believes that whatever
     was retrieved must decide. Evidence covering more than 60 % of the claim's word weight may well decide it, and
@@ -142,6 +142,6 @@ def mine_near_misses(pairs: list[Pair], count: int, seed: int, each: int = 1) ->
 
 
 def _known(text: str, gold: set[str]) -> bool:
-    """Whether a text is gold, or nearly so: the same sentence in another edition of its page."""
+    """Whether a text is gold evidence, or the same sentence in another revision of its page."""
     words = _words(text)
     return any(len(words & other) > 0.5 * len(words | other) for other in map(_words, gold))

@@ -1,4 +1,4 @@
-"""Exports the two models to ONNX, quantises them to int8 per channel and measures what that cost.
+"""Exports the two models to ONNX, quantises them to int8 per channel and measures the loss of accuracy.
 
 ``python export.py --entailment build/entailment --out ../src/redargue/nli/weights``
 """
@@ -40,7 +40,7 @@ class SentenceVector(torch.nn.Module):
 
 
 class Logits(torch.nn.Module):
-    """The classifier with a plain tensor as output."""
+    """The classifier with a tensor as output."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -53,13 +53,13 @@ class Logits(torch.nn.Module):
         return self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids).logits
 
 
-# Outputs of the first feed-forward layers stay in fp32: a few of their inputs are large, and one scale for all of them
-# moves the logits more than all other layers together. 5 MB, and a quarter of the speed.
+# The first feed-forward layers stay in fp32: a few of their inputs are large, and one scale would change the logits
+# more than all other layers together. This costs 5 MB and a quarter of the speed.
 COARSE = r"encoder/layer\.[012]/output/dense/MatMul"
 
 
 def export(module: torch.nn.Module, fp32: Path, int8: Path, keep: str = "") -> None:
-    """Writes the module as fp32 ONNX, then as int8 (per channel: without it the vectors move by 4 %).
+    """Writes the module as fp32 ONNX, then as int8 (per channel: otherwise the vectors change by 4 %).
 
     Args:
         module: takes ids, mask and segments.

@@ -1,4 +1,4 @@
-"""The second training's pairs: verification rows more often, captions less often, and everything in ``contrasts``."""
+"""The pairs of the second training: more verification rows, fewer captions, and all of ``contrasts``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import contrasts
 from data import LABELS, Pair, draw_unrelated, mine_near_misses, read_pairs
 
-# How often a file is read; below one, a share of its rows. What is verification and small is read more often.
+# Repetitions of each file; below one, a share of its rows. Small verification sets are repeated.
 SHARES = {
     "fever_text10k.train": 1.0,
     "fever_text10k.val": 1.0,
@@ -29,7 +29,7 @@ SHARES = {
     "conjnli.dev": 0.5,
 }
 WIKIPEDIA = ("fever_text10k.train", "fever_text10k.val", "fever_nli.paper_dev", "fm2.dev")
-NO_INFORMATION = "No information shows"  # EX-FEVER's open rows say so in the evidence: nothing to be learned from them
+NO_INFORMATION = "No information shows"  # the evidence of EX-FEVER's NEI rows states the label
 
 
 def mixed_pairs(folder: Path, *, seed: int) -> tuple[list[Pair], dict[str, str]]:

@@ -1,6 +1,6 @@
 """Fine-tunes MiniLM-L6 into a three-way entailment cross-encoder: (claim, evidence) → SUPPORTS, REFUTES, NEI.
 
-Run through ``make -C training``: the Makefile sets the allocator's variables, which must stand before the
+Run through ``make -C training``: the Makefile sets the allocator's variables, which must be set before the
 process starts (without them training is two to five times slower). Attention is eager and dropout 0 because, in bf16
 on a CPU, both cost more than the matrix products.
 """
@@ -26,12 +26,12 @@ from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-OUTPUTS = (*LABELS, "RELEVANT")  # three logits of the labels, and one of whether a search should find the evidence
+OUTPUTS = (*LABELS, "RELEVANT")  # three logits of the labels and one of relevance
 DEV_SETS = ("fever_nli.paper_test", "scifact.dev", "feverous.dev", "healthver.dev", "fever_symmetric.0.2_dev")
 
 
 def base_folder() -> Path:
-    """The folder of the base weights, after its hash was checked."""
+    """The folder of the base weights, with its hash checked."""
     folder = Path(MODEL_DIR)
     digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     if digest != WEIGHTS_SHA256:
@@ -42,7 +42,7 @@ def base_folder() -> Path:
 
 
 class SharedDropout(torch.nn.Module):
-    """Drops the same features of every token of a text: a mask a text instead of a token costs next to nothing."""
+    """Drops the same features of every token of a text: one mask per text costs next to nothing."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class SharedDropout(torch.nn.Module):
 
 
 def drop_features(model: torch.nn.Module, share: float) -> None:
-    """Puts ``SharedDropout`` in the place of the model's own dropout of hidden states (attention keeps none)."""
+    """Replaces the dropout of hidden states by ``SharedDropout``; attention has no dropout."""
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, torch.nn.Dropout) and "SelfAttention" not in type(module).__name__:
@@ -65,7 +65,7 @@ def drop_features(model: torch.nn.Module, share: float) -> None:
 
 
 def tokenizer(folder: Path, length: int) -> Tokenizer:
-    """The base tokenizer, cutting the evidence (never the claim) and padding to the longest of a batch."""
+    """The base tokenizer, truncating the longer text and padding to the longest input of a batch."""
     tk = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tk.enable_truncation(length, strategy="longest_first")
     tk.enable_padding(pad_to_multiple_of=16)  # a quarter faster than ragged shapes
@@ -83,7 +83,7 @@ def encode(tk: Tokenizer, pairs: list[Pair]) -> dict[str, torch.Tensor]:
 
 
 def batches(pairs: list[Pair], size: int, rng: random.Random) -> Iterator[list[Pair]]:
-    """Shuffled batches of pairs of like length, so that little padding is computed."""
+    """Shuffled batches of pairs of similar length, which need little padding."""
     order = pairs[:]
     rng.shuffle(order)
     for start in range(0, len(order), size * 16):
@@ -95,7 +95,7 @@ def batches(pairs: list[Pair], size: int, rng: random.Random) -> Iterator[list[P
 
 
 def loss_of(logits: torch.Tensor, pairs: list[Pair]) -> torch.Tensor:
-    """Cross-entropy of the labels, and a fifth of that of relevance where it is known."""
+    """Cross-entropy of the labels, plus a fifth of that of relevance where it is known."""
     labels = torch.nn.functional.cross_entropy(logits[:, : len(LABELS)], torch.tensor([pair.label for pair in pairs]))
     relevant = torch.tensor([pair.relevant for pair in pairs])
     known = ~relevant.isnan()
@@ -105,7 +105,7 @@ def loss_of(logits: torch.Tensor, pairs: list[Pair]) -> torch.Tensor:
 
 
 def started_from(folder: Path) -> dict[str, torch.Tensor]:
-    """A run's weights; one of three outputs gets a fourth that says nothing yet."""
+    """A run's weights; a model of three outputs gets a fourth, initialised to zero."""
     weights = load_file(folder / "model.safetensors")
     for name in ("classifier.weight", "classifier.bias"):
         lacking = len(OUTPUTS) - len(weights[name])
@@ -115,7 +115,7 @@ def started_from(folder: Path) -> dict[str, torch.Tensor]:
 
 @torch.inference_mode()
 def predict(model: torch.nn.Module, tk: Tokenizer, pairs: list[Pair]) -> list[int]:
-    """The likeliest label's index of each pair."""
+    """The index of each pair's most probable label."""
     model.eval()
     order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].claim) + len(pairs[i].evidence))
     out = [0] * len(pairs)
@@ -128,13 +128,13 @@ def predict(model: torch.nn.Module, tk: Tokenizer, pairs: list[Pair]) -> list[in
     return out
 
 
-def scores(gold: list[int], said: list[int]) -> dict[str, float]:
-    """Accuracy and macro-F1 over the labels that stand in the gold column."""
+def scores(gold: list[int], predicted: list[int]) -> dict[str, float]:
+    """Accuracy and macro-F1 over the labels that occur in the gold column."""
     f1 = []
     for label in sorted(set(gold)):
-        hit = sum(g == s == label for g, s in zip(gold, said, strict=True))
-        f1.append(2 * hit / max(1, gold.count(label) + said.count(label)))
-    accuracy = sum(g == s for g, s in zip(gold, said, strict=True)) / len(gold)
+        hit = sum(g == s == label for g, s in zip(gold, predicted, strict=True))
+        f1.append(2 * hit / max(1, gold.count(label) + predicted.count(label)))
+    accuracy = sum(g == s for g, s in zip(gold, predicted, strict=True)) / len(gold)
     return {"n": len(gold), "accuracy": round(accuracy, 4), "macro_f1": round(sum(f1) / len(f1), 4)}
 
 
@@ -158,9 +158,9 @@ def main() -> None:
     parser.add_argument("--near-misses", type=int, default=8000)
     parser.add_argument("--unrelated", type=int, default=6000)
     parser.add_argument("--captions", action="store_true", help="read all of SNLI")
-    parser.add_argument("--start", type=Path, help="a trained model that it starts from, instead of the base")
-    parser.add_argument("--mixed", action="store_true", help="the pairs of mixing.py instead")
-    parser.add_argument("--averaging", type=float, default=0.0, help="of the weights over steps: 0.999, say; 0: none")
+    parser.add_argument("--start", type=Path, help="a trained model to start from instead of the base")
+    parser.add_argument("--mixed", action="store_true", help="train on the pairs of mixing.py")
+    parser.add_argument("--averaging", type=float, default=0.0, help="moving average of weights: decay, e.g. 0.999")
     parser.add_argument("--dropout", type=float, default=0.0, help="share of features dropped, the same of each token")
     parser.add_argument("--seed", type=int, default=13)
     args = parser.parse_args()

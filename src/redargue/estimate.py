@@ -125,7 +125,7 @@ def _sum(
     for task, count in plan.calls.items():
         samples = plan.samples.get(task, 1)
         models = _models(verifier, chat, task, plan) if chat else []
-        refused = chat is not None and any("n" in chat.endpoint(model).abilities.refused for model in models)
+        refused = chat is not None and any("n" in chat.endpoint(model).capabilities.refused for model in models)
         charge = next((kind.charge for kind in every_task() if kind.name() == task), "call")
         requests = count * (samples if refused else 1)
         tokens = requests * (PROMPTS.get(task, OTHER)[quantile] + max(0, round(extra)))

@@ -189,8 +189,8 @@ def test_doctor_says_what_an_endpoint_can_do_and_remembers_it(
     rows = {row["check"]: row for row in json.loads(capfd.readouterr().out)["checks"]}
     assert rows["m, JSON mode"]["ok"] is True
     assert rows["m, JSON schema"]["ok"] is None
-    assert rows["m, three samples a request"]["ok"] is None
-    assert rows["m, tool calls"] == {"check": "m, tool calls", "ok": True, "found": "made"}
+    assert rows["m, three samples per request"]["ok"] is None
+    assert rows["m, tool calls"] == {"check": "m, tool calls", "ok": True, "found": "works"}
     assert "temperature" in rows["m, parameters"]["found"]
     assert "max_completion_tokens" in rows["m, parameters"]["found"]
     assert "thinks aloud" in rows["m, reply"]["found"]

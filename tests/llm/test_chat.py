@@ -375,7 +375,7 @@ async def test_a_role_may_have_a_model_of_its_own(server: Loopback) -> None:
 def test_what_is_rendered_does_not_depend_on_what_the_endpoint_takes(server: Loopback) -> None:
     backend = ChatBackend(Transport(secrets=Secrets()), Service(name="model", url=f"{server.url}/v1"), "m")
     before = backend.render(ANSWER)
-    backend.endpoint().settle_on("text")
+    backend.endpoint().remember(form="text")
     assert backend.render(ANSWER) == before
     assert before.startswith("Task: AnswerClaim.")
 
@@ -395,7 +395,7 @@ async def test_a_debate_costs_what_the_server_counted(script: Any, stream: bool,
     await _found_out(backend, transport)
     before = server.counts.requests["chat"], server.counts.prompt_tokens, server.counts.completion_tokens
     models = {"keywords": "for-m" if script is agreeing else "against-m"}
-    backend.endpoint("against-m").settle_on("json")
+    backend.endpoint("against-m").remember(form="json")
     with Verifier(backend=backend, evidence=tools, models=models) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.error is None
@@ -426,7 +426,7 @@ async def test_a_debate_against_an_endpoint_that_refuses_schemas_ends_in_a_label
     with Verifier(backend=backend, evidence=tools) as verifier:
         verdict = await verifier.verify(CLAIM)
     assert verdict.label == "SUPPORTS"
-    assert backend.endpoint().abilities.form == "json"
+    assert backend.endpoint().capabilities.form == "json"
 
 
 @pytest.mark.parametrize(

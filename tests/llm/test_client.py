@@ -17,10 +17,10 @@ from redargue.backends.base import Sampling
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
-from redargue.llm.capabilities import Abilities, Form
+from redargue.llm.capabilities import Capabilities, Form
 from redargue.llm.client import Endpoint, Message
 from redargue.llm.rendering import schema_of
-from redargue.llm.response import read_completion
+from redargue.llm.response import read_response
 from redargue.net import transport as module
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
@@ -183,7 +183,7 @@ async def test_a_pinned_form_does_not_step_down(form: Form, server: Loopback) ->
     async with opened(server) as endpoint:
         with pytest.raises(UsageError, match=r"answered 400.*response_format"):
             await ask(endpoint, form=form)
-        assert endpoint.abilities == Abilities()
+        assert endpoint.capabilities == Capabilities()
     assert server.counts.requests["chat"] == 1
 
 
@@ -221,7 +221,7 @@ async def test_requests_at_once_step_down_together(server: Loopback) -> None:
     server.behaviour = Behaviour(refuse=("json_schema",))
     async with opened(server) as endpoint:
         await gather_or_cancel([ask(endpoint), ask(endpoint)])
-        assert endpoint.abilities.form == "json"
+        assert endpoint.capabilities.form == "json"
 
 
 @pytest.mark.parametrize("refuse", ["json_schema", "response_format", "json_schema_500"])
@@ -246,7 +246,7 @@ async def test_a_failure_in_a_form_that_a_concurrent_request_has_proven_is_tried
     replying(server, BODY, error("internal error", status=500), BODY)
     async with opened(server) as endpoint:
         assert await overlapping(server, ask(endpoint), ask(endpoint)) == [[BODY]] * 2
-        assert endpoint.abilities == Abilities()
+        assert endpoint.capabilities == Capabilities()
     assert forms(server) == ["json_schema"] * 3
 
 
@@ -275,7 +275,7 @@ async def test_a_server_that_fails_at_schemas_and_refuses_json_mode_is_asked_for
     server.script = lambda ask: answers.get((ask.body.get("response_format") or {}).get("type", ""), "tags")
     async with opened(server) as endpoint:
         assert await ask(endpoint) == ["tags"]
-        assert endpoint.abilities.form == "text"
+        assert endpoint.capabilities.form == "text"
     assert forms(server) == ["json_schema", "json_object", "text"]
 
 
@@ -284,7 +284,7 @@ async def test_a_failure_after_a_success_is_tried_again_and_teaches_nothing(serv
         await ask(endpoint)
         replying(server, error("internal error", status=500), BODY)
         assert await ask(endpoint) == [BODY]
-        assert endpoint.abilities == Abilities()
+        assert endpoint.capabilities == Capabilities()
     assert forms(server) == ["json_schema"] * 3
 
 
@@ -340,7 +340,7 @@ async def test_the_limit_of_a_reply_has_the_name_that_the_endpoint_takes(
     server.behaviour = Behaviour(refuse=refuse)
     async with opened(server, max_tokens=77) as endpoint:
         await ask(endpoint)
-        assert endpoint.abilities.limit == limit
+        assert endpoint.capabilities.limit == limit
     assert {name: value for name, value in bodies(server)[-1].items() if name.startswith("max_")} == (
         {limit: 77} if limit else {}
     )
@@ -386,7 +386,7 @@ async def test_a_refusal_that_no_parameter_explains_is_told_and_not_repeated(
     async with opened(server) as endpoint:
         with pytest.raises(UsageError) as caught:
             await ask(endpoint)
-        assert endpoint.abilities == Abilities()
+        assert endpoint.capabilities == Capabilities()
     assert said in caught.value.what
     assert server.counts.requests["chat"] == 1
 
@@ -399,7 +399,7 @@ async def test_a_parameters_name_inside_a_word_is_not_about_the_parameter(said: 
     async with opened(server, stream=True) as endpoint:
         with pytest.raises(UsageError):
             await ask(endpoint, sampling=Sampling(stop=("x",)))
-        assert endpoint.abilities == Abilities()
+        assert endpoint.capabilities == Capabilities()
 
 
 # samples
@@ -437,7 +437,7 @@ async def test_one_damaged_reply_says_nothing_about_n(server: Loopback) -> None:
     async with opened(server) as endpoint:
         choices = await endpoint.complete(asked, account=Account(), sampling=Sampling(n=3))
         assert [bool(each.problem) for each in choices] == [True, False, False]
-        assert endpoint.abilities.refused == ()
+        assert endpoint.capabilities.refused == ()
 
 
 # replies
@@ -454,7 +454,7 @@ async def test_thoughts_are_kept_apart(reasoning: str, stream: bool, server: Loo
 
 
 def one(choice: Any) -> Any:
-    (found,) = read_completion(json.dumps({"choices": [choice]}))
+    (found,) = read_response(json.dumps({"choices": [choice]}))
     return found
 
 
@@ -534,7 +534,7 @@ def test_a_sample_that_cannot_be_an_answer_says_why(choice: Any, problem: str) -
     ],
 )
 def test_what_is_no_completion_is_one_sample_with_a_problem(body: str, problem: str) -> None:
-    (found,) = read_completion(body)
+    (found,) = read_response(body)
     assert problem in found.problem
     assert found.text == body
 
@@ -558,7 +558,7 @@ def test_what_is_no_completion_is_one_sample_with_a_problem(body: str, problem: 
     ],
 )
 def test_odd_replies_are_read_or_named_and_raise_nothing(body: str) -> None:
-    assert read_completion(body)
+    assert read_response(body)
 
 
 async def test_a_cut_body_is_asked_for_again_and_then_an_error(server: Loopback) -> None:
@@ -570,7 +570,7 @@ async def test_a_cut_body_is_asked_for_again_and_then_an_error(server: Loopback)
             with pytest.raises(ProviderError, match="cannot be reached"):
                 await ask(endpoint, account)
             assert account.requests == server.counts.requests["chat"] == server.counts.faults["cut"] == 3
-            assert endpoint.abilities == Abilities()
+            assert endpoint.capabilities == Capabilities()
 
 
 # streams
@@ -777,7 +777,7 @@ async def test_an_endpoints_error_says_who_answered_what(
             await ask(endpoint, account)
         assert f"'m' at {server.url}/v1" in str(caught.value)
         assert account.requests == server.counts.requests["chat"] == requests
-        assert endpoint.abilities == Abilities()
+        assert endpoint.capabilities == Capabilities()
 
 
 # money and tokens

@@ -17,11 +17,11 @@ from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, Claim, Frozen, LabelSet
 from redargue.errors import BadReply, CannotPlay, MissingExtra, UsageError
 from redargue.evidence import Passage
-from redargue.llm import hf_model as causal
+from redargue.llm import hf_model
 from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Renderer, Stretch
+from redargue.llm.rendering import Renderer, WeightedSpan
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import AnswerClaim
@@ -89,7 +89,7 @@ def draft(backend: TransformersBackend, task: Task[Any]) -> Any:
     """A draft of the task's reply, its prompt read."""
     model, prompt = model_of(backend), Renderer().prompt(task)
     text = model.rendered(prompt.messages("schema"))
-    return causal.Draft(model, text, backend_module._placed(prompt, prompt.user, text))
+    return hf_model.Draft(model, text, backend_module._placed(prompt, prompt.user, text))
 
 
 # attention
@@ -233,10 +233,10 @@ async def test_a_call_without_weights_leaves_the_models_own_attention_in_place(b
 def test_equal_texts_of_two_agents_are_two_ranges(backend: TransformersBackend) -> None:
     task = merge(2.0, 1.0, 0.25)
     prompt = Renderer().prompt(task)
-    assert [prompt.user[each.start : each.end] for each in prompt.stretches] == [each.text for each in task.said]
-    assert prompt.stretches[0].start < prompt.stretches[2].start
+    assert [prompt.user[each.start : each.end] for each in prompt.spans] == [each.text for each in task.said]
+    assert prompt.spans[0].start < prompt.spans[2].start
     plain = Renderer().prompt(task.model_copy(update={"profile": "paper"}))
-    assert [plain.user[each.start : each.end] for each in plain.stretches] == [each.text for each in task.said]
+    assert [plain.user[each.start : each.end] for each in plain.spans] == [each.text for each in task.said]
 
 
 def test_parts_that_are_not_the_material_are_refused() -> None:
@@ -244,7 +244,7 @@ def test_parts_that_are_not_the_material_are_refused() -> None:
         def input_text(self) -> str:
             return "something else"
 
-    with pytest.raises(ValueError, match="parts of _Wrong are not its material"):
+    with pytest.raises(ValueError, match="parts of _Wrong are not its input"):
         Renderer().prompt(_Wrong(said=merge(1.0).said))
 
 
@@ -253,7 +253,7 @@ def test_tokens_of_characters_in_several_bytes_lie_in_their_range(backend: Trans
 
     text = "aé é."
     tokens = model_of(backend).tokens(text)
-    found = focus([Stretch(1, 2, 2.0), Stretch(3, 4, 1.0)], tokens, "cpu")
+    found = focus([WeightedSpan(1, 2, 2.0), WeightedSpan(3, 4, 1.0)], tokens, "cpu")
     assert found is not None
     covered = [text[start:end] for (start, end), one in zip(tokens.offsets, found.inside, strict=True) if one]
     assert set("".join(covered).replace(" ", "")) == {"é"}
@@ -369,13 +369,13 @@ async def test_a_free_text_ends_at_the_calls_own_limits(backend: TransformersBac
 async def test_a_call_that_is_cancelled_stops_writing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = TransformersBackend(tiny_llama(folder), longest=1_000_000, device="cpu")
     loop, began = asyncio.get_running_loop(), asyncio.Event()
-    begin = causal.Draft.begin
+    begin = hf_model.Draft.begin
 
     def noted(draft: Any, *options: Any) -> None:
         loop.call_soon_threadsafe(began.set)
         begin(draft, *options)
 
-    monkeypatch.setattr(causal.Draft, "begin", noted)
+    monkeypatch.setattr(hf_model.Draft, "begin", noted)
     work = asyncio.ensure_future(backend.perform(AnswerClaim(claim=CLAIM, profile="paper"), call()))
     await began.wait()
     work.cancel()
@@ -485,9 +485,9 @@ def test_a_template_that_changes_messages_is_refused_where_there_are_weights(fol
 
 
 async def test_own_words_have_no_place_for_weights(folder: Path) -> None:
-    prompts = Prompts({"_Merge": "Merge: {material}"})
+    prompts = Prompts({"_Merge": "Merge: {input_text}"})
     backend = TransformersBackend(tiny_llama(folder), prompts=prompts, longest=SHORT, device="cpu")
-    with pytest.raises(UsageError, match="leave no place for its weights"):
+    with pytest.raises(UsageError, match="leaves no place for its weights"):
         await backend.perform(merge(2.0, 1.0), call())
 
 

@@ -177,15 +177,15 @@ def test_braces_of_json_in_a_prompt_are_words() -> None:
 @pytest.mark.parametrize(
     ("texts", "said", "hint"),
     [
-        ({"AnswerClam": "x"}, r"'AnswerClam\.txt' is named after no task", "did you mean 'AnswerClaim'"),
+        ({"AnswerClam": "x"}, r"'AnswerClam\.txt' is not named after a task", "did you mean 'AnswerClaim'"),
         (
             {"AnswerClaim": "x", "AnswerClaim.user": "x"},
-            r"'AnswerClaim\.user\.txt' is named after no task",
+            r"'AnswerClaim\.user\.txt' is not named after a task",
             "NAME.system.txt",
         ),
-        ({"AnswerClaim": "x", "answerclaim": "x"}, r"'answerclaim\.txt' is named after no task", "AnswerClaim"),
-        ({"AnswerClaim.system": "x"}, r"AnswerClaim\.system\.txt has no AnswerClaim\.txt beside it", ""),
-        ({}, "holds no prompt", "tasks: AnalyseText, AnswerClaim"),
+        ({"AnswerClaim": "x", "answerclaim": "x"}, r"'answerclaim\.txt' is not named after a task", "AnswerClaim"),
+        ({"AnswerClaim.system": "x"}, r"AnswerClaim\.system\.txt needs AnswerClaim\.txt", ""),
+        ({}, "no prompts in", "tasks: AnalyseText, AnswerClaim"),
     ],
 )
 def test_a_folder_that_cannot_be_meant_is_refused(texts: dict[str, str], said: str, hint: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.client import most_tokens
 from redargue.llm.prompts import Prompts
-from redargue.llm.response import read_completion
+from redargue.llm.response import read_response
 from redargue.llm.tool_calls import ANSWER, functions, names_of, words
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
@@ -350,8 +350,8 @@ async def test_a_stream_cut_within_a_call_is_asked_for_again(server: Loopback) -
 def test_calls_are_read_only_where_functions_were_offered() -> None:
     calls = [{"function": {"name": "search", "arguments": "{}"}}]
     text = json.dumps({"choices": [{"message": {"content": "red", "tool_calls": calls}, "finish_reason": "stop"}]})
-    assert (read_completion(text)[0].calls, read_completion(text)[0].verbatim) == ((), "red")
-    assert read_completion(text, called=True)[0].calls[0].name == "search"
+    assert (read_response(text)[0].calls, read_response(text)[0].verbatim) == ((), "red")
+    assert read_response(text, called=True)[0].calls[0].name == "search"
 
 
 # what endpoints refuse

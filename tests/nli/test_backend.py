@@ -13,7 +13,7 @@ from redargue.errors import CannotPlay, UsageError
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, quoted, words
 from redargue.nli.entailment import Entailment
-from redargue.nli.reader import Cited, Reading, Window, sentences
+from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Out, Task
@@ -187,20 +187,20 @@ def test_a_cross_encoder_of_the_users_own_is_named_by_its_folder(
 ) -> None:
     monkeypatch.setenv("REDARGUE_CROSS_ENCODER", str(tmp_path))
     with pytest.raises(UsageError, match=r"no file 'model\.onnx'"):
-        _ = EmbeddedBackend().rater
+        _ = EmbeddedBackend().user_reranker
     for name, file in (("entailment.onnx", "model.onnx"), ("tokenizer.json", "tokenizer.json")):
         (tmp_path / file).symlink_to(WEIGHTS / name)
-    rater = EmbeddedBackend().rater
+    rater = EmbeddedBackend().user_reranker
     assert rater is not None
     assert EmbeddedBackend().identity.endswith(rater.sha256[:12])
-    with pytest.raises(UsageError, match="4 numbers a pair"):  # ours gives labels, too: no plain reranker
+    with pytest.raises(UsageError, match="the model gives 4"):  # ours gives labels, too: no plain reranker
         rater.rate("a", ["b"])
     given = {"b": 2.0, "c": -40.0, "d": -800.0, "e": 800.0, "f": float("nan"), "g": float("inf")}
     fake = type("Fake", (), {"run": lambda self, pairs: [np.array([given[text]], np.float32) for _, text in pairs]})
     rater.__dict__["_session"] = fake()
     assert rater.rate("a", ["b", "c", "d", "e"]) == pytest.approx([0.880797, 0.0, 0.0, 1.0], abs=1e-6)
     for text, said in (("f", "nan"), ("g", "inf")):
-        with pytest.raises(UsageError, match=f"gives {said} for a pair"):
+        with pytest.raises(UsageError, match=rf"gives \[{said}\] for a pair"):
             rater.rate("a", ["b", text])
 
 
@@ -216,7 +216,7 @@ def reading(*rows: tuple[float, float, float], passages: tuple[Passage, ...] = (
     held = passages or tuple(Passage(text=f"text {at}", document=f"d{at}") for at in range(len(rows)))
     return Reading(
         tuple(
-            Window((Cited(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r), kind, s + r)
+            ScoredSpan((SourcedSentence(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r), kind, s + r)
             for at, ((near, s, r), passage) in enumerate(zip(rows, held, strict=True))
             for kind in ("sentence", "passage")
         )
@@ -237,7 +237,7 @@ def test_a_reading_is_weighed_by_nearness_and_the_likeliest_label_is_given() -> 
 def test_the_strongest_sentence_is_quoted_first_however_often_it_was_read() -> None:
     best, other = Passage(text="best"), Passage(text="other")
     windows = tuple(
-        Window((Cited(passage.text, passage),), 0.9, Entailment(said, 0.0, 1 - said))
+        ScoredSpan((SourcedSentence(passage.text, passage),), 0.9, Entailment(said, 0.0, 1 - said))
         for passage, said in ((best, 0.95), (other, 0.9), (best, 0.85))  # alone, and after the sentence before it
     )
     assert [each.quote for each in Reading(windows).best(Meaning.SUPPORTED, 2)] == ["best", "other"]
@@ -259,20 +259,20 @@ def test_sources_that_contradict_each_other_are_a_conflict_and_one_source_is_non
 def test_one_publisher_is_one_voice_however_often_it_speaks() -> None:
     copies = tuple(Passage(text=f"copy {at}", url=f"https://www.same.example/{at}") for at in range(5))
     rows = ((0.9, 0.9, 0.0),) * 5
-    assert len(reading(*rows, passages=copies).voices) == 1
+    assert len(reading(*rows, passages=copies).source_scores) == 1
     assert reading(*rows, passages=copies).features == reading(rows[0], passages=copies[:1]).features
     others = tuple(Passage(text="x", url=f"https://{at}.example/") for at in range(5))
-    assert len(reading(*rows, passages=others).voices) == 5
+    assert len(reading(*rows, passages=others).source_scores) == 5
     named = tuple(Passage(text=f"{at}", publisher="The Post", url=f"https://{at}.example/") for at in range(2))
-    assert len(reading(*rows[:2], passages=named).voices) == 1
+    assert len(reading(*rows[:2], passages=named).source_scores) == 1
 
 
 def test_a_made_up_publisher_does_not_make_one_site_two_voices() -> None:
     forged = tuple(Passage(text=f"{at}", publisher=f"Post {at}", url=f"https://same.example/{at}") for at in range(3))
     rows = ((0.9, 0.9, 0.0), (0.9, 0.2, 0.0), (0.9, 0.7, 0.0))
-    (voice,) = reading(*rows, passages=forged).voices
+    (voice,) = reading(*rows, passages=forged).source_scores
     assert voice.supports == pytest.approx(0.9)  # the loudest of them: nobody is silenced
-    assert len(reading((0.9, 0.9, 0.0), (0.9, 0.0, 0.9), passages=forged[:2]).voices) == 1
+    assert len(reading((0.9, 0.9, 0.0), (0.9, 0.0, 0.9), passages=forged[:2]).source_scores) == 1
 
 
 def test_sources_that_a_third_one_links_are_one_voice_in_whatever_order() -> None:
@@ -284,23 +284,23 @@ def test_sources_that_a_third_one_links_are_one_voice_in_whatever_order() -> Non
     rows = ((0.9, 0.9, 0.0), (0.9, 0.0, 0.8), (0.9, 0.1, 0.1))
     for order in ((0, 1, 2), (2, 1, 0), (0, 2, 1)):
         passages = tuple(linked[at] for at in order)
-        (voice,) = reading(*(rows[at] for at in order), passages=passages).voices
+        (voice,) = reading(*(rows[at] for at in order), passages=passages).source_scores
         assert voice == pytest.approx((0.9, 0.8))
-    assert len(reading(*rows[:2], passages=linked[:2]).voices) == 2
+    assert len(reading(*rows[:2], passages=linked[:2]).source_scores) == 2
 
 
 def test_journals_in_one_catalogue_are_voices_of_their_own_and_a_broken_address_is_none() -> None:
     papers = tuple(Passage(text=f"{at}", publisher=f"Journal {at}", url=f"https://doi.org/10.1/{at}") for at in "ab")
-    assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=papers).voices) == 2
+    assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=papers).source_scores) == 2
     broken = tuple(Passage(text=each, url="http://[") for each in "ab")
-    assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=broken).voices) == 2
+    assert len(reading(*((0.9, 0.9, 0.0),) * 2, passages=broken).source_scores) == 2
 
 
 def test_with_publishers_not_counted_once_every_passage_is_a_voice_and_the_backend_is_another() -> None:
     copies = tuple(Passage(text=f"Bread is blue. Copy {at}.", publisher="The Post") for at in range(3))
     once, each = EmbeddedBackend(), EmbeddedBackend(publishers_once=False)
-    assert len(once.reader.read("Bread is blue.", copies).voices) == 1
-    assert len(each.reader.read("Bread is blue.", copies).voices) == 3
+    assert len(once.reader.read("Bread is blue.", copies).source_scores) == 1
+    assert len(each.reader.read("Bread is blue.", copies).source_scores) == 3
     assert once.identity != each.identity  # a recorded run is not gone on with under the other
 
 
@@ -319,12 +319,12 @@ def test_sentences_of_two_passages_are_read_as_one_text_and_quoted_apart() -> No
     first = Passage(text="The film Low Tide was directed by Ida Brandt.", document="a", title="Low Tide")
     second = Passage(text="Ida Brandt was born in Orvell in 1931.", document="b", title="Ida Brandt")
     found = EmbeddedBackend().reader.read("The director of Low Tide was born in Orvell.", (first, second))
-    (joined,) = (window for window in found.windows if len(window.cited) > 1)
+    (joined,) = (window for window in found.spans if len(window.cited) > 1)
     assert {each.passage.document for each in joined.cited} == {"a", "b"}
     assert all(each.quote in each.passage.text for each in joined.cited)
-    assert found.together == joined.voice
-    assert len(found.voices) == 2
-    assert not EmbeddedBackend().reader.read("A claim.", (first,)).together.supports
+    assert found.joined == joined.scores
+    assert len(found.source_scores) == 2
+    assert not EmbeddedBackend().reader.read("A claim.", (first,)).joined.supports
 
 
 def test_sentences_are_verbatim_spans_and_headings_are_none() -> None:

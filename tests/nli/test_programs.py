@@ -40,8 +40,8 @@ def test_a_claim_falls_into_clauses_only_where_each_stands_alone(text: str, expe
 
 
 async def test_a_program_verifies_the_clauses_and_facts_are_read_in_passages() -> None:
-    mind = EmbeddedBackend()
-    (written,) = (await mind.perform(WriteProgram(claim=TWICE), Call(agent="programmer"))).outputs
+    backend = EmbeddedBackend()
+    (written,) = (await backend.perform(WriteProgram(claim=TWICE), Call(agent="programmer"))).outputs
     assert [(each.function, each.text) for each in written.answer.steps] == [
         ("Verify", "Bees are insects."),
         ("Verify", "the lighthouse was opened in 1871."),
@@ -49,10 +49,10 @@ async def test_a_program_verifies_the_clauses_and_facts_are_read_in_passages() -
     said = []
     for step in written.answer.steps:
         task = VerifyFact(statement=step.text, passages=(BEES, LIGHT))
-        (output,) = (await mind.perform(task, Call(agent="verifier"))).outputs
+        (output,) = (await backend.perform(task, Call(agent="verifier"))).outputs
         said.append(output.answer.verdict)
     assert said == ["true", "false"]
-    (output,) = (await mind.perform(VerifyFact(statement="Bees are insects."), Call(agent="verifier"))).outputs
+    (output,) = (await backend.perform(VerifyFact(statement="Bees are insects."), Call(agent="verifier"))).outputs
     assert (output.answer.verdict, output.answer.quotes) == ("impossible to say", ())
 
 
@@ -65,8 +65,8 @@ async def test_a_short_answer_is_a_sentence_or_nothing() -> None:
 
 
 async def test_predicates_are_clauses_and_hold_where_they_are_supported() -> None:
-    mind = EmbeddedBackend()
-    (written,) = (await mind.perform(WritePredicates(claim=TWICE), Call(agent="decomposer"))).outputs
+    backend = EmbeddedBackend()
+    (written,) = (await backend.perform(WritePredicates(claim=TWICE), Call(agent="decomposer"))).outputs
     assert [each.predicate for each in written.answer.predicates] == [
         "Are(Bees, insects)",
         "Was_opened_in(the lighthouse, 1871)",
@@ -76,19 +76,19 @@ async def test_predicates_are_clauses_and_hold_where_they_are_supported() -> Non
         for each, found in zip(written.answer.questions, (BEES, LIGHT), strict=True)
     )
     task = VerifyPredicates(claim=TWICE, predicates=written.answer.predicates, asked=asked)
-    (output,) = (await mind.perform(task, Call(agent="reasoner"))).outputs
+    (output,) = (await backend.perform(task, Call(agent="reasoner"))).outputs
     assert [each.holds for each in output.answer.truths] == [True, False]
     assert output.answer.answer == "NOT_SUPPORTED"
 
 
 async def test_follow_up_questions_end_with_the_last_clause() -> None:
-    mind = EmbeddedBackend()
+    backend = EmbeddedBackend()
     asked: tuple[Grounded, ...] = ()
     for found in (BEES, LIGHT):
-        (output,) = (await mind.perform(AskFollowUp(claim=TWICE, asked=asked), Call(agent="asker"))).outputs
+        (output,) = (await backend.perform(AskFollowUp(claim=TWICE, asked=asked), Call(agent="asker"))).outputs
         assert output.answer.needed
         asked += (Grounded(question=output.answer.question, passages=(found,)),)
-    (last,) = (await mind.perform(AskFollowUp(claim=TWICE, asked=asked), Call(agent="asker"))).outputs
-    (same,) = (await mind.perform(JudgeAnswers(claim=TWICE, asked=asked), Call(agent="asker"))).outputs
+    (last,) = (await backend.perform(AskFollowUp(claim=TWICE, asked=asked), Call(agent="asker"))).outputs
+    (same,) = (await backend.perform(JudgeAnswers(claim=TWICE, asked=asked), Call(agent="asker"))).outputs
     assert not last.answer.needed
     assert last.answer.answer == same.answer.answer

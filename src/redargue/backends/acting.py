@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.nli.backend import EmbeddedBackend, names_in, play, say, words
+from redargue.nli.backend import EmbeddedBackend, compose_answer, names_in, perform, words
 from redargue.nli.open_ie import decompose
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer
@@ -16,17 +16,17 @@ from redargue.tasks.decomposing import DecomposeClaim, Decomposition
 SURE = 0.6  # the probability of a label at which an agent stops asking
 
 
-@play.register
-def _decompose(task: DecomposeClaim, mind: EmbeddedBackend) -> Decomposition:
+@perform.register
+def _decompose(task: DecomposeClaim, backend: EmbeddedBackend) -> Decomposition:
     """By the sentence's own verbs and prepositions."""
     return decompose(task.claim.text)
 
 
-@play.register
-def _next_step(task: NextStep, mind: EmbeddedBackend) -> Step:
+@perform.register
+def _next_step(task: NextStep, backend: EmbeddedBackend) -> Step:
     """Answers once what it has read makes it sure, or nothing is left to ask; else asks the next thing."""
     passages = _read(task)
-    answer = say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind)
+    answer = compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
     decided = answer.label is not None and task.claim.labels.meaning(answer.label) is not Meaning.NOT_ENOUGH
     sure = decided and (answer.confidence is None or answer.confidence >= SURE)
     call = None if sure and passages else next(_untried(task, passages, answer), None)
@@ -39,11 +39,11 @@ def _next_step(task: NextStep, mind: EmbeddedBackend) -> Step:
     return Step(thought=answer.text, answer=answer.label, quotes=answer.quotes, confidence=answer.confidence)
 
 
-@play.register
-def _force_answer(task: ForceAnswer, mind: EmbeddedBackend) -> Answer:
+@perform.register
+def _force_answer(task: ForceAnswer, backend: EmbeddedBackend) -> Answer:
     """Reads all that was found once more."""
     passages = _read(task)
-    return say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind)
+    return compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
 
 
 def _read(task: NextStep | ForceAnswer) -> tuple[Passage, ...]:

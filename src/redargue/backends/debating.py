@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.nli.aggregation import SILENT, voices_of
-from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
+from redargue.nli.aggregation import NO_SIGNAL, source_scores
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quoted, words
 from redargue.nli.reader import Reading
 from redargue.tasks.arguing import (
     AnalyseText,
@@ -40,15 +40,15 @@ _LOUD = re.compile(
 )
 
 
-@play.register
-def _write_team_queries(task: WriteTeamQueries, mind: EmbeddedBackend) -> TeamQueries:
+@perform.register
+def _write_team_queries(task: WriteTeamQueries, backend: EmbeddedBackend) -> TeamQueries:
     """The claim finds what bears on it; its telling words alone find the rest."""
     text = task.claim.text[:300]
     return TeamQueries(support=text, refute=" ".join(words(task.claim.text))[:300] or text)
 
 
-@play.register
-def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
+@perform.register
+def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
     """Loud words and shouting, which code can see; what it cannot judge it says so."""
     text = f"{task.claim.context} {task.claim.text}"
     loud = list(dict.fromkeys(each.group() for each in _LOUD.finditer(text)))
@@ -60,10 +60,10 @@ def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
     return Analysis(phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=summary)
 
 
-@play.register
-def _rebut(task: Rebut, mind: EmbeddedBackend) -> Argument:
+@perform.register
+def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
     """The sentences that speak most strongly for the own view, or that none does."""
-    reading = mind.reader.read(task.claim.text, task.passages)
+    reading = backend.reader.read(task.claim.text, task.passages)
     return _argued(task.claim.text, task.position, reading)
 
 
@@ -75,35 +75,35 @@ def _argued(claim: str, position: Position, reading: Reading) -> Argument:
     return Argument(text=text, quotes=tuple(each.quote for each in best))
 
 
-@play.register
-def _summarise(task: SummariseTeam, mind: EmbeddedBackend) -> Argument:
+@perform.register
+def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
     """What the members quote, the surest member's first, as far as it speaks for the team."""
     order = sorted(task.texts, key=lambda each: -(each.level or 5))
     passages = tuple(Passage(text=text) for each in order for text in quoted((_as_answer(each),)))
     passages = tuple({each.text: each for each in passages}.values())
-    return _argued(task.claim.text, task.position, mind.reader.read(task.claim.text, passages))
+    return _argued(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
 
 
 def _as_answer(text: AgentText) -> OtherAnswer:
     return OtherAnswer(agent=text.agent, text=text.text)
 
 
-@play.register
-def _judge(task: JudgeTeams, mind: EmbeddedBackend) -> Judgement:
+@perform.register
+def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
     """Scores from what each team could quote; a vote by what this referee looks at."""
     claim = task.claim.text
     evidence = {position: _evidence(task.speeches, position) for position in MEANINGS}
     if task.passages:
         evidence = dict.fromkeys(MEANINGS, task.passages)
-    both = mind.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
-    own = {position: mind.reader.read(claim, passages) for position, passages in evidence.items()}
+    both = backend.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
+    own = {position: backend.reader.read(claim, passages) for position, passages in evidence.items()}
     scores: dict[str, float] = {}
     for position, meaning in MEANINGS.items():
         against = MEANINGS["negative" if position == "affirmative" else "affirmative"]
         scores[f"{position}_evidence"] = own[position].strongest(meaning)
         scores[f"{position}_logic"] = 1 - own[position].strongest(against) if evidence[position] else 0.0
         scores[f"{position}_neutrality"] = 1.0
-        sources = len(voices_of((each, SILENT) for each in evidence[position]))
+        sources = len(source_scores((each, NO_SIGNAL) for each in evidence[position]))
         scores[f"{position}_persuasiveness"] = min(1.0, sources / SOURCES) * scores[f"{position}_evidence"]
     rounded = {name: round(min(1.0, max(0.0, value)), 6) for name, value in scores.items()}
     vote, sure = _vote(task.referee, both, rounded)
@@ -131,13 +131,13 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
     return vote, shares[vote]
 
 
-@play.register
-def _opine(task: GiveOpinion, mind: EmbeddedBackend) -> Opinion:
+@perform.register
+def _opine(task: GiveOpinion, backend: EmbeddedBackend) -> Opinion:
     """What the evidence says; trust and doubt each need less for their own side, the leader as much for both.
 
     The form has no place for an open claim: one that nothing speaks for or against has an opinion and no quotations.
     """
-    reading = mind.reader.read(task.claim.text, task.passages)
+    reading = backend.reader.read(task.claim.text, task.passages)
     supports, refutes, _ = reading.probabilities()
     leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
     factual = supports + leaning >= refutes

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from redargue.nli.backend import EmbeddedBackend, play
+from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 
 
-@play.register
-def _infer(task: InferClaim, mind: EmbeddedBackend) -> Inferences:
+@perform.register
+def _infer(task: InferClaim, backend: EmbeddedBackend) -> Inferences:
     """By the model that ``REDARGUE_ENTAILMENT`` names, else by the package's own, which has three outputs."""
-    if mind.entailer is None:
-        read = mind.entailment.read([(task.hypothesis, premise) for premise in task.premises])
+    if backend.user_nli is None:
+        read = backend.entailment.read([(task.hypothesis, premise) for premise in task.premises])
         pairs = [(each.supports, None if task.sigmoid else each.refutes) for each in read]
     else:
-        pairs = mind.entailer.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
+        pairs = backend.user_nli.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
     found = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
     return Inferences(inferences=tuple(found))
 

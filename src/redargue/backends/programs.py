@@ -9,7 +9,7 @@ import re
 
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
-from redargue.nli.backend import EmbeddedBackend, play
+from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.nli.open_ie import decompose, statements
 from redargue.nli.reader import Reading
 from redargue.tasks.facts import LONGEST_SPAN, AnswerQuestion, Span, TruthJudgement, VerifyFact
@@ -43,32 +43,32 @@ def _parts(claim: Claim) -> tuple[str, ...]:
     return found if len(found) <= MOST_QUESTIONS else (" ".join(claim.text.split()),)
 
 
-@play.register
-def _write_program(task: WriteProgram, mind: EmbeddedBackend) -> Program:
+@perform.register
+def _write_program(task: WriteProgram, backend: EmbeddedBackend) -> Program:
     """Verifies each clause; it asks nothing, because it cannot name what it would have to find out."""
     plain = (text.replace("{", "(").replace("}", ")") for text in _parts(task.claim))
     return Program(steps=tuple(ProgramStep(function="Verify", text=each) for each in plain))
 
 
-@play.register
-def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> TruthJudgement:
+@perform.register
+def _verify_fact(task: VerifyFact, backend: EmbeddedBackend) -> TruthJudgement:
     """The likeliest of supported, refuted and open."""
-    reading = mind.reader.read(task.statement, task.passages)
+    reading = backend.reader.read(task.statement, task.passages)
     meaning = _likeliest(reading)
     verdict = {Meaning.SUPPORTED: "true", Meaning.REFUTED: "false"}.get(meaning, "impossible to say")
     return TruthJudgement.model_validate({"verdict": verdict, "quotes": _quotes(reading, meaning)})
 
 
-@play.register
-def _answer_question(task: AnswerQuestion, mind: EmbeddedBackend) -> Span:
+@perform.register
+def _answer_question(task: AnswerQuestion, backend: EmbeddedBackend) -> Span:
     """The sentence nearest to the question, whole; a program of this backend's own asks nothing."""
-    best = mind.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
+    best = backend.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
     nearest = best[0].quote if best else ""
     return Span(text=nearest if len(nearest) <= LONGEST_SPAN else "", quotes=(nearest,) if nearest else ())
 
 
-@play.register
-def _write_predicates(task: WritePredicates, mind: EmbeddedBackend) -> Predicates:
+@perform.register
+def _write_predicates(task: WritePredicates, backend: EmbeddedBackend) -> Predicates:
     """Each clause is a predicate of its subject and object, and its own question."""
     found = _parts(task.claim)
     predicates = tuple(Predicate(predicate=_predicate(each), verify=f"{VERIFY}{each}") for each in found)
@@ -86,14 +86,14 @@ def _question(statement: str) -> str:
     return f"Is it true that {statement.rstrip(' .?!')}?"
 
 
-@play.register
-def _verify_predicates(task: VerifyPredicates, mind: EmbeddedBackend) -> Prediction:
+@perform.register
+def _verify_predicates(task: VerifyPredicates, backend: EmbeddedBackend) -> Prediction:
     """A predicate holds where all that was found, read together, supports it."""
     found = _found(task.asked)
     truths: list[PredicateTruth] = []
     quotes: list[str] = []
     for each in task.predicates:
-        reading = mind.reader.read(each.verify.removeprefix(VERIFY), found)
+        reading = backend.reader.read(each.verify.removeprefix(VERIFY), found)
         meaning = _likeliest(reading)
         best = _quotes(reading, meaning)
         reason = " ".join(f'"{quote}"' for quote in best) or "nothing that was found settles it"
@@ -104,32 +104,32 @@ def _verify_predicates(task: VerifyPredicates, mind: EmbeddedBackend) -> Predict
     return Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))
 
 
-@play.register
-def _write_follow_ups(task: WriteFollowUps, mind: EmbeddedBackend) -> FollowUps:
+@perform.register
+def _write_follow_ups(task: WriteFollowUps, backend: EmbeddedBackend) -> FollowUps:
     """Whether each clause is true."""
     return FollowUps(questions=tuple(map(_question, _parts(task.claim))))
 
 
-@play.register
-def _ask_follow_up(task: AskFollowUp, mind: EmbeddedBackend) -> FollowUp:
+@perform.register
+def _ask_follow_up(task: AskFollowUp, backend: EmbeddedBackend) -> FollowUp:
     """Whether the next clause is true; once all were asked, the answer."""
     wanted = [_question(each) for each in _parts(task.claim)]
     asked = {each.question for each in task.asked}
     following = next((each for each in wanted if each not in asked), "")
     if following:
         return FollowUp(needed=True, question=following)
-    answer = _aggregate(task.claim.text, task.asked, mind)
+    answer = _aggregate(task.claim.text, task.asked, backend)
     return FollowUp(needed=False, explanation=answer.explanation, quotes=answer.quotes, answer=answer.answer)
 
 
-@play.register
-def _aggregate_answers(task: JudgeAnswers, mind: EmbeddedBackend) -> Aggregate:
+@perform.register
+def _aggregate_answers(task: JudgeAnswers, backend: EmbeddedBackend) -> Aggregate:
     """The claim against all that was found."""
-    return _aggregate(task.claim.text, task.asked, mind)
+    return _aggregate(task.claim.text, task.asked, backend)
 
 
-def _aggregate(claim: str, asked: tuple[Grounded, ...], mind: EmbeddedBackend) -> Aggregate:
-    reading = mind.reader.read(claim, _found(asked))
+def _aggregate(claim: str, asked: tuple[Grounded, ...], backend: EmbeddedBackend) -> Aggregate:
+    reading = backend.reader.read(claim, _found(asked))
     meaning = _likeliest(reading)
     quotes = _quotes(reading, meaning)
     why = " ".join(f'"{quote}"' for quote in quotes) or "Nothing that was found settles the claim."

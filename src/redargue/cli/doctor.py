@@ -71,9 +71,9 @@ def _endpoints(given: list[str], base_url: str, embedding_model: str, offline: b
         whole, roles = read_models(given)
         for name in dict.fromkeys([whole, *roles.values()]):
             findings, requests = asyncio.run(ask(name))
-            for place, each in enumerate(findings):
-                ok = each.able or (None if place else False)
-                rows.append({"check": f"{name}, {each.ability}", "ok": ok, "found": each.found})
+            for place, finding in enumerate(findings):
+                ok = finding.supported or (None if place else False)
+                rows.append({"check": f"{name}, {finding.capability}", "ok": ok, "found": finding.detail})
             rows.append({"check": f"{name}, asked", "ok": True, "found": f"{requests} requests"})
     except Exception as error:
         rows.append({"check": "language model", "ok": False, "found": str(error)})

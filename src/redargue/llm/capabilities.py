@@ -1,4 +1,4 @@
-"""What an endpoint takes: read from its refusals, and remembered in a file of the user's."""
+"""What an endpoint supports: learned from its refusals and stored in ``endpoints.json`` in redargue's home."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from redargue.claims import Frozen
-from redargue.llm.response import said_in
+from redargue.llm.response import error_message
 from redargue.net.transport import Answer
 
 Form = Literal["schema", "json", "text"]
 FORMS: tuple[Form, ...] = ("schema", "json", "text")
-CALLING = ("tool_choice", "parallel_tool_calls")  # left out, a model chooses whether it calls, and how often
+CALLING = ("tool_choice", "parallel_tool_calls")  # without them a model decides whether and how often to call
 OPTIONAL = ("temperature", "top_p", "seed", "stop", "n", "logprobs", "stream_options", "stream", *CALLING)
 LIMITS: Mapping[str, Any] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": ""}
 FOLLOWERS = {"logprobs": ("top_logprobs",), "stream": ("stream_options",)}
+# Names that do not occur in prose; "stop", "seed" and "stream" do, and must be quoted.
+UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *CALLING, *LIMITS)
 
 
-class Abilities(Frozen):
-    """What is known of a model at an endpoint.
+class Capabilities(Frozen):
+    """What a model at an endpoint is known to support.
 
     Attributes:
         form: the strictest way to ask for JSON that was not refused.
-        limit: the name under which it takes the most tokens; empty where it takes none.
-        refused: parameters that it does not take.
+        limit: its parameter for the maximum number of tokens; empty if it takes none.
+        refused: parameters that it refuses.
     """
 
     form: Form = "schema"
@@ -38,65 +40,56 @@ class Abilities(Frozen):
     refused: tuple[str, ...] = ()
 
 
-class Memory:
-    """What was found out about endpoints, in a file of the user's.
-
-    Args:
-        path: of the file; one that cannot be read or written is as good as none.
-    """
+class CapabilityStore:
+    """Capabilities in a JSON file; a file that cannot be read or written is ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def recall(self, place: str, model: str) -> Abilities:
-        """What is known, or what to try first."""
+    def recall(self, place: str, model: str) -> Capabilities:
+        """What is known about a model, or the defaults."""
         try:
-            return Abilities.model_validate(self._all().get(f"{place} {model}", {}))
+            return Capabilities.model_validate(self._all().get(f"{place} {model}", {}))
         except ValidationError:
-            return Abilities()
+            return Capabilities()
 
-    def keep(self, place: str, model: str, abilities: Abilities) -> None:
-        """Writes it down."""
-        everything = {**self._all(), f"{place} {model}": abilities.model_dump(mode="json")}
-        with contextlib.suppress(OSError):  # else it is found out again next time
+    def keep(self, place: str, model: str, capabilities: Capabilities) -> None:
+        content = {**self._all(), f"{place} {model}": capabilities.model_dump(mode="json")}
+        with contextlib.suppress(OSError):  # it will be learned again next time
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            beside = self._path.with_suffix(f".{os.getpid()}.new")
-            beside.write_text(json.dumps(everything, indent=1, sort_keys=True), encoding="utf-8")
-            beside.replace(self._path)
+            temporary = self._path.with_suffix(f".{os.getpid()}.new")
+            temporary.write_text(json.dumps(content, indent=1, sort_keys=True), encoding="utf-8")
+            temporary.replace(self._path)
 
     def _all(self) -> dict[str, Any]:
         try:
-            known = json.loads(self._path.read_text(encoding="utf-8"))
+            content = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return known if isinstance(known, dict) else {}
+        return content if isinstance(content, dict) else {}
 
 
-def about_form(body: Mapping[str, Any], answer: Answer) -> bool:
-    """Whether a refusal is about the way in which JSON was asked for."""
+def refuses_form(body: Mapping[str, Any], answer: Answer) -> bool:
+    """Whether a refusal is about the response format."""
     words = re.search(r"response_format|json_schema|json_object|grammar", answer.text.lower())
     return "response_format" in body and words is not None
 
 
 def refuses_tools(body: Mapping[str, Any], answer: Answer) -> bool:
-    """Whether a refusal is about the functions that were offered; llama.cpp's server refuses with 500."""
+    """Whether a refusal is about the functions offered; llama.cpp's server refuses with 500."""
     about = re.search(r"\btools?\b|\btool_c|function.?call", answer.text.lower())
     return "tools" in body and answer.status in (400, 404, 422, 500, 501) and about is not None
 
 
-def names_in(text: str) -> frozenset[str]:
-    """The parameters that an error is about: the one it gives as such, or those it names in its message."""
+def refused_parameters(text: str) -> frozenset[str]:
+    """The parameter that an error declares in ``param``, or those that its message names."""
     try:
         error = json.loads(text).get("error")
         if isinstance(error, dict) and error.get("param"):
             return frozenset({str(error["param"]).split(".")[0]})
     except (ValueError, AttributeError, RecursionError):
         pass
-    said = said_in(text).lower()
-    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)", said)
-    plain = [name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", said)]
+    message = error_message(text).lower()
+    quoted = re.findall(r"['\"`]([a-z_]+)['\"`]|(?:parameter|argument|field)s?:? ([a-z_]+)", message)
+    plain = [name for name in UNMISTAKABLE if re.search(rf"(?<![\w-]){name}(?![\w-])", message)]
     return frozenset([*(name for pair in quoted for name in pair if name), *plain])
-
-
-# Names that stand in no prose; "stop", "seed" and "stream" do, and have to be quoted.
-UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *CALLING, *LIMITS)

@@ -1,4 +1,4 @@
-"""Plays every role with language models behind OpenAI-compatible endpoints."""
+"""Performs tasks with language models at OpenAI-compatible endpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.llm.capabilities import Form
 from redargue.llm.client import Endpoint
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer, again
+from redargue.llm.rendering import Prompt, Renderer, repair_prompt
 from redargue.llm.response import Choice
 from redargue.llm.tool_calls import step_of
 from redargue.net.transport import Service, Transport
@@ -25,30 +25,30 @@ from redargue.tasks.acting import NextStep
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.scoring import RATING, CompareTexts, Similarities
 
-ASKED = ("auto", "schema", "json", "text", "plain", "tools")
-MOST_SHOWN = 4_000  # characters of a bad reply that a model is shown when it is asked again
+FORMATS = ("auto", "schema", "json", "text", "plain", "tools")
+MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
 
 
 @backends.register("chat")
 class ChatBackend:
-    """A language model, or one a role, at an OpenAI-compatible endpoint; texts are compared by an embedding model.
+    """One or several language models at an OpenAI-compatible endpoint; an embedding model compares texts.
 
     Args:
         transport: sends the requests.
         service: the endpoint's address and key.
-        model: what plays every role that has no model of its own.
-        embedding_model: at the same endpoint; empty for the embedded one.
-        prices: what tokens cost.
-        prompts: a user's own words.
-        form: pins how a reply is asked for: ``schema``, ``json``, ``text`` (tags) or ``plain`` (the papers' own);
-            ``auto``: plain in the ``paper`` profile, else the strictest that the endpoint takes. ``tools``: as
-            ``auto``, but agents that act call functions (:mod:`redargue.llm.tool_calls`).
-        max_tokens: the most a reply may have.
-        stream: ask for replies in pieces.
-        logprobs: ask for log probabilities, where a method uses them.
+        model: for every agent that has no other model.
+        embedding_model: at the same endpoint; empty for the bundled one.
+        prices: of tokens.
+        prompts: user-supplied prompts.
+        form: of replies: ``schema``, ``json``, ``text`` (tags) or ``plain`` (the papers' form). ``auto``: plain in the
+            ``paper`` profile, else the strictest that the endpoint accepts. ``tools``: as ``auto``, but agents that act
+            call functions (:mod:`redargue.llm.tool_calls`).
+        max_tokens: per reply.
+        stream: whether to ask for streamed replies.
+        logprobs: whether to ask for log probabilities.
 
     Raises:
-        UsageError: a form that is none.
+        UsageError: ``form`` is unknown.
     """
 
     name = "chat"
@@ -68,8 +68,8 @@ class ChatBackend:
         stream: bool = False,
         logprobs: bool = False,
     ) -> None:
-        if form not in ASKED:
-            raise UsageError(f"replies cannot be asked for as {form!r}", hint=did_you_mean(form, list(ASKED)))
+        if form not in FORMATS:
+            raise UsageError(f"unknown response format {form!r}", hint=did_you_mean(form, list(FORMATS)))
         self.service, self.model, self.embedding_model, self.form = service, model, embedding_model, form
         self.transport, self.prompts, self.logprobs = transport, prompts, logprobs
         plain = None if form in ("auto", "tools") else form == "plain"
@@ -78,52 +78,49 @@ class ChatBackend:
         self._make = partial(Endpoint, transport, service, prices=prices, max_tokens=max_tokens, stream=stream)
         self._endpoints: dict[str, Endpoint] = {}
         self._embedded = EmbeddedBackend()
-        own = prompts.sha256[:12] if prompts else ""
-        parts = (service.display_url, model, f"form={form}", f"max={max_tokens}", f"prompts={own}")
-        # The embedded embedder's vectors lie elsewhere than ada-002's, for which the paper's threshold was chosen.
-        near = self._embedded.stability.relevance
-        self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, near)
-        raters = [each.sha256[:12] for each in (self._embedded.rater, self._embedded.entailer) if each]
-        rated = [f"rated={','.join(raters)}"] if embedding_model and raters else []  # else the embedded identity has it
-        near_by = f"embeddings={embedding_model or self._embedded.identity}"
-        self.identity = "chat:" + " ".join([*parts, near_by, *rated])
+        words = prompts.sha256[:12] if prompts else ""
+        parts = (service.display_url, model, f"form={form}", f"max={max_tokens}", f"prompts={words}")
+        # The bundled embedder's cosines differ from ada-002's, for which the paper's threshold was chosen.
+        relevance = self._embedded.stability.relevance
+        self.stability = PAPER_STABILITY if embedding_model else Stability(PAPER_STABILITY.faithfulness, relevance)
+        hashes = [model.sha256[:12] for model in (self._embedded.user_reranker, self._embedded.user_nli) if model]
+        rated = [f"rated={','.join(hashes)}"] if embedding_model and hashes else []  # else in the embedded identity
+        embeddings = f"embeddings={embedding_model or self._embedded.identity}"
+        self.identity = "chat:" + " ".join([*parts, embeddings, *rated])
 
     def endpoint(self, model: str = "") -> Endpoint:
-        """One model at the endpoint."""
         name = model or self.model
         if name not in self._endpoints:
             self._endpoints[name] = self._make(model=name)
         return self._endpoints[name]
 
     def can(self, task: type[AnyTask]) -> bool:
-        """Whatever can be said in words."""
         return True
 
     def render(self, task: AnyTask) -> str:
-        """System and user message as they would be sent if the endpoint takes JSON schemas.
+        """System and user message for an endpoint that accepts JSON schemas.
 
-        What the endpoint turns out to take does not belong to the question: a run is resumed and replayed whatever was
-        found out since.
+        The endpoint's actual capabilities are not part of a call's key, so that runs can be resumed and replayed.
         """
         if isinstance(task, (CompareTexts, *RATING)):
             return ""
         return self._renderer.prompt(task).words
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Asks the model; a reply that cannot be read is sent back once, with what is wrong with it.
+        """Asks the model; an invalid reply is sent back once with the reason.
 
         Raises:
-            BadReply: the second reply cannot be read either; it keeps that reply, and why the first was none.
+            BadReply: the second reply is invalid too.
             UsageError: the endpoint refuses the request.
             ProviderError, BudgetReached: nothing answered; nothing was sent.
         """
-        if isinstance(task, RATING):  # before the base of one of them
+        if isinstance(task, RATING):  # before CompareTexts, the base class of one of them
             return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
         if isinstance(task, CompareTexts):
             return cast("Reply[Out]", await self._compare(task, call))
         endpoint, prompt = self.endpoint(call.model), self._renderer.prompt(task)
         choices = await self._complete(endpoint, prompt, call, call.sampling.n)
-        read = [self._read(task, prompt, endpoint, call, choice, place) for place, choice in enumerate(choices)]
+        read = [self._read(task, prompt, endpoint, call, choice, index) for index, choice in enumerate(choices)]
         outputs = await gather_or_cancel(read)
         return Reply(tuple(output for output, _ in outputs), rejected=tuple(bad for _, bad in outputs if bad))
 
@@ -142,17 +139,17 @@ class ChatBackend:
         )
 
     async def _read(
-        self, task: Task[Out], prompt: Prompt, endpoint: Endpoint, call: Call, choice: Choice, place: int
+        self, task: Task[Out], prompt: Prompt, endpoint: Endpoint, call: Call, choice: Choice, index: int
     ) -> tuple[Output[Out], Rejected | None]:
-        """One sample's answer, and what was wrong with the reply before it."""
+        """One sample's answer, and its rejected first reply."""
         try:
             return self._parse(task, prompt, choice), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.verbatim[:2000])
-        more = [{"role": "user", "content": again(first.why)}]
+        more = [{"role": "user", "content": repair_prompt(first.why)}]
         if choice.verbatim.strip() and not choice.problem.startswith("the endpoint"):
             more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
-        (second,) = await self._complete(endpoint, prompt, call, 1, more, turn=place + 1)
+        (second,) = await self._complete(endpoint, prompt, call, 1, more, turn=index + 1)
         try:
             return self._parse(task, prompt, second), first
         except ValueError as error:
@@ -173,19 +170,18 @@ class ChatBackend:
         return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
 
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
-        """Cosines of vectors, from the endpoint or from the embedded model."""
         if not self.embedding_model:
             return await self._embedded.perform(task, call)
         endpoint = self.endpoint(self.embedding_model)
-        said = [text for text in task.texts if text.strip()]  # endpoints refuse empty texts, which are near to nothing
-        vectors = await endpoint.embed((task.reference, *said), account=call.account)
-        near = iter([_cosine(vectors[0], each) for each in vectors[1:]])
-        values = tuple(next(near) if text.strip() else 0.0 for text in task.texts)
+        texts = [text for text in task.texts if text.strip()]  # endpoints refuse empty texts; their similarity is 0
+        vectors = await endpoint.embed((task.reference, *texts), account=call.account)
+        cosines = iter([_cosine(vectors[0], vector) for vector in vectors[1:]])
+        values = tuple(next(cosines) if text.strip() else 0.0 for text in task.texts)
         return Reply((Output(Similarities(values=values)),))
 
 
 def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    """In [-1, 1]; 0 for a vector without length."""
+    """In [-1, 1]; 0 for a zero vector."""
     lengths = math.hypot(*left) * math.hypot(*right)
     cosine = sum(a * b for a, b in zip(left, right, strict=True)) / lengths if lengths else 0.0
     return max(-1.0, min(1.0, cosine))

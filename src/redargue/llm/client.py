@@ -1,7 +1,7 @@
-"""An OpenAI-compatible endpoint: what it can do is found out by asking, and remembered.
+"""An OpenAI-compatible endpoint, whose capabilities are learned from its refusals.
 
-Servers differ in what they take (temperature, max_tokens, n, response_format, …). A parameter that is refused by name
-is left out from then on; an unasked-for default never stands in for an answer.
+Servers differ in the parameters that they accept (temperature, max_tokens, n, response_format, …). A parameter that is
+refused by name is left out from then on. An answer is never replaced by a default.
 """
 
 from __future__ import annotations
@@ -20,29 +20,28 @@ from redargue.llm.capabilities import (
     FORMS,
     LIMITS,
     OPTIONAL,
-    Abilities,
+    CapabilityStore,
     Form,
-    Memory,
-    about_form,
-    names_in,
+    refused_parameters,
+    refuses_form,
     refuses_tools,
 )
-from redargue.llm.response import Choice, read_completion, read_stream, said_in
+from redargue.llm.response import Choice, error_message, read_response, read_stream
 from redargue.net.transport import Answer, Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account
 from redargue.runs.prices import Prices
 from redargue.tasks.base import EXACTLY_ONE
 
-MESSAGE_OVERHEAD = 16  # tokens that a chat template adds to a message, at most
+MESSAGE_OVERHEAD = 16  # upper bound on the tokens that a chat template adds to a message
 
 Message = Mapping[str, str]
-Function = Mapping[str, Any]  # its name, what it does, and the JSON schema of its arguments
+Function = Mapping[str, Any]  # name, description, JSON schema of the arguments
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
-    """What is asked for, in whatever way the endpoint takes it; see :meth:`Endpoint.complete`."""
+class CompletionRequest:
+    """A request in any form that the endpoint accepts; see :meth:`Endpoint.complete`."""
 
     messages: Callable[[Form], Sequence[Message]]
     schema: tuple[str, dict[str, Any]] | None
@@ -58,9 +57,9 @@ class Endpoint:
         transport: sends the requests.
         service: address and key.
         model: as the endpoint calls it.
-        prices: what tokens cost; a model without a price costs nothing that could be counted.
-        max_tokens: the most a reply may have.
-        stream: ask for the reply in pieces, so that a stalled one is noticed.
+        prices: of tokens; a model without a price costs nothing.
+        max_tokens: per reply.
+        stream: whether to ask for streamed replies, so that a stalled one is noticed.
     """
 
     def __init__(
@@ -74,10 +73,11 @@ class Endpoint:
         stream: bool = False,
     ) -> None:
         self.transport, self.service, self.model = transport, service, model
-        self.prices, self.max_tokens, self.stream = prices or Prices.shipped(), max_tokens, stream
-        self._memory = Memory(home() / "endpoints.json")
-        self.abilities = self._memory.recall(service.display_url, model)
-        self._proven: set[Form] = set()  # forms in which a reply has come: a 500 is not about them
+        self.max_tokens, self.stream = max_tokens, stream
+        self._price = (prices or Prices.shipped()).model(model)
+        self._store = CapabilityStore(home() / "endpoints.json")
+        self.capabilities = self._store.recall(service.display_url, model)
+        self._proven: set[Form] = set()  # forms that have worked: a 500 has another cause
 
     async def complete(
         self,
@@ -91,136 +91,135 @@ class Endpoint:
         logprobs: bool = False,
         functions: Sequence[Function] = (),
     ) -> tuple[Choice, ...]:
-        """Asks for ``sampling.n`` replies: in one request where the endpoint can, in as many at once where not.
+        """Asks for ``sampling.n`` replies: in one request if the endpoint can, else in concurrent requests.
 
         Args:
-            messages: the conversation, for the way in which the reply is asked for.
+            messages: the conversation for each response format.
             account: pays.
-            schema: name and JSON schema of the reply, where it is to be JSON.
-            form: pins how JSON is asked for; by default the strictest way that the endpoint takes.
-            sampling: how to draw.
+            schema: name and JSON schema of the reply; None for text.
+            form: how to ask for JSON; default: the strictest form that the endpoint accepts.
+            sampling: default: greedy.
             seed: of the first sample.
-            logprobs: ask for log probabilities.
-            functions: one of which the model is to call, instead of a reply in words.
+            logprobs: whether to ask for log probabilities.
+            functions: one of which the model must call instead of replying in words.
 
         Raises:
-            UsageError: the endpoint refuses the request: key, model, functions, or a parameter that cannot be left out.
+            UsageError: the endpoint refuses the key, the model, the functions, or a parameter that cannot be left out.
             ProviderError: nothing answered.
-            BudgetReached: the budget has no room.
+            BudgetReached: the request exceeds the budget.
         """
         sampling = sampling or Sampling()
-        wish = Wish(messages=messages, schema=schema, form=form, functions=functions, logprobs=logprobs)
+        request = CompletionRequest(messages=messages, schema=schema, form=form, functions=functions, logprobs=logprobs)
 
         async def ask(n: int, seed: int) -> tuple[Choice, ...]:
-            return await self._ask(wish, account, sampling.model_copy(update={"n": n}), seed)
+            return await self._ask(request, account, sampling.model_copy(update={"n": n}), seed)
 
         choices: tuple[Choice, ...] = ()
-        if sampling.n == 1 or "n" not in self.abilities.refused:
+        if sampling.n == 1 or "n" not in self.capabilities.refused:
             choices = (await ask(sampling.n, seed))[: sampling.n]
-        if 0 < len(choices) < sampling.n and not any(each.problem for each in choices):
-            self._refuse("n")  # silently one sample where several were wanted
-        if missing := sampling.n - len(choices):
-            more = [ask(1, seed + place) for place in range(len(choices), len(choices) + missing)]
-            choices += tuple(each[0] for each in await gather_or_cancel(more))
+        if 0 < len(choices) < sampling.n and not any(choice.problem for choice in choices):
+            self._refuse("n")  # it was silently ignored
+        if len(choices) < sampling.n:
+            more = await gather_or_cancel([ask(1, seed + index) for index in range(len(choices), sampling.n)])
+            choices += tuple(choice for choice, *_ in more)
         return choices
 
-    async def _ask(self, wish: Wish, account: Account, sampling: Sampling, seed: int) -> tuple[Choice, ...]:
-        tried: Form | None = None  # instead of a form at which the server failed; noted once it has worked
+    async def _ask(
+        self, request: CompletionRequest, account: Account, sampling: Sampling, seed: int
+    ) -> tuple[Choice, ...]:
+        tried: Form | None = None  # after a server error with a stricter form; stored once it has worked
         for _ in range(len(OPTIONAL) + len(FORMS) + 2):
-            sent = wish.form or tried or self.abilities.form
-            body = self._body(wish, sent, sampling, seed)
-            answer = await self._send(body, account, sent)
+            form = request.form or tried or self.capabilities.form
+            body = self._body(request, form, sampling, seed)
+            answer = await self._send(body, account, form)
             if answer.status == 200:
-                if wish.schema:
-                    self._proven.add(sent)
+                if request.schema:
+                    self._proven.add(form)
                 if tried:
-                    self._remember(form=tried)
-                return read_completion(answer.text, called=bool(wish.functions))
-            rejected = answer.status in (400, 404, 422, 500) and wish.schema is not None and wish.form is None
-            if rejected and FORMS.index(self.abilities.form) > FORMS.index(sent):
-                tried = None  # a concurrent request has found a form that the endpoint takes
+                    self.remember(form=tried)
+                return read_response(answer.text, called=bool(request.functions))
+            rejected = answer.status in (400, 404, 422, 500) and request.schema is not None and request.form is None
+            if rejected and FORMS.index(self.capabilities.form) > FORMS.index(form):
+                tried = None  # a concurrent request has found a form that the endpoint accepts
                 continue
-            failed = answer.status == 500 and sent not in self._proven
-            if rejected and sent != "text" and (failed or (tried and about_form(body, answer))):
-                tried = FORMS[FORMS.index(sent) + 1]
+            failed = answer.status == 500 and form not in self._proven
+            if rejected and form != "text" and (failed or (tried and refuses_form(body, answer))):
+                tried = FORMS[FORMS.index(form) + 1]
             elif answer.status not in (400, 404, 422) or not self._learn(
-                body, answer, sent, pinned=wish.form is not None
+                body, answer, form, pinned=request.form is not None
             ):
                 raise self._error(answer, offered=refuses_tools(body, answer))
         raise self._error(answer)
 
-    def _body(self, wish: Wish, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
+    def _body(self, request: CompletionRequest, form: Form, sampling: Sampling, seed: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": list(wish.messages(form)),
+            "messages": list(request.messages(form)),
             "temperature": sampling.temperature,
             "seed": seed % 2**31,
         }
         body |= {"top_p": sampling.top_p} if sampling.top_p != 1.0 else {}
         body |= {"stop": list(sampling.stop)} if sampling.stop else {}
         body |= {"n": sampling.n} if sampling.n > 1 else {}
-        body |= {"logprobs": True, "top_logprobs": 5} if wish.logprobs else {}
+        body |= {"logprobs": True, "top_logprobs": 5} if request.logprobs else {}
         body |= {"stream": True, "stream_options": {"include_usage": True}} if self.stream else {}
-        if wish.functions:
-            tools = [{"type": "function", "function": dict(each)} for each in wish.functions]
+        if request.functions:
+            tools = [{"type": "function", "function": dict(function)} for function in request.functions]
             body |= {"tools": tools, "tool_choice": "required", "parallel_tool_calls": False}
-        for name in self.abilities.refused:
-            body.pop(name, None)
-            for follower in FOLLOWERS.get(name, ()):
-                body.pop(follower, None)
-        if self.abilities.limit:
-            body[self.abilities.limit] = sampling.max_tokens or self.max_tokens
-        if wish.schema:
-            body |= _response_format(form, *wish.schema)
+        for name in self.capabilities.refused:
+            for dropped in (name, *FOLLOWERS.get(name, ())):
+                body.pop(dropped, None)
+        if self.capabilities.limit:
+            body[self.capabilities.limit] = sampling.max_tokens or self.max_tokens
+        if request.schema:
+            body |= _response_format(form, *request.schema)
         return body
 
     async def _send(self, body: dict[str, Any], account: Account, form: Form) -> Answer:
         prompt = most_tokens(body)
         samples = body.get("n", 1)
-        reply = samples * body.get(self.abilities.limit, 4 * self.max_tokens)
-        tokens = prompt + reply
-        price = self.prices.model(self.model)
-        headers = {"Authorization": f"Bearer {self.service.key}"} if self.service.key else {}
-        return await self.transport.send(
-            self.service,
-            "POST",
+        reply = samples * body.get(self.capabilities.limit, 4 * self.max_tokens)
+        return await self._post(
             "/chat/completions",
+            body,
             account=account,
-            headers=headers,
-            json=body,
-            tokens=tokens,
+            tokens=(prompt, reply),
             expected=prompt // 4 + min(reply, samples * 500),
-            usd=price.of(prompt, reply) if price else 0.0,
             read=read_stream if body.get("stream") else None,
             final=lambda answer: (
                 _final(answer, trial=form not in self._proven and "response_format" in body)
                 or refuses_tools(body, answer)
             ),
-            paid=lambda answer: _paid(answer, price.of if price else None),
         )
 
-    async def embed(self, texts: Sequence[str], *, account: Account) -> list[list[float]]:
-        """One vector a text, in order.
-
-        Raises:
-            BadReply: what came back are not as many vectors.
-            UsageError, ProviderError, BudgetReached: as ``complete``.
-        """
-        body = {"model": self.model, "input": list(texts)}
-        price = self.prices.model(self.model)
-        tokens = sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD
-        answer = await self.transport.send(
+    async def _post(
+        self, path: str, body: dict[str, Any], *, account: Account, tokens: tuple[int, int], **options: Any
+    ) -> Answer:
+        """Sends a request with at most so many prompt and reply tokens."""
+        price = self._price.of if self._price else None
+        return await self.transport.send(
             self.service,
             "POST",
-            "/embeddings",
+            path,
             account=account,
             headers={"Authorization": f"Bearer {self.service.key}"} if self.service.key else {},
             json=body,
-            tokens=tokens,
-            usd=price.of(tokens, 0) if price else 0.0,
-            final=_final,
-            paid=lambda answer: _paid(answer, price.of if price else None),
+            tokens=sum(tokens),
+            usd=price(*tokens) if price else 0.0,
+            paid=lambda answer: _paid(answer, price),
+            **options,
         )
+
+    async def embed(self, texts: Sequence[str], *, account: Account) -> list[list[float]]:
+        """One vector per text, in order.
+
+        Raises:
+            BadReply: the reply does not hold one vector per text.
+            UsageError, ProviderError, BudgetReached: as ``complete``.
+        """
+        tokens = sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD
+        body = {"model": self.model, "input": list(texts)}
+        answer = await self._post("/embeddings", body, account=account, tokens=(tokens, 0), final=_final)
         if answer.status != 200:
             raise self._error(answer)
         vectors = _vectors(answer.text, len(texts))
@@ -228,20 +227,20 @@ class Endpoint:
             raise BadReply(f"{self.model!r} gave no vectors for {len(texts)} texts", raw=answer.text)
         return vectors
 
-    def _learn(self, body: Mapping[str, Any], answer: Answer, wanted: Form, *, pinned: bool) -> bool:
-        """Notes what a refusal was about; says whether asking again in another way makes sense.
+    def _learn(self, body: Mapping[str, Any], answer: Answer, form: Form, *, pinned: bool) -> bool:
+        """Records the cause of a refusal; returns whether a changed request may succeed.
 
-        Several requests may find out the same at once: what one of them has noted is not noted again.
+        Concurrent requests may be refused for the same cause, which is recorded once.
         """
-        said, named = said_in(answer.text).lower(), names_in(answer.text)
-        for name, onward in LIMITS.items():
-            if name in body and name in named and "large" not in said:  # refused by name, not for its value
-                if self.abilities.limit == name:
-                    self._remember(limit=onward)
+        message, named = error_message(answer.text).lower(), refused_parameters(answer.text)
+        for name, successor in LIMITS.items():
+            if name in body and name in named and "large" not in message:  # refused by name, not for its value
+                if self.capabilities.limit == name:
+                    self.remember(limit=successor)
                 return True
-        if about_form(body, answer) and not pinned and wanted != "text":
-            if self.abilities.form == wanted:
-                self._remember(form=FORMS[FORMS.index(wanted) + 1])
+        if refuses_form(body, answer) and not pinned and form != "text":
+            if self.capabilities.form == form:
+                self.remember(form=FORMS[FORMS.index(form) + 1])
             return True
         for name in OPTIONAL:
             if name in body and name in named:
@@ -249,115 +248,99 @@ class Endpoint:
                 return True
         return False
 
-    def learn_anew(self) -> None:
-        """Forgets what was found out: an endpoint may have learned, too."""
-        self._remember(**Abilities().model_dump())
-
-    def settle_on(self, form: Form) -> None:
-        """Asks for JSON in that way from now on."""
-        self._remember(form=form)
-
     def _refuse(self, name: str) -> None:
-        self._remember(refused=tuple(sorted({*self.abilities.refused, name})))
+        self.remember(refused=tuple(sorted({*self.capabilities.refused, name})))
 
-    def _remember(self, **changes: Any) -> None:
-        self.abilities = self.abilities.model_copy(update=changes)
-        self._memory.keep(self.service.display_url, self.model, self.abilities)
+    def remember(self, **changes: Any) -> None:
+        """Changes the known capabilities and stores them."""
+        self.capabilities = self.capabilities.model_copy(update=changes)
+        self._store.keep(self.service.display_url, self.model, self.capabilities)
 
     def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
-        """What a refusal comes to; ``offered``: it is about the functions that were."""
-        said = " ".join(said_in(answer.text).split())[:300]
-        what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {said or 'nothing'}"
+        """The error for a refusal; ``offered``: of functions."""
+        message = " ".join(error_message(answer.text).split())[:300]
+        what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {message or 'nothing'}"
         if offered:
             return UsageError(what, hint="it takes no tool calls, or not of these tools: use --response-format auto")
         if answer.status in (401, 403):
             return UsageError(what, hint="set REDARGUE_API_KEY (or OPENAI_API_KEY) to a key of that endpoint")
         if answer.status in (400, 404, 413, 422):
             return UsageError(
-                what, hint="look at --model and --base-url; redargue doctor tells what the endpoint can do"
+                what, hint="check --model and --base-url; redargue doctor reports what the endpoint supports"
             )
-        spent = answer.status == 402 or _final(answer)
-        hint = "its quota is used up: top it up" if spent else "wait"
+        exhausted = answer.status == 402 or _final(answer)
+        hint = "its quota is exhausted: increase it" if exhausted else "wait"
         return ProviderError(what, hint=f"{hint}, or choose another endpoint: --base-url")
 
 
 def _response_format(form: Form, name: str, schema: dict[str, Any]) -> dict[str, Any]:
     if form == "schema":
-        schema = _unbounded(schema)
-        return {
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": name, "strict": True, "schema": schema},
-            }
-        }
-    # llama.cpp and vLLM hold the reply to a schema given here; others ignore the extra field
+        strict = {"name": name, "strict": True, "schema": _unbounded(schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": strict}}
+    # llama.cpp and vLLM enforce a schema given here; others ignore the extra field
     return {"response_format": {"type": "json_object", "schema": _alternatives(schema)}} if form == "json" else {}
 
 
 def _alternatives(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema as one of several, where one field of some is to hold something and the others nothing."""
-    plain = {name: each for name, each in schema.items() if name != EXACTLY_ONE}
+    """The schema as alternatives, if exactly one of some fields must have a value."""
+    plain = {name: value for name, value in schema.items() if name != EXACTLY_ONE}
     fields = schema.get(EXACTLY_ONE, ())
     if not fields:
         return plain
     empty = {name: {"enum": [""]} for name in fields}
     return {
         "anyOf": [
-            plain | {"properties": {**plain["properties"], **empty, name: _filled(plain, name)}} for name in fields
+            plain | {"properties": {**plain["properties"], **empty, name: _filled(plain["properties"][name])}}
+            for name in fields
         ]
     }
 
 
-def _filled(schema: dict[str, Any], name: str) -> dict[str, Any]:
-    field = dict(schema["properties"][name])
-    if "enum" in field:
-        return field | {"enum": [each for each in field["enum"] if each]}
-    return field | {"minLength": 1}
+def _filled(field: dict[str, Any]) -> dict[str, Any]:
+    return field | ({"enum": [value for value in field["enum"] if value]} if "enum" in field else {"minLength": 1})
 
 
 def _unbounded(schema: Any) -> Any:
-    """The schema without what strict endpoints refuse: bounds on lengths, and words of our own."""
+    """The schema without what strict endpoints refuse: bounds on lengths, and keywords of redargue."""
     if isinstance(schema, list):
-        return [_unbounded(each) for each in schema]
+        return [_unbounded(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    return {
-        name: _unbounded(each) for name, each in schema.items() if name not in ("maxLength", "maxItems", EXACTLY_ONE)
-    }
+    dropped = ("maxLength", "maxItems", EXACTLY_ONE)
+    return {name: _unbounded(value) for name, value in schema.items() if name not in dropped}
 
 
 def most_tokens(body: Mapping[str, Any]) -> int:
-    """A bound on a prompt's tokens: byte-level vocabularies have no token shorter than a byte."""
-    words = sum(len(each["content"].encode()) + MESSAGE_OVERHEAD for each in body["messages"])
+    """An upper bound on a prompt's tokens: in byte-level vocabularies a token has at least one byte."""
+    words = sum(len(message["content"].encode()) + MESSAGE_OVERHEAD for message in body["messages"])
     return words + sum(len(json.dumps(body[name])) for name in ("response_format", "tools") if name in body)
 
 
-def _vectors(text: str, wanted: int) -> list[list[float]]:
-    """The vectors of a reply, by their index; none where one is missing, twice there, or no vector."""
+def _vectors(text: str, count: int) -> list[list[float]]:
+    """The vectors of a reply, by index; none if one is missing, duplicated or invalid."""
     try:
-        rows = {int(row["index"]): [float(each) for each in row["embedding"]] for row in json.loads(text)["data"]}
+        rows = {int(row["index"]): [float(value) for value in row["embedding"]] for row in json.loads(text)["data"]}
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return []
-    vectors = [rows.get(place, []) for place in range(wanted)]
-    even = len(rows) == wanted and len({len(each) for each in vectors}) == 1 and bool(vectors[0])
-    return vectors if even and all(math.isfinite(each) for vector in vectors for each in vector) else []
+    vectors = [rows.get(index, []) for index in range(count)]
+    even = len(rows) == count and len({len(vector) for vector in vectors}) == 1 and bool(vectors[0])
+    return vectors if even and all(math.isfinite(value) for vector in vectors for value in vector) else []
 
 
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "exceeded your current quota")
 
 
 def _final(answer: Answer, *, trial: bool = False) -> bool:
-    """Whether asking again cannot help: a quota is used up, or the form of the request is what the server chokes on."""
-    quota = any(word in answer.text for word in _QUOTA)
-    return quota or (trial and answer.status == 500)
+    """Whether a retry cannot help: the quota is exhausted, or the form of the request makes the server fail."""
+    return any(word in answer.text for word in _QUOTA) or (trial and answer.status == 500)
 
 
-def _paid(answer: Answer, price: Any) -> tuple[int, int, float] | None:
-    """Tokens both ways and dollars, as the endpoint counts them; None where it does not say."""
+def _paid(answer: Answer, price: Callable[[int, int], float] | None) -> tuple[int, int, float] | None:
+    """Prompt tokens, completion tokens and dollars, as reported by the endpoint; None if it reports none."""
     try:
         usage = json.loads(answer.text)["usage"]
-        prompt, spoken = int(usage["prompt_tokens"]), usage.get("completion_tokens")
-        completion = int(usage["total_tokens"]) - prompt if spoken is None else int(spoken)
+        prompt, completion = int(usage["prompt_tokens"]), usage.get("completion_tokens")
+        completion = int(usage["total_tokens"]) - prompt if completion is None else int(completion)
     except (ValueError, AttributeError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     if prompt < 0 or completion < 0:

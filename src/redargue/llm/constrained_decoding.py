@@ -1,14 +1,14 @@
-"""Filling in the form of a reply: free text is written, closed fields are chosen, everything else is put in by code.
+"""Constrained decoding: the model generates free text and chooses closed fields; code inserts everything else.
 
-A reply filled in can therefore be read: the words are the model's, the form is not left to it. A field that is true or
-false, one of several values, or a number between two bounds (one of eleven steps, or each whole number) takes the value
-that is likeliest after everything before it; so does the end of a list. What the task itself knows of its answer (the
-statements that are checked, the numbers of sentences) is put in, too.
+Every reply can therefore be parsed. A boolean, an enum, a number between bounds (one of eleven steps, or any integer)
+and the end of a list take the most likely value given the text before. Parts of the answer that the task determines
+(statements to check, sentence numbers) are inserted too.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,26 +23,26 @@ from redargue.tasks.predicates import VerifyPredicates
 from redargue.tasks.querying import LONGEST_QUERY, Query
 from redargue.tasks.scoring import CheckStatements
 
-MOST_ITEMS = 20  # of a list without a bound
-STEPS = 10  # of a number between two bounds
+MOST_ITEMS = 20  # of an unbounded list
+STEPS = 10  # of a number between bounds
 TEXT = {"type": "string", "maxLength": 1_000}
 
 
 def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
-    """Writes the reply to a task.
+    """Generates the reply to a task.
 
     Args:
-        draft: at the beginning of the reply.
-        task: what is asked.
-        plain: in the paper's own form: the label on the last line, the query in brackets; else as JSON.
-        longest: characters of a free text, where its field has no lower bound.
+        draft: with an empty reply.
+        task: to reply to.
+        plain: whether to reply in the paper's form (label on the last line, query in brackets) instead of JSON.
+        longest: characters of free text, unless its field has a lower bound.
 
     Raises:
-        CannotPlay: a field that is neither text nor closed.
+        CannotPlay: a field is neither text nor closed.
     """
     if plain and isinstance_of(task, Query):
         draft.add("[")
-        draft.add(draft.write(min(longest, LONGEST_QUERY), _first("]\n")) + "]")
+        draft.add(draft.write(min(longest, LONGEST_QUERY), _query_end) + "]")
     elif plain and isinstance(task, LabelledTask):
         choice = task.choice() if "label" in task.answer_fields else {}
         before, after = task.marks
@@ -59,12 +59,12 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
 
 
 def _step(form: _Form, task: NextStep) -> None:
-    """A step in MERMAID's own form: a call of a tool or an answer."""
-    names, answers = [each.name for each in task.tools], list(task.answers())
+    """A step in MERMAID's form: a tool call or an answer."""
+    names, answers = [tool.name for tool in task.tools], list(task.answers())
     form.draft.add('{"thought": ')
     form.value(TEXT, ", ")
-    ways = ['"action": ', '"answer": '] if names else ['"answer": ']
-    if ways[form.draft.choose(ways)] == '"answer": ':
+    options = ['"action": ', '"answer": '] if names else ['"answer": ']
+    if options[form.draft.choose(options)] == '"answer": ':
         form.value({"enum": answers} if answers else TEXT, "}")
         return
     form.draft.add('{"name": ')
@@ -74,7 +74,7 @@ def _step(form: _Form, task: NextStep) -> None:
 
 
 class _Form:
-    """A JSON schema that is being filled in."""
+    """A JSON schema being filled in."""
 
     def __init__(self, draft: Draft, task: AnyTask, longest: int) -> None:
         self.draft, self.schema = draft, schema_of(task)
@@ -84,16 +84,15 @@ class _Form:
         elif isinstance(task, CheckStatements):
             self._known("statements", "statement", task.statements)
         elif isinstance(task, VerifyPredicates):
-            self._known("truths", "predicate", [each.predicate for each in task.predicates])
+            self._known("truths", "predicate", [predicate.predicate for predicate in task.predicates])
         elif isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
 
     def value(self, field: dict[str, Any], after: str, *, opened: bool = False) -> Any:
-        """One value, and what stands after it; ``opened`` where its first character stands already.
+        """Writes a value and the text after it; returns the value of a closed field.
 
-        Returns:
-            The value of a closed field.
+        ``opened``: the value's first character has been written.
         """
         field = self._resolved(field)
         kind = field.get("type")
@@ -101,8 +100,8 @@ class _Form:
             return options[self.draft.choose([json.dumps(option, ensure_ascii=False) + after for option in options])]
         if kind == "string":
             self.draft.add("" if opened else '"')
-            raw = self.draft.write(min(self._longest, field.get("maxLength", self._longest)), _quotation_mark)
-            self.draft.add(json.dumps(_meant(raw), ensure_ascii=False)[1:] + after)
+            raw = self.draft.write(min(self._longest, field.get("maxLength", self._longest)), _closing_quote)
+            self.draft.add(json.dumps(_unescaped(raw), ensure_ascii=False)[1:] + after)
         elif kind == "object" and field.get("properties"):
             self.draft.add("" if opened else "{")
             self._fields(dict(field["properties"]))
@@ -114,21 +113,20 @@ class _Form:
         return None
 
     def _fields(self, fields: dict[str, Any]) -> None:
-        """The fields of an object and its end."""
-        for place, name in enumerate(list(fields), 1):
+        for number, name in enumerate(list(fields), 1):
             self.draft.add(f'"{name}": ')
-            chosen = self.value(fields[name], ", " if place < len(fields) else "}")
+            chosen = self.value(fields[name], ", " if number < len(fields) else "}")
             if name == "tool" and isinstance(self._task, NextStep):  # a step is a call or an answer, never both
                 for unwanted in ("answer", "quotes") if chosen else ("reason", "input"):
                     fields[unwanted] = {"const": [] if unwanted == "quotes" else ""}
                 if not chosen and "enum" in fields["answer"]:
-                    fields["answer"] = {"enum": [each for each in fields["answer"]["enum"] if each]}
+                    fields["answer"] = {"enum": [answer for answer in fields["answer"]["enum"] if answer]}
 
     def _items(self, field: dict[str, Any], after: str) -> None:
         if "prefixItems" in field:
             self.draft.add("[")
-            for place, item in enumerate(field["prefixItems"]):
-                self.draft.add(", " if place else "")
+            for index, item in enumerate(field["prefixItems"]):
+                self.draft.add(", " if index else "")
                 self.value(item, "")
             self.draft.add("]" + after)
             return
@@ -137,15 +135,15 @@ class _Form:
         if first is None or "enum" in item:
             raise self._refused(field)
         self.draft.add("[")
-        for place in range(field.get("maxItems", MOST_ITEMS)):
-            ways = [(", " if place else "") + first, "]" + after]
-            if self.draft.choose(ways[: 1 if place < field.get("minItems", 0) else 2]):
+        for index in range(field.get("maxItems", MOST_ITEMS)):
+            options = [(", " if index else "") + first, "]" + after]
+            if self.draft.choose(options[: 1 if index < field.get("minItems", 0) else 2]):
                 return
             self.value(item, "", opened=True)
         self.draft.add("]" + after)
 
     def _known(self, listed: str, name: str, values: Sequence[Any]) -> None:
-        """Makes a list of one item for each value, which stands in the item's field of that name."""
+        """Restricts a list to one item per value, whose field ``name`` has that value."""
         field = self.schema["properties"][listed]
         item = self._resolved(field["items"])
         field["prefixItems"] = [
@@ -158,12 +156,11 @@ class _Form:
     def _resolved(self, field: dict[str, Any]) -> dict[str, Any]:
         if "$ref" not in field:
             return field
-        found: dict[str, Any] = self.schema["$defs"][field["$ref"].rpartition("/")[2]]
-        return found
+        return dict(self.schema["$defs"][field["$ref"].rpartition("/")[2]])
 
 
 def _closed(field: dict[str, Any]) -> list[Any]:
-    """The values that a field may have; none where it is open."""
+    """The values that a field may have; empty if it is open."""
     if "enum" in field:
         return list(field["enum"])
     if "const" in field:
@@ -178,25 +175,21 @@ def _closed(field: dict[str, Any]) -> list[Any]:
     return [round(low + (high - low) * step / STEPS, 6) for step in range(STEPS + 1)]
 
 
-def _first(marks: str) -> Any:
-    """Where the first of several characters stands."""
-    return lambda text: next((place for place, each in enumerate(text) if each in marks), -1)
+def _query_end(text: str) -> int:
+    match = re.search(r"[]\n]", text)
+    return match.start() if match else -1
 
 
-def _quotation_mark(text: str) -> int:
-    """Where the mark stands that ends a JSON string; one after a backslash ends nothing."""
-    place = 0
-    while place < len(text):
-        if text[place] == '"':
-            return place
-        place += 2 if text[place] == "\\" else 1
-    return -1
+def _closing_quote(text: str) -> int:
+    """The index of the quotation mark that ends a JSON string, or -1."""
+    match = re.match(r'(?:[^"\\]|\\.)*"', text, re.DOTALL)
+    return match.end() - 1 if match else -1
 
 
-def _meant(raw: str) -> str:
-    """What a JSON string says; where its escapes are none, what stands there."""
+def _unescaped(raw: str) -> str:
+    """A JSON string's value, or the raw string if its escapes are invalid."""
     try:
         text = str(json.loads(f'"{raw}"', strict=False))
     except ValueError:
         text = raw
-    return text.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+    return text.encode("utf-8", "replace").decode()  # replaces lone surrogates

@@ -1,4 +1,4 @@
-"""The one object that a reply holds, as JSON or as tags: strict, so that nothing that a page says is taken for it."""
+"""Parses the object in a reply, as JSON or tags, strictly: text quoted from a page must never be taken for it."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from pydantic.fields import FieldInfo
 
 from redargue.claims import Frozen
 
-MOST_OBJECTS = 20  # different ones in a reply; more are no answer
-SHORTEST_QUOTE = 3  # words between quotation marks that count as a quotation in plain text
-ITEM = "item"  # tags each object of a list: its own name might be that of a field in it
+MOST_OBJECTS = 20  # distinct objects in a reply
+SHORTEST_QUOTE = 3  # words of a quotation in plain text
+ITEM = "item"  # the tag of objects in a list: their own name might be that of a field
 
 
 def one_of(plural: str) -> str:
-    """The tag of one item of a list that is called so."""
+    """The tag of one item of a list of that name."""
     return plural.removesuffix("s")
 
 
 def one(text: str, kind: type[Frozen], material: str) -> Frozen:
-    """The one object of that kind that a reply holds, as JSON or as tags, whichever begins first.
+    """The only object of that kind in a reply, as JSON or tags, whichever begins first.
 
-    A reply quotes pages, and a page may hold what looks like a reply. So nothing is looked for inside another thing
-    (where an object is broken, what stands in it is not read), no object gives way to another, and what stands word for
-    word in the task's material is nobody's answer.
+    A reply quotes pages, and a page may contain what looks like a reply. So nested objects are not considered (not even
+    inside a broken one), no object takes precedence over another, and an object copied from the material is refused.
 
     Raises:
-        ValueError: none, or several that differ: which of them is meant would be a guess.
+        ValueError: there is no object, or several that differ.
     """
     brace, opening = _next_object(text, 0), _opening(kind).search(text)
     if opening is not None and (brace < 0 or opening.start() < brace):
@@ -42,61 +41,61 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
         mixed = _opening(kind).search(rest) is not None
     if mixed:
         raise ValueError("the reply holds answers in several forms")
-    found: dict[str, Frozen] = {}
+    replies: dict[str, Frozen] = {}
     for candidate in candidates:
         try:
             reply = kind.model_validate(candidate)
         except ValidationError as error:
-            raise ValueError(first_of(error)) from None
-        found[reply.model_dump_json()] = reply
-    if len(found) > 1:
+            raise ValueError(first_error(error)) from None
+        replies[reply.model_dump_json()] = reply
+    if len(replies) > 1:
         raise ValueError("the reply holds several different answers")
-    if not found:
+    if not replies:
         raise ValueError("no JSON object was found")
-    return next(iter(found.values()))
+    return next(iter(replies.values()))
 
 
-def first_of(error: ValidationError) -> str:
-    """The first thing that is wrong with an object, as it can be said to a model."""
+def first_error(error: ValidationError) -> str:
+    """The first validation error, worded for the model."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """What stands between quotation marks in a text and is long enough to be a quotation, each once."""
-    found = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
-    return tuple(dict.fromkeys(each.strip() for each in found if len(each.split()) >= SHORTEST_QUOTE))
+    """The distinct quotations in a text."""
+    matches = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
+    return tuple(dict.fromkeys(quote.strip() for quote in matches if len(quote.split()) >= SHORTEST_QUOTE))
 
 
 def _objects(text: str, material: str) -> tuple[list[Any], str]:
-    """The JSON objects of a text, outermost ones, and the text around them.
+    """The outermost JSON objects of a text, and the text around them.
 
     Raises:
-        ValueError: one of them is broken, or copied from the material.
+        ValueError: an object is broken, or copied from the material.
     """
-    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
-    found: list[Any] = []
+    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
+    objects: list[Any] = []
     rest, end = "", 0
     while (at := _next_object(text, end)) >= 0:
         rest += text[end:at]
         try:
-            each, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             raise ValueError("no JSON object can be read: one is broken") from None
         if text[at:end] in material:
             raise ValueError("an object of the documents was repeated")
-        if each not in found:
-            found.append(each)
-        if len(found) > MOST_OBJECTS:
+        if value not in objects:
+            objects.append(value)
+        if len(objects) > MOST_OBJECTS:
             raise ValueError("the reply holds many different objects")
-    return found, rest + text[end:]
+    return objects, rest + text[end:]
 
 
 _BRACES = re.compile(r"\{[\w\s.,;!?-]*\}|\{")
 
 
 def _next_object(text: str, start: int) -> int:
-    """Where the next object begins, or -1; a word in braces begins none."""
+    """The index of the next object, or -1; words in braces are not an object."""
     for match in _BRACES.finditer(text, start):
         if len(match.group()) == 1 or not match.group()[1:-1].strip():
             return match.start()
@@ -104,18 +103,18 @@ def _next_object(text: str, start: int) -> int:
 
 
 @cache
-def _asked(kind: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields that a reply is asked for: those of the schema."""
-    shown = kind.model_json_schema()["properties"]
-    return {name: field for name, field in kind.model_fields.items() if name in shown}
+def _fields(kind: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields in the schema."""
+    properties = kind.model_json_schema()["properties"]
+    return {name: field for name, field in kind.model_fields.items() if name in properties}
 
 
 def _tag_names(kind: type[BaseModel]) -> list[str]:
-    return [_tag(name, field) for name, field in _asked(kind).items()]
+    return [_tag(name, field) for name, field in _fields(kind).items()]
 
 
 def _tag(name: str, field: FieldInfo) -> str:
-    """The tag of a field: of a list, that of one item."""
+    """The tag of a field, or of one item of a list."""
     if get_origin(field.annotation) is not tuple:
         return name
     inner = get_args(field.annotation)[0]
@@ -127,29 +126,27 @@ def _opening(kind: type[BaseModel]) -> re.Pattern[str]:
 
 
 def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
-    """What a text holds in tags named like the fields, one after the other, and the text around them.
-
-    Tags inside tags are text.
+    """The contents of consecutive tags named like the fields, and the text around them. Nested tags are text.
 
     Raises:
-        ValueError: a tag without end or beginning, or one that must stand once and does not.
+        ValueError: a tag lacks its beginning or end, or is missing or repeated.
     """
     bodies: dict[str, list[str]] = {tag: [] for tag in _tag_names(kind)}
     opening, rest, at = _opening(kind), "", 0
-    while found := opening.search(text, at):
-        tag = found.group(1)
-        end = text.find(f"</{tag}>", found.end())
+    while match := opening.search(text, at):
+        tag = match.group(1)
+        end = text.find(f"</{tag}>", match.end())
         if end < 0:
             raise ValueError(f"the tag <{tag}> has no end")
-        bodies[tag].append(text[found.end() : end])
-        rest += text[at : found.start()]
+        bodies[tag].append(text[match.end() : end])
+        rest += text[at : match.start()]
         at = end + len(tag) + 3
     rest += text[at:]
     for tag in bodies:
         if f"</{tag}>" in rest:
             raise ValueError(f"the end of <{tag}> stands where nothing was begun")
     fields: dict[str, Any] = {}
-    for name, field in _asked(kind).items():
+    for name, field in _fields(kind).items():
         tag = _tag(name, field)
         if tag == name:
             if len(bodies[tag]) != 1:
@@ -164,6 +161,6 @@ def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
 
 
 def _typed(text: str, field: FieldInfo) -> Any:
-    """A tag's text as its field wants it: a choice of numbers is a number."""
+    """A tag's text, as a number if its field is a choice of numbers."""
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    return int(text) if choices and text.isdecimal() and all(isinstance(each, int) for each in choices) else text
+    return int(text) if choices and text.isdecimal() and all(isinstance(choice, int) for choice in choices) else text

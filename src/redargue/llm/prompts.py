@@ -1,8 +1,8 @@
-"""A researcher's own words: files that replace the instructions of tasks.
+"""User-supplied prompts: files that replace the instructions of tasks.
 
-``DIR/AnswerClaim.txt`` replaces what that task says; ``{claim}``, ``{document}`` and so on stand for its material.
-``DIR/AnswerClaim.system.txt`` is sent as the system message before it. A reply to such a prompt is read in the paper's
-own form: the label on the last line, the query in brackets.
+``DIR/AnswerClaim.txt`` replaces the task's prompt; ``{claim}``, ``{document}`` and so on are filled with its input.
+``DIR/AnswerClaim.system.txt`` is its system message. Replies to such prompts are parsed in the papers' form: the label
+on the last line, the query in brackets.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 class Prompts:
-    """Words for tasks.
+    """Prompts by task.
 
     Args:
         texts: by name: ``AnswerClaim``, ``AnswerClaim.system``.
-        where: they come from, as it reads in an error.
+        where: their origin, for errors.
 
     Raises:
-        UsageError: a name that is no task's, a system message alone, no words, or a slot that the task does not fill.
+        UsageError: an unknown task, a system message alone, no prompt, or a slot that the task does not fill.
     """
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
@@ -39,11 +39,13 @@ class Prompts:
             file = f"{where}/{name}.txt"
             if task not in known or part not in ("", "system"):
                 hint = f"{did_you_mean(task, sorted(known))}; a system message is NAME.system.txt"
-                raise UsageError(f"{name + '.txt'!r} is named after no task with words", where=where, hint=hint)
+                raise UsageError(
+                    f"{name + '.txt'!r} is not named after a task that has a prompt", where=where, hint=hint
+                )
             if task not in self.texts:
-                raise UsageError(f"{name}.txt has no {task}.txt beside it", where=where)
+                raise UsageError(f"{name}.txt needs {task}.txt in the same folder", where=where)
             if not text.strip():
-                raise UsageError("the prompt is empty", where=file, hint="write the words, or remove the file")
+                raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
             for slot in _SLOT.findall(text):
                 if slot not in known[task]:
                     raise UsageError(
@@ -52,18 +54,18 @@ class Prompts:
                         hint=did_you_mean(slot, list(known[task])),
                     )
         if not self.texts:
-            raise UsageError(f"{where!r} holds no prompt", where="--prompts", hint=f"tasks: {', '.join(sorted(known))}")
+            raise UsageError(f"no prompts in {where!r}", where="--prompts", hint=f"tasks: {', '.join(sorted(known))}")
         self.sha256 = hashlib.sha256(json.dumps(self.texts).encode()).hexdigest()
 
     @classmethod
     def read(cls, folder: Path) -> Prompts:
-        """The files of a folder.
+        """Reads a folder.
 
         Raises:
-            UsageError: no folder, or a file that is not text or not named after a task.
+            UsageError: the folder does not exist, or a file is not text or not named after a task.
         """
         if not folder.is_dir():
-            raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint="give a folder with TASK.txt files")
+            raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint="name a folder with TASK.txt files")
         texts = {}
         for path in sorted(folder.glob("*.txt")):
             try:
@@ -73,13 +75,13 @@ class Prompts:
         return cls(texts, str(folder))
 
     def fill(self, task: AnyTask) -> tuple[str, str] | None:
-        """System and user message for a task; None where there are no words for it."""
+        """System and user message for a task; None if there is no prompt for it."""
         name = task.name()
         if name not in self.texts:
             return None
         values = {name: task.fill(text) for name, text in task.template_vars().items()}
         system, user = (
-            _SLOT.sub(lambda match: values[match.group(1)], self.texts.get(each, ""))
-            for each in (f"{name}.system", name)
+            _SLOT.sub(lambda match: values[match.group(1)], self.texts.get(part, ""))
+            for part in (f"{name}.system", name)
         )
         return system, user

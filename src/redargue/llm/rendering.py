@@ -111,7 +111,7 @@ class JudgementReply(Judgement):
     confidence: float = Field(ge=0, le=1, description="how sure you are, from 0 to 1")
 
 
-class Stretch(NamedTuple):
+class WeightedSpan(NamedTuple):
     """Where an agent's text stands in the user's message, in characters, and the weight it has."""
 
     start: int
@@ -133,7 +133,7 @@ class Prompt(NamedTuple):
     system: str
     user: str
     schema: tuple[str, dict[str, Any]] | None
-    stretches: tuple[Stretch, ...] = ()
+    spans: tuple[WeightedSpan, ...] = ()
     history: tuple[tuple[str, str], ...] = ()
     functions: tuple[Function, ...] = ()
 
@@ -176,10 +176,10 @@ class Renderer:
             return Prompt(system, task.rendered().input_text, None, history=history, functions=functions)
         text = task.rendered()
         if task.profile == "paper" if self.plain is None else self.plain:
-            return Prompt(text.system, text.prompt_text, None, _stretches(task, text.prompt_text), plain)
+            return Prompt(text.system, text.prompt_text, None, _weighted_spans(task, text.prompt_text), plain)
         system = lines(f"Task: {task.name()}.", text.system, text.instructions).strip()
         user = text.input_text
-        return Prompt(system, user, (task.name(), schema_of(task)), _stretches(task, user), history)
+        return Prompt(system, user, (task.name(), schema_of(task)), _weighted_spans(task, user), history)
 
     def read(self, task: AnyTask, text: str, *, plain: bool) -> Frozen:
         """The answer that a reply gives.
@@ -214,7 +214,7 @@ def _shown(task: AnyTask) -> str:
     return "\n".join([text.system, *(each.input_text for each in task.chat_history()), text.input_text])
 
 
-def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
+def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
     """Where the agents' texts are in a task's message, which ends with the task's input.
 
     Raises:
@@ -231,11 +231,11 @@ def _stretches(task: AnyTask, user: str) -> tuple[Stretch, ...]:
         start = begin + len(task.fill(marked))  # the beginning of the marked text is the beginning of the filled one
         marked += part.text
         if part.agent:
-            found.append(Stretch(start, begin + len(task.fill(marked)), part.weight))
+            found.append(WeightedSpan(start, begin + len(task.fill(marked)), part.weight))
     return tuple(found)
 
 
-def again(why: str) -> str:
+def repair_prompt(why: str) -> str:
     """What a model is told whose reply cannot be read."""
     return f"That reply cannot be read: {why}. Reply again, in the form that was asked for and nothing else."
 

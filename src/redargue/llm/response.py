@@ -1,4 +1,4 @@
-"""Reading what a chat endpoint sent: whole or in pieces, with thoughts kept apart and damage named."""
+"""Reads the responses of a chat endpoint, whole or streamed; separates thoughts and describes damage."""
 
 from __future__ import annotations
 
@@ -16,12 +16,7 @@ from redargue.net import transport
 
 
 class Called(NamedTuple):
-    """A function that a model calls.
-
-    Attributes:
-        name: as the model wrote it.
-        arguments: as they came: JSON, as a rule.
-    """
+    """A function call by a model; ``arguments`` should be JSON."""
 
     name: str
     arguments: str
@@ -32,12 +27,12 @@ class Choice:
     """One sample.
 
     Attributes:
-        text: what the model said, without its thoughts.
-        thoughts: what a reasoning model thought before.
-        problem: why the sample cannot be an answer, whatever it says; empty where nothing is wrong.
-        entropy: mean entropy of its tokens, in nats; None where the endpoint gives no log probabilities.
-        tokens: with their log probabilities; none where the endpoint gives none.
-        calls: of functions, in their order; read only where functions were offered.
+        text: without thoughts.
+        thoughts: of a reasoning model.
+        problem: why the sample cannot be an answer, whatever its text; empty if nothing is wrong.
+        entropy: mean entropy of its tokens, in nats; None if the endpoint gives no log probabilities.
+        tokens: with their log probabilities; empty if the endpoint gives none.
+        calls: function calls in order; read only if functions were offered.
     """
 
     text: str
@@ -49,36 +44,35 @@ class Choice:
 
     @property
     def verbatim(self) -> str:
-        """All that was said: the text, or, where functions were called, text and calls as JSON."""
+        """The text, or text and calls as JSON."""
         if not self.calls:
             return self.text
-        return json.dumps(
-            {"content": self.text, "tool_calls": [each._asdict() for each in self.calls]}, ensure_ascii=False
-        )
+        calls = [call._asdict() for call in self.calls]
+        return json.dumps({"content": self.text, "tool_calls": calls}, ensure_ascii=False)
 
 
-def read_completion(text: str, *, called: bool = False) -> tuple[Choice, ...]:
-    """The samples of a chat completion; what is no completion is one sample with a problem.
+def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
+    """The samples of a chat completion; anything else is one sample with a problem.
 
     Args:
         text: the body.
-        called: whether functions were offered, so that a call of one is a reply.
+        called: whether functions were offered, so that a call is a valid reply.
     """
     try:
         body = json.loads(text)
         choices = body.get("choices") if isinstance(body, dict) else None
-        if not isinstance(choices, list) or not choices or not all(isinstance(each, dict) for each in choices):
-            said = said_in(text)[:200]
-            return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {said}"),)
-        ordered = sorted(choices, key=lambda each: each["index"] if isinstance(each.get("index"), int) else 0)
-        return tuple(_choice(each, called=called) for each in ordered)
+        if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
+            message = error_message(text)[:200]
+            return (Choice(text=text[:2000], problem=f"the endpoint answered without choices: {message}"),)
+        ordered = sorted(choices, key=lambda choice: choice["index"] if isinstance(choice.get("index"), int) else 0)
+        return tuple(_choice(choice, called=called) for choice in ordered)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         kind = "HTML" if "<html" in text[:1000].lower() or "<!doctype" in text[:100].lower() else "no chat completion"
         return (Choice(text=text[:2000], problem=f"the endpoint answered with {kind}"),)
 
 
 _THOUGHTS = re.compile(r"\s*<(think|thinking)>(.*?)</\1>\s*", re.DOTALL)
-# Some chat templates open the tag themselves, so that the reply holds its end alone, on a line of its own.
+# Some chat templates open the tag themselves, so the reply has only the closing tag, on a line by itself.
 _ENDED = re.compile(r"(?!\s*[{<])(.*?)^[ \t]*</(?:think|thinking)>[ \t]*\r?\n\s*", re.DOTALL | re.MULTILINE)
 
 
@@ -90,8 +84,8 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     text = content if isinstance(content, str) else ""
     thoughts = message.get("reasoning_content") or message.get("reasoning") or ""
-    if found := _THOUGHTS.match(text) or _ENDED.match(text):
-        text, thoughts = text[found.end() :], thoughts or found.groups()[-1].strip()
+    if match := _THOUGHTS.match(text) or _ENDED.match(text):
+        text, thoughts = text[match.end() :], thoughts or match.groups()[-1].strip()
     problem, calls = "", _calls(message) if called else ()
     if isinstance(refusal, str) and refusal and not text:
         problem = f"the model refused: {refusal[:200]}"
@@ -103,50 +97,49 @@ def _choice(choice: Mapping[str, Any], *, called: bool) -> Choice:
         problem = "the reply is empty"
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    said = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-    thoughts = _whole(thoughts) if isinstance(thoughts, str) else ""
-    return Choice(_whole(text), thoughts, problem, _entropy(said), _tokens(said), calls)
+    rows = [row for row in content if isinstance(row, dict)] if isinstance(content, list) else []
+    thoughts = _valid(thoughts) if isinstance(thoughts, str) else ""
+    return Choice(_valid(text), thoughts, problem, _entropy(rows), _tokens(rows), calls)
 
 
-def _whole(text: str) -> str:
-    """Halves of surrogate pairs replaced: JSON may hold them, and what holds them can be neither sent nor kept."""
+def _valid(text: str) -> str:
+    """Replaces lone surrogates: JSON may contain them, but they can be neither sent nor stored."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
-    """The functions that a message calls; what has no name, or broken arguments, is told to the model later."""
-    given = message.get("tool_calls")
-    rows = [each.get("function") for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    found = []
+    """The function calls of a message; missing names and broken arguments are reported to the model later."""
+    content = message.get("tool_calls")
+    rows = [call.get("function") for call in content if isinstance(call, dict)] if isinstance(content, list) else []
+    calls = []
     for row in rows:
         name, arguments = (row.get("name"), row.get("arguments")) if isinstance(row, dict) else ("", "")
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
-        found.append(Called(_whole(name) if isinstance(name, str) else "", _whole(text)))
-    return tuple(found)
+        calls.append(Called(_valid(name) if isinstance(name, str) else "", _valid(text)))
+    return tuple(calls)
 
 
-def _tokens(said: list[dict[str, Any]]) -> tuple[Token, ...]:
-    """Every token; none where one of them has no text or no log probability."""
-    found = [(each.get("token"), each.get("logprob")) for each in said]
-    usable = (isinstance(text, str) and isinstance(log, int | float) and log <= 1e-6 for text, log in found)
-    return tuple(Token(str(text), float(log or 0)) for text, log in found) if all(usable) else ()
+def _tokens(rows: list[dict[str, Any]]) -> tuple[Token, ...]:
+    """All tokens; empty if one of them has no text or no log probability."""
+    pairs = [(row.get("token"), row.get("logprob")) for row in rows]
+    usable = (isinstance(text, str) and isinstance(log, int | float) and log <= 1e-6 for text, log in pairs)
+    return tuple(Token(str(text), float(log or 0)) for text, log in pairs) if all(usable) else ()
 
 
-def _entropy(said: list[dict[str, Any]]) -> float | None:
-    """Mean entropy over the tokens, each from its likeliest alternatives and the rest as one (nats)."""
-    found = []
-    for token in said:
-        top = token.get("top_logprobs")
-        given = [each.get("logprob") for each in top or () if isinstance(each, dict)]
-        shares = [math.exp(each) for each in given if isinstance(each, int | float) and each <= 1e-6]  # NaN is not
+def _entropy(rows: list[dict[str, Any]]) -> float | None:
+    """Mean entropy over the tokens (nats), each from its top alternatives and the remaining mass as one."""
+    entropies = []
+    for row in rows:
+        logs = [top.get("logprob") for top in row.get("top_logprobs") or () if isinstance(top, dict)]
+        shares = [math.exp(log) for log in logs if isinstance(log, int | float) and log <= 1e-6]  # excludes NaN
         if shares:
             shares.append(max(0.0, 1.0 - sum(shares)))
-            found.append(-sum(share * math.log(share) for share in shares if share > 0))
-    return sum(found) / len(found) if found else None
+            entropies.append(-sum(share * math.log(share) for share in shares if share > 0))
+    return sum(entropies) / len(entropies) if entropies else None
 
 
 async def read_stream(response: httpx2.Response) -> str:
-    """A streamed reply put together as an unstreamed one.
+    """A streamed reply in the format of an unstreamed one.
 
     Raises:
         httpx2.ReadError: the stream is broken, or ended before the model did.
@@ -163,8 +156,8 @@ async def read_stream(response: httpx2.Response) -> str:
             if chunk.get("error"):
                 return data
             usage = chunk.get("usage") or usage
-            for each in chunk.get("choices") or ():
-                _add(parts.setdefault(each.get("index") or 0, {"logprobs": [], "calls": {}}), each)
+            for choice in chunk.get("choices") or ():
+                _add(parts.setdefault(choice.get("index") or 0, {"logprobs": [], "calls": {}}), choice)
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise httpx2.ReadError("the stream is broken") from None
     if not parts or not all("finish_reason" in part for part in parts.values()):
@@ -172,7 +165,7 @@ async def read_stream(response: httpx2.Response) -> str:
     choices = [
         {
             "index": index,
-            "message": {name: part.get(name) for name in PIECES} | _called(part["calls"]),
+            "message": {name: part.get(name) for name in PIECES} | _tool_calls(part["calls"]),
             "finish_reason": part["finish_reason"],
             "logprobs": {"content": part["logprobs"]},
         }
@@ -185,7 +178,7 @@ PIECES = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 async def _data(response: httpx2.Response) -> AsyncIterator[str]:
-    """The data lines of a stream; they end at line feeds alone, for JSON may hold any other separator."""
+    """The data lines of a stream, split at line feeds only: JSON may contain any other separator."""
     rest, size = b"", 0
     async for part in response.aiter_bytes():
         size += len(part)
@@ -202,37 +195,37 @@ def _add(part: dict[str, Any], piece: Mapping[str, Any]) -> None:
     for name in PIECES:
         if delta.get(name):
             part[name] = part.get(name, "") + delta[name]
-    for each in delta.get("tool_calls") or ():
-        _add_call(part["calls"], each)
+    for call in delta.get("tool_calls") or ():
+        _add_call(part["calls"], call)
     part["logprobs"] += (piece.get("logprobs") or {}).get("content") or []
     if piece.get("finish_reason"):
         part["finish_reason"] = piece["finish_reason"]
 
 
 def _add_call(calls: dict[int, dict[str, str]], piece: Mapping[str, Any]) -> None:
-    """Adds a piece of a call to the call of its index.
+    """Appends a piece to the call with its index.
 
-    Gemini's endpoint sends no index: there a name begins a call, and what has none belongs to the last one.
+    Gemini's endpoint sends no index: a piece with a name begins a call, and one without belongs to the last call.
     """
-    said, at = piece.get("function") or {}, piece.get("index")
-    if at is None:
-        at = max(calls, default=-1) + int(bool(said.get("name")) or not calls)
-    call = calls.setdefault(at, {"name": "", "arguments": ""})
-    if (name := said.get("name") or "") != call["name"]:  # some servers send the name with every piece
+    function, index = piece.get("function") or {}, piece.get("index")
+    if index is None:
+        index = max(calls, default=-1) + int(bool(function.get("name")) or not calls)
+    call = calls.setdefault(index, {"name": "", "arguments": ""})
+    if (name := function.get("name") or "") != call["name"]:  # some servers send the name with every piece
         call["name"] += name
-    call["arguments"] += said.get("arguments") or ""
+    call["arguments"] += function.get("arguments") or ""
 
 
-def _called(calls: Mapping[int, Mapping[str, str]]) -> dict[str, Any]:
-    return {"tool_calls": [{"function": calls[at]} for at in sorted(calls)]} if calls else {}
+def _tool_calls(calls: Mapping[int, Mapping[str, str]]) -> dict[str, Any]:
+    return {"tool_calls": [{"function": calls[index]} for index in sorted(calls)]} if calls else {}
 
 
-def said_in(text: str) -> str:
-    """The message of an error body, or the body."""
+def error_message(text: str) -> str:
+    """The message of an error body, or the body without tags."""
     try:
         body = json.loads(text)
         error = body.get("error", body)
-        found = error.get("message") if isinstance(error, dict) else error
-        return str(found or text)
+        message = error.get("message") if isinstance(error, dict) else error
+        return str(message or text)
     except (ValueError, AttributeError, RecursionError):
         return re.sub(r"<[^>]+>", " ", text)

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from redargue.llm.parsing import first_of, one, quoted
+from redargue.llm.parsing import first_error, one, quoted
 from redargue.llm.response import Called, Choice
 from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall, label_alone
 from redargue.tasks.base import lines, list_bounds, max_length
@@ -102,7 +102,7 @@ def _answer(call: Called) -> Step:
     try:
         step = Step.model_validate(given)
     except ValidationError as error:
-        raise ValueError(f"{ANSWER}: {first_of(error)}") from None
+        raise ValueError(f"{ANSWER}: {first_error(error)}") from None
     return step.model_copy(update={"quotes": tuple(dict.fromkeys(text for e in step.quotes if (text := e.strip())))})
 
 

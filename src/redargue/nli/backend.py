@@ -1,7 +1,7 @@
-"""Plays every role without a language model: retrieval, entailment and the claim's own words.
+"""Performs tasks without a language model: with an embedder, a cross-encoder and the claim's words.
 
-What it can say is limited on purpose: an answer is a label, sentences quoted from the documents, and the claim itself.
-Nothing is generated, so nothing can be made up.
+An answer consists of a label, sentences quoted from the documents, and the claim. Nothing is generated, so nothing can
+be made up.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from typing import cast
 from redargue.backends.base import Call, Output, Reply, Stability, backends
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
-from redargue.evidence import Passage
-from redargue.evidence import cited as on_one_line
-from redargue.nli import claim_filter as checkable
+from redargue.evidence import Passage, cited
+from redargue.nli import claim_filter
 from redargue.nli.embedder import Embedder, shared
 from redargue.nli.entailment import CrossEncoder
-from redargue.nli.reader import Cited, Reader, Reading, sentences
+from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS, tally
-from redargue.nli.user_nli import Entailer
-from redargue.nli.user_reranker import Rater
+from redargue.nli.user_nli import UserNli
+from redargue.nli.user_reranker import UserReranker
 from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.extracting import (
@@ -53,18 +52,18 @@ from redargue.tasks.scoring import (
     WriteStatements,
 )
 
-QUOTES = 2  # an answer gives at most
-CONTEXT_SENTENCES = 4  # read together when a statement is checked: wider than an answer reads
+QUOTES = 2  # at most, per answer
+CONTEXT_SENTENCES = 4  # read as one text when a statement is checked
 
 
 @backends.register("embedded")
 class EmbeddedBackend:
-    """A sentence embedder and a three-way cross-encoder, both in the package.
+    """The bundled sentence embedder and three-way cross-encoder.
 
     Args:
-        threads: texts read at once; 0 for one a core.
-        publishers_once: passages of one publisher (or site, or document) count as one voice, however many there are;
-            off, every passage counts (``python -m benchmarks poison`` shows what that does).
+        threads: texts read concurrently; 0: one per core.
+        publishers_once: whether passages of one publisher (or site, or document) count as one source; otherwise every
+            passage counts (``python -m benchmarks poison`` shows the effect).
     """
 
     name = "embedded"
@@ -76,87 +75,82 @@ class EmbeddedBackend:
 
     @cached_property
     def identity(self) -> str:
-        """The backend, the hashes of its weights, and how it counts voices where that is not the default."""
+        """The hashes of the weights, and how sources are counted if that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
-        parts += [each.sha256[:12] for each in (self.rater, self.entailer) if each]
+        parts += [model.sha256[:12] for model in (self.user_reranker, self.user_nli) if model]
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
-        """Whether some role is played for that type or one of its bases."""
-        return play.dispatch(task) is not play.dispatch(object)
+        return perform.dispatch(task) is not perform.dispatch(object)
 
     def render(self, task: AnyTask) -> str:
-        """Empty: no prompt is sent."""
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Plays the role, in a thread of its own.
+        """Performs the task in a separate thread.
 
         Raises:
             CannotPlay: the claim's label set is free text.
         """
-        counted: list[int] = []
+        token_counts: list[int] = []
 
         def work() -> list[Frozen]:
-            tally.set(counted)
-            return [play(task.model_copy(update={"sample": task.sample + i}), self) for i in range(call.sampling.n)]
+            tally.set(token_counts)
+            return [perform(task.model_copy(update={"sample": task.sample + i}), self) for i in range(call.sampling.n)]
 
         context = contextvars.copy_context()
         async with call.account.request() as receipt:
             answers = await asyncio.get_running_loop().run_in_executor(None, context.run, work)
-            receipt.pay(prompt_tokens=sum(counted))
-        return Reply(tuple(Output(cast(Out, each), text=getattr(each, "text", "")) for each in answers))
+            receipt.pay(prompt_tokens=sum(token_counts))
+        return Reply(tuple(Output(cast(Out, answer), text=getattr(answer, "text", "")) for answer in answers))
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The sentence embedder."""
         return shared(self._threads)
 
     @cached_property
     def reader(self) -> Reader:
-        """Reads passages with both models."""
         return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once)
 
     @cached_property
-    def rater(self) -> Rater | None:
-        """A cross-encoder of the user's own, from the folder that ``REDARGUE_CROSS_ENCODER`` names."""
+    def user_reranker(self) -> UserReranker | None:
+        """The user-supplied cross-encoder in the folder ``REDARGUE_CROSS_ENCODER``."""
         folder = os.environ.get("REDARGUE_CROSS_ENCODER")
-        return Rater(Path(folder), threads=self._threads) if folder else None
+        return UserReranker(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
-    def entailer(self) -> Entailer | None:
-        """Likewise an entailment model, by ``REDARGUE_ENTAILMENT``."""
+    def user_nli(self) -> UserNli | None:
+        """The user-supplied entailment model in the folder ``REDARGUE_ENTAILMENT``."""
         folder = os.environ.get("REDARGUE_ENTAILMENT")
-        return Entailer(Path(folder), threads=self._threads) if folder else None
+        return UserNli(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
     def entailment(self) -> CrossEncoder:
-        """The cross-encoder."""
         return _entailment(self._threads)
 
 
 @cache
 def _entailment(threads: int) -> CrossEncoder:
-    """One copy of the weights a process, however many backends there are."""
+    """One copy of the weights per process."""
     return CrossEncoder(threads=threads)
 
 
 @singledispatch
-def play(task: object, mind: EmbeddedBackend) -> Frozen:
-    """Performs one task; a role is a function registered for its task's type."""
+def perform(task: object, backend: EmbeddedBackend) -> Frozen:
+    """Performs one task; functions are registered by task type."""
     raise CannotPlay(f"the embedded backend does not perform {type(task).__name__}")
 
 
-@play.register
-def _write_query(task: WriteQuery, mind: EmbeddedBackend) -> Query:
-    """The claim's own words find what bears on the claim."""
+@perform.register
+def _write_query(task: WriteQuery, backend: EmbeddedBackend) -> Query:
+    """The claim is the query."""
     return Query(text=task.claim.text[:300])
 
 
-@play.register
-def _rewrite_query(task: RewriteQuery, mind: EmbeddedBackend) -> Query:
-    """What the others' quotations leave open, asked of the names they bring in."""
+@perform.register
+def _rewrite_query(task: RewriteQuery, backend: EmbeddedBackend) -> Query:
+    """The words that the others' quotations leave open, with the names that these introduce."""
     said = " ".join(each.text for each in task.others)
     claim = words(task.claim.text)
     covered = {word.lower() for text in quoted(task.others) for word in words(text)}
@@ -175,38 +169,40 @@ def _changed(text: str, used: str) -> Query:
     return Query(kept=True) if not text or words(text) == words(used) else Query(text=text[:300])
 
 
-@play.register
-def _answer(task: AnswerClaim, mind: EmbeddedBackend) -> Answer:
-    """Reads its own documents; where they leave the claim open, the sentences that the others quote."""
-    reading = mind.reader.read(task.claim.text, task.passages)
-    answer = say(task.claim, reading, task.passages, mind)
+@perform.register
+def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
+    """Reads its documents; if they leave the claim open, the sentences that the others quote."""
+    reading = backend.reader.read(task.claim.text, task.passages)
+    answer = compose_answer(task.claim, reading, task.passages, backend)
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
         heard = tuple(Passage(text=text) for text in quoted(task.others))
-        answer = say(task.claim, mind.reader.read(task.claim.text, heard), heard, mind).model_copy(
+        answer = compose_answer(task.claim, backend.reader.read(task.claim.text, heard), heard, backend).model_copy(
             update={"quotes": ()}
         )
     return _read_again(task, answer)
 
 
-@play.register
-def _judge(task: JudgeDebate, mind: EmbeddedBackend) -> Answer:
-    """Reads every document of the debate again, all together."""
+@perform.register
+def _judge(task: JudgeDebate, backend: EmbeddedBackend) -> Answer:
+    """Reads all documents of the debate."""
     passages = tuple(passage for turn in task.history for passage in turn.passages)
     passages = passages or tuple(
         Passage(text=text)
         for turn in task.history
         for text in quoted((OtherAnswer(agent=turn.agent, text=turn.answer.text),))
     )
-    return _read_again(task, say(task.claim, mind.reader.read(task.claim.text, passages), passages, mind))
+    return _read_again(
+        task, compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
+    )
 
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
-    """The answer with the label that its own text gives, where labels are read in another way."""
+    """The answer with the label that its text gives, if labels are not read from the last line."""
     label = answer.label if task.label_reading == "last_line" else task.label_of(answer.text)
     if label == answer.label:
         return answer
-    return answer.model_copy(update={"label": label, "confidence": None})  # what was calibrated is the other label
+    return answer.model_copy(update={"label": label, "confidence": None})  # calibrated for the other label
 
 
 CORRECT, INCORRECT, OPEN = (
@@ -216,13 +212,13 @@ CORRECT, INCORRECT, OPEN = (
 )
 
 
-def say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
-    """A label with its reasons: quotations, what they mean for the claim, and the label on the last line."""
+def compose_answer(claim: Claim, reading: Reading, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
+    """Quotations, the conclusion, and the label on the last line."""
     labels = claim.labels
     if labels.free_text:
-        raise CannotPlay("the embedded backend gives no free-text answers", hint="choose a label set: --labels")
+        raise CannotPlay("the embedded backend does not give free-text answers", hint="choose a label set: --labels")
     if labels.labels[0].meaning is Meaning.OPTION:
-        return _choose(claim, passages, mind)
+        return _choose(claim, passages, backend)
     label = reading.label(labels)
     meaning = labels.meaning(label) if label else Meaning.NOT_ENOUGH
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
@@ -230,19 +226,18 @@ def say(claim: Claim, reading: Reading, passages: tuple[Passage, ...], mind: Emb
     last = (f"**{label}**",) if label else ()
     text = "\n".join([*map(cite, best), opening + " ".join(claim.text.split()), *last])
     confidence = reading.confidence(labels, label)
-    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best), confidence=confidence)
+    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best), confidence=confidence)
 
 
-def cite(sentence: Cited) -> str:
-    """A quotation and its source on one line."""
-    return on_one_line(sentence.quote, sentence.passage.title)
+def cite(sentence: SourcedSentence) -> str:
+    return cited(sentence.quote, sentence.passage.title)
 
 
-def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
-    """The option that the documents bear out best, read as a statement after the question."""
+def _choose(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
+    """The option that the documents support most strongly, read as a statement after the question."""
     if not claim.options:
-        raise CannotPlay("the claim has option labels and no options", hint="give the options' texts")
-    readings = [mind.reader.read(f"{claim.text} {option}", passages) for option in claim.options]
+        raise CannotPlay("the claim has option labels but no options", hint="set the claim's options")
+    readings = [backend.reader.read(f"{claim.text} {option}", passages) for option in claim.options]
     strengths = [reading.strongest(Meaning.SUPPORTED) for reading in readings]
     place = max(range(len(readings)), key=lambda i: strengths[i])
     if not strengths[place]:
@@ -250,12 +245,12 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) 
     best, label = readings[place].best(Meaning.SUPPORTED, 1), claim.labels.names[place]
     option = " ".join(claim.options[place].split())
     text = "\n".join([*map(cite, best), CORRECT + option, f"**{label}**"])
-    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
+    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best))
 
 
-@play.register
-def _write_statements(task: WriteStatements, mind: EmbeddedBackend) -> Statements:
-    """The answer's sentences without marks and label; its conclusion as a statement about the claim."""
+@perform.register
+def _write_statements(task: WriteStatements, backend: EmbeddedBackend) -> Statements:
+    """The answer's sentences without label; its conclusion as a statement about the claim."""
     return Statements(statements=tuple(dict.fromkeys(_statements(task.answer))))
 
 
@@ -277,22 +272,22 @@ def _statements(answer: str) -> list[str]:
 NOT, UNSETTLED = "It is not the case that ", "It remains open whether "
 
 
-@play.register
-def _check_statements(task: CheckStatements, mind: EmbeddedBackend) -> CheckedStatements:
-    """Each statement against the whole context, read in runs of sentences wider than an answer's."""
+@perform.register
+def _check_statements(task: CheckStatements, backend: EmbeddedBackend) -> CheckedStatements:
+    """Each statement against overlapping windows of the context."""
     found = sentences(task.context)
     step = CONTEXT_SENTENCES // 2
     runs = (
         [" ".join(found[i : i + CONTEXT_SENTENCES]) for i in range(0, max(1, len(found) - step), step)] if found else []
     )
-    return CheckedStatements(statements=tuple(_check(each, runs, task.context, mind) for each in task.statements))
+    return CheckedStatements(statements=tuple(_check(each, runs, task.context, backend) for each in task.statements))
 
 
-def _check(statement: str, runs: list[str], context: str, mind: EmbeddedBackend) -> CheckedStatement:
+def _check(statement: str, runs: list[str], context: str, backend: EmbeddedBackend) -> CheckedStatement:
     if statement in context:
         return CheckedStatement(statement=statement, reason="stands in the context", verdict=1)
     plain = statement.removeprefix(NOT).removeprefix(UNSETTLED)
-    judged = mind.entailment.read([(plain, run) for run in runs])
+    judged = backend.entailment.read([(plain, run) for run in runs])
     support = max((each.supports for each in judged), default=0.0)
     refute = max((each.refutes for each in judged), default=0.0)
     if statement.startswith(NOT):
@@ -306,9 +301,9 @@ def _check(statement: str, runs: list[str], context: str, mind: EmbeddedBackend)
     )
 
 
-@play.register
-def _write_question(task: WriteQuestion, mind: EmbeddedBackend) -> Question:
-    """Asks whether one of the response's statements is true: its conclusion first, then what it quotes."""
+@perform.register
+def _write_question(task: WriteQuestion, backend: EmbeddedBackend) -> Question:
+    """Asks whether one of the response's statements is true: its conclusion first, then its quotations."""
     found = list(dict.fromkeys(_statements(task.response)))
     if not found:
         return Question(question="", noncommittal=1)
@@ -318,79 +313,78 @@ def _write_question(task: WriteQuestion, mind: EmbeddedBackend) -> Question:
     return Question(question=f"Is it true that {plain}?", noncommittal=int(evasive))
 
 
-@play.register
-def _compare(task: CompareTexts, mind: EmbeddedBackend) -> Similarities:
-    """Cosines of sentence vectors."""
-    vectors = mind.embedder.encode([task.reference, *task.texts])
+@perform.register
+def _compare(task: CompareTexts, backend: EmbeddedBackend) -> Similarities:
+    vectors = backend.embedder.encode([task.reference, *task.texts])
     cosines = (float(vectors[0] @ each) for each in vectors[1:])
     return Similarities(values=tuple(round(max(-1.0, min(1.0, each)), 6) for each in cosines))
 
 
-@play.register
-def _write_keywords(task: WriteKeywords, mind: EmbeddedBackend) -> Keywords:
-    """The query's first words that carry content."""
+@perform.register
+def _write_keywords(task: WriteKeywords, backend: EmbeddedBackend) -> Keywords:
+    """The query's first content words."""
     return Keywords(keywords=tuple(words(task.query)[: task.most]))
 
 
-@play.register
-def _summarise(task: SummariseAbstract, mind: EmbeddedBackend) -> Summary:
-    """The sentences of the abstract nearest to the query, verbatim and in the abstract's order: an extract."""
+@perform.register
+def _summarise(task: SummariseAbstract, backend: EmbeddedBackend) -> Summary:
+    """The abstract's sentences nearest to the query, verbatim and in their order."""
     found = sentences(task.abstract)
     kept = list(range(len(found)))
     if len(found) > task.sentences:
-        vectors = mind.embedder.encode([task.query, *found])
+        vectors = backend.embedder.encode([task.query, *found])
         near = [round(float(vectors[0] @ each), 6) for each in vectors[1:]]
         kept = sorted(sorted(kept, key=lambda place: -near[place])[: task.sentences])  # of equals, the first
     return Summary(summary=" ".join(found[place] for place in kept))
 
 
-@play.register
-def _rate(task: RateTexts, mind: EmbeddedBackend) -> Similarities:
-    """By the cross-encoder that ``REDARGUE_CROSS_ENCODER`` names, else by the package's own relevance."""
-    if mind.rater is not None:
-        return Similarities(values=tuple(round(each, 6) for each in mind.rater.rate(task.reference, task.texts)))
-    relevant = mind.entailment.relevance([(task.reference, text) for text in task.texts])
+@perform.register
+def _rate(task: RateTexts, backend: EmbeddedBackend) -> Similarities:
+    """Scores of the user's cross-encoder, else the bundled model's relevance."""
+    if backend.user_reranker is not None:
+        return Similarities(
+            values=tuple(round(each, 6) for each in backend.user_reranker.rate(task.reference, task.texts))
+        )
+    relevant = backend.entailment.relevance([(task.reference, text) for text in task.texts])
     return Similarities(values=tuple(round(each, 6) for each in relevant))
 
 
-@play.register
-def _extract(task: ExtractClaims, mind: EmbeddedBackend) -> ExtractedClaims:
-    """The sentences themselves, those that state nothing left out."""
-    found = enumerate(checkable.claims(task.sentences, task.before, task.context), 1)
+@perform.register
+def _extract(task: ExtractClaims, backend: EmbeddedBackend) -> ExtractedClaims:
+    """The sentences that can be checked."""
+    found = enumerate(claim_filter.claims(task.sentences, task.before, task.context), 1)
     return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=each) for at, each in found if each))
 
 
-@play.register
-def _mark_opinions(task: MarkOpinions, mind: EmbeddedBackend) -> SentenceMarks:
-    """By how a sentence is put."""
-    marked = ((at, int(checkable.statement(each) is None)) for at, each in enumerate(task.sentences, 1))
+@perform.register
+def _mark_opinions(task: MarkOpinions, backend: EmbeddedBackend) -> SentenceMarks:
+    marked = ((at, int(claim_filter.statement(each) is None)) for at, each in enumerate(task.sentences, 1))
     return SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=mark) for at, mark in marked))
 
 
 def _quotations(line: str) -> list[str]:
-    """What a line quotes: the whole of it where it is one quotation with its source, as this backend writes them."""
+    """The quotations in a line; the whole line if it is a quotation with its source, as this backend writes them."""
     whole = re.fullmatch(r'"(.+)"(?: \([^"]*\))?', line.strip())
     return [whole.group(1)] if whole else re.findall(r'"([^"]+)"', line)
 
 
 def quoted(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:
-    """What answers quote, sentence by sentence; nothing of what they conclude."""
-    return tuple(text for each in answers for line in each.text.splitlines() for text in _quotations(line))
+    """The sentences that answers quote."""
+    return tuple(text for answer in answers for line in answer.text.splitlines() for text in _quotations(line))
 
 
 def words(text: str) -> list[str]:
-    """The words of a text that carry content, once each, in order."""
-    return list(
-        dict.fromkeys(word for word in re.findall(r"[\w'-]+", text) if word.lower() not in _EMPTY and len(word) > 1)
-    )
+    """The distinct content words of a text, in order."""
+    content = (word for word in re.findall(r"[\w'-]+", text) if word.lower() not in _STOP_WORDS and len(word) > 1)
+    return list(dict.fromkeys(content))
 
 
 def names_in(text: str) -> list[str]:
-    """Runs of capitalised words that do not merely begin a sentence."""
+    """Runs of capitalised words that do not begin a sentence."""
     return [name.strip() for name in re.findall(r"(?<=[a-z,] )((?:[A-Z][\w'-]+ ?)+)", text)]
 
 
-_EMPTY = frozenset(
+_STOP_WORDS = frozenset(
     (
         "a an and are as at be been being but by can could did do does for from had has have he her his in into is it"
         " its of on only or she such than that the their them there these they this those to was were which who whom"

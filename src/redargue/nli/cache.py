@@ -1,7 +1,7 @@
-"""What the small models said, kept on disk: tables over many methods read the same pairs again and again.
+"""Caches outputs of the small models on disk: tables over many methods read the same pairs repeatedly.
 
-The key is the model's hash and the text (or the pair), so new weights find nothing of the old ones. Outputs are kept as
-they are, bit for bit: a run with a cache equals the run without it.
+The key is the hash of the model and of the text (or pair), so new weights never get outputs of old ones. Outputs are
+stored bit for bit: a run with a cache equals one without.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from redargue.errors import UsageError
 
 Floats = npt.NDArray[np.float32]
 Text = str | tuple[str, str]
-AT_ONCE = 500  # keys a query; SQLite takes no more than a thousand or so
+KEYS_PER_QUERY = 500  # SQLite limits the number of parameters
 
 
 class OutputCache:
     """Outputs of one model in a SQLite file; several processes may share it.
 
     Args:
-        path: of the file; made where it is missing.
+        path: of the file; created if missing.
         model: the hash of the weights.
 
     Raises:
@@ -48,22 +48,24 @@ class OutputCache:
             raise UsageError(f"{str(path)!r} cannot be a cache: {error}", where="REDARGUE_CACHE") from error
 
     def recall(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
-        """What is known of these texts: output and number of tokens."""
-        keys = {self._key(text): text for text in texts}
-        found: dict[Text, tuple[Floats, int]] = {}
-        every = list(keys)
-        for start in range(0, len(every), AT_ONCE):
-            some = every[start : start + AT_ONCE]
+        """The cached outputs, and the texts' numbers of tokens."""
+        texts_by_key = {self._key(text): text for text in texts}
+        outputs: dict[Text, tuple[Floats, int]] = {}
+        keys = list(texts_by_key)
+        for start in range(0, len(keys), KEYS_PER_QUERY):
+            some = keys[start : start + KEYS_PER_QUERY]
             marks = ",".join("?" * len(some))
             with self._lock:
                 rows = self._file.execute(f"SELECT key, output, tokens FROM outputs WHERE key IN ({marks})", some)
                 for key, output, tokens in rows:
-                    found[keys[key]] = np.frombuffer(output, np.float32), tokens
-        return found
+                    outputs[texts_by_key[key]] = np.frombuffer(output, np.float32), tokens
+        return outputs
 
     def keep(self, outputs: Mapping[Text, tuple[Floats, int]]) -> None:
-        """Writes outputs down; of two processes that computed the same, one is kept."""
-        rows = [(self._key(text), _bytes(output), tokens) for text, (output, tokens) in outputs.items()]
+        rows = [
+            (self._key(text), np.ascontiguousarray(output, np.float32).tobytes(), tokens)
+            for text, (output, tokens) in outputs.items()
+        ]
         with self._lock:
             self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany("INSERT OR IGNORE INTO outputs VALUES (?, ?, ?)", rows)
@@ -74,12 +76,7 @@ class OutputCache:
             return int(self._file.execute("SELECT count(*) FROM outputs").fetchone()[0])
 
     def close(self) -> None:
-        """Closes the file."""
         self._file.close()
 
     def _key(self, text: Text) -> bytes:
         return hashlib.sha256(json.dumps([self._model, text]).encode()).digest()
-
-
-def _bytes(output: Floats) -> bytes:
-    return np.ascontiguousarray(output, np.float32).tobytes()

@@ -1,8 +1,7 @@
-"""What a sentence states that can be checked, as far as code can tell.
+"""Extracts check-worthy statements from sentences with regular expressions.
 
-The embedded backend writes nothing, so its claims are a text's own sentences: without what merely leads in ("However,",
-"I think that"), with a pronoun at the beginning replaced where the sentence before has one subject and names nobody
-else. What is left unclear stays as it stands.
+The embedded backend generates no text, so its claims are a text's sentences, without lead-ins ("However,", "I think
+that"). A pronoun at the beginning is replaced if the sentence before has one subject and names nobody else.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-FEWEST = 3  # words of a sentence that may state something
+FEWEST = 3  # words of a statement
 
-_LEAD = re.compile(  # what a sentence loses without saying less
+_LEAD = re.compile(
     r"(?:yes|no|yeah|sure|certainly|of course|okay|ok|well|oh|absolutely|indeed|right|great|thanks|thank you|hello|hi)"
     r"\s*(?:[,.!;:]|\s[–—-]\s)\s*"
     r"|(?:however|moreover|furthermore|additionally|in addition|also|besides|therefore|thus|overall|finally|in fact"
@@ -43,7 +42,7 @@ _OPINION = re.compile(
 
 
 def statement(sentence: str) -> str | None:
-    """The sentence as a claim; None where it states nothing that can be checked: a heading, a question, an opinion."""
+    """The sentence as a claim; None if it cannot be checked: a heading, a question, an opinion."""
     text = " ".join(re.sub(r"\*\*|__|`", "", sentence).split())
     if text.startswith("#"):
         return None
@@ -60,11 +59,11 @@ def claims(sentences: Sequence[str], before: Sequence[str] = (), context: str = 
     """The claim of each sentence, or None.
 
     Args:
-        sentences: of a text, in order.
+        sentences: consecutive sentences of a text.
         before: the sentences before them.
-        context: what the text answers.
+        context: the question that the text answers.
     """
-    found: list[str | None] = []
+    results: list[str | None] = []
     subject = subject_of(context)
     for sentence in (*before, *sentences):
         claim = statement(sentence)
@@ -73,8 +72,8 @@ def claims(sentences: Sequence[str], before: Sequence[str] = (), context: str = 
             subject = subject_of(claim)
         elif not _QUESTION.search(sentence):
             subject = ""
-        found.append(claim)
-    return found[len(before) :]
+        results.append(claim)
+    return results[len(before) :]
 
 
 _QUESTION = re.compile(r"\?\s*$")
@@ -98,7 +97,7 @@ _PLURAL, _SINGULAR = frozenset("are were have".split()), frozenset("is was has d
 
 
 def subject_of(statement: str) -> str:
-    """Whom or what a statement is about, where it names nobody else beside; empty where that is not plain."""
+    """The subject and verb of a statement, separated by NUL; empty if the subject is unclear or not the only name."""
     begins = _SUBJECT.match(statement)
     if begins is None or statement.split()[0] in _NO_SUBJECT:
         return ""
@@ -112,14 +111,14 @@ def subject_of(statement: str) -> str:
 
 
 def _resolved(claim: str, subject: str) -> str:
-    """The claim with its first pronoun replaced, where it can stand for nothing but the subject before."""
+    """The claim with its first pronoun replaced by the previous subject, if that agrees in number."""
     name, _, verb = subject.partition("\0")
     pronoun = _PRONOUN.match(claim)
     if not name or pronoun is None or _EXPLETIVE.match(claim):
         return claim
-    many = pronoun[1] in ("They", "Their")
-    if verb in (_SINGULAR if many else _PLURAL):
+    plural = pronoun[1] in ("They", "Their")
+    if verb in (_SINGULAR if plural else _PLURAL):
         return claim
-    owned = pronoun[1] in ("His", "Her", "Its", "Their")
-    ending = ("'" if name.endswith("s") and many else "'s") if owned else ""
+    possessive = pronoun[1] in ("His", "Her", "Its", "Their")
+    ending = ("'" if name.endswith("s") and plural else "'s") if possessive else ""
     return f"{name}{ending} {claim[pronoun.end() :]}"

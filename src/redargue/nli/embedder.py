@@ -12,22 +12,20 @@ from redargue.nli.cache import Floats
 from redargue.nli.session import Session
 
 DIMENSIONS = 384
-LONGEST = 256  # tokens: what the model was trained on
-KEPT = 5_000
 
 
 class Embedder:
     """Turns texts into vectors of length 1, so that a dot product is a cosine.
 
     Args:
-        folder: where the weights are; the package's own by default.
-        threads: texts at once; 0 for one a core.
+        folder: with the weights; default: the bundled ones.
+        threads: texts encoded concurrently; 0: one per core.
     """
 
     name = "all-minilm-l6-v2-int8"
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
-        self._session = Session("embedder.onnx", longest=LONGEST, kept=KEPT, folder=folder, threads=threads)
+        self._session = Session("embedder.onnx", longest=256, kept=5_000, folder=folder, threads=threads)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Vectors of shape (texts, 384), float32; a text longer than 256 tokens is represented by its beginning."""
@@ -37,5 +35,5 @@ class Embedder:
 
 @cache
 def shared(threads: int = 0) -> Embedder:
-    """The process' one copy of the weights, for whoever needs no other."""
+    """One copy of the weights per process."""
     return Embedder(threads=threads)

@@ -1,12 +1,11 @@
-"""What a piece of evidence says about a claim, and whether a search should find it.
+"""The bundled cross-encoder: whether evidence supports or refutes a claim, and whether a search should return it.
 
-A MiniLM-L6 cross-encoder, fine-tuned by ``training/train_entailment.py`` and quantised to int8: three logits of the
-answers, and one of relevance.
+MiniLM-L6, fine-tuned by ``training/train_entailment.py`` and quantised to int8: three logits of the labels and one of
+relevance.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,10 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from redargue.nli.session import WEIGHTS, Session
-
-LONGEST = 160  # tokens: what the model was trained on
-KEPT = 50_000
+from redargue.nli.session import WEIGHTS, Session, file_sha256
 
 
 class Entailment(NamedTuple):
@@ -28,36 +24,33 @@ class Entailment(NamedTuple):
     neither: float
 
 
-ANSWERS = len(Entailment._fields)
+LABELS = len(Entailment._fields)
 
 
 class CrossEncoder:
     """Reads (claim, evidence) pairs.
 
     Args:
-        folder: where the weights are; the package's own by default.
-        threads: pairs at once; 0 for one a core.
+        folder: with the weights; default: the bundled ones.
+        threads: pairs read concurrently; 0: one per core.
     """
 
-    name = "minilm-l6-entailment-int8"
-
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
-        self._session = Session("entailment.onnx", longest=LONGEST, kept=KEPT, folder=folder, threads=threads)
-        self._folder = folder or WEIGHTS
+        self._session = Session("entailment.onnx", longest=160, kept=50_000, folder=folder, threads=threads)
+        self._path = (folder or WEIGHTS) / "entailment.onnx"
 
     @cached_property
     def sha256(self) -> str:
-        """Of the weights."""
-        return hashlib.sha256((self._folder / "entailment.onnx").read_bytes()).hexdigest()
+        return file_sha256(self._path)
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-        """One judgement a pair, in order; each pair is read alone, so no judgement depends on its neighbours."""
-        out = []
+        """One result per pair, in order; each pair is read alone, so results do not depend on their neighbours."""
+        results = []
         for logits in self._session.run(list(pairs)):
-            shares = np.exp(logits[:ANSWERS] - logits[:ANSWERS].max())
-            out.append(Entailment(*(float(share) for share in shares / shares.sum())))
-        return out
+            shares = np.exp(logits[:LABELS] - logits[:LABELS].max())
+            results.append(Entailment(*(float(share) for share in shares / shares.sum())))
+        return results
 
     def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """How likely each text decides the claim one way or the other, in [0, 1], whatever it says: to rerank with."""
-        return [float((1 + np.tanh(logits[ANSWERS] / 2)) / 2) for logits in self._session.run(list(pairs))]
+        """The probability that each text decides the claim either way, in [0, 1]; for reranking."""
+        return [float((1 + np.tanh(logits[LABELS] / 2)) / 2) for logits in self._session.run(list(pairs))]

@@ -1,7 +1,7 @@
-"""A sentence taken apart by its own words, without a parser: subject, verb, and what follows each preposition.
+"""Open information extraction with regular expressions: subject, verb, and one object per preposition.
 
-Good enough for the keys of an evidence memory (``python -m benchmarks mermaid`` compares them with a language
-model's), and for nothing finer.
+Precise enough for the keys of an evidence memory (``python -m benchmarks mermaid`` compares them with a language
+model's).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from redargue.tasks.decomposing import Decomposition, Triplet
 
 _MODAL = "can|could|will|would|may|might|shall|should|must|do|does|did"
 _AUXILIARY = "am|is|are|was|were|be|been|being|has|have|had"
-# Past and present forms that neither end in -ed nor stand behind an auxiliary; nouns that look alike are left out.
+# Verb forms that neither end in -ed nor follow an auxiliary, except those that are also common nouns.
 _VERBS = (
     "won|wins|wrote|writes|written|made|makes|became|becomes|began|begins|led|leads|took|takes|gave|gives|went|goes|"
     "came|comes|held|holds|said|says|sold|sells|built|spent|left|met|ran|runs|saw|sees|sang|sings|grew|grows|knew|"
@@ -37,11 +37,7 @@ _EDGE = " \t\n.,;:!?\"'()[]“”‘’"
 
 
 def decompose(text: str) -> Decomposition:
-    """Triplets of a sentence's clauses; a clause without a verb of its own goes on with the last subject.
-
-    Raises:
-        ValueError: never for a text that holds a word.
-    """
+    """Triplets of a sentence's clauses; a clause without a subject takes the previous one."""
     triplets: list[Triplet] = []
     subject = ""
     plain = " ".join(text.split())
@@ -54,18 +50,18 @@ def decompose(text: str) -> Decomposition:
             continue
         triplets += _parts(subject, verb.group(), clause[verb.end() :])
     triplets += [_triplet(triplets[0].subject, "is", aside) for aside in _ASIDE.findall(plain) if triplets]
-    names = tuple(dict.fromkeys(part for each in triplets for part in (each.subject,) if part))
+    names = tuple(dict.fromkeys(triplet.subject for triplet in triplets if triplet.subject))
     return Decomposition(triplets=tuple(dict.fromkeys(triplets)), topics=names[:2])
 
 
 def statements(text: str) -> tuple[str, ...]:
-    """A sentence's clauses, each with a subject and a verb; the sentence itself where one of them would have none.
+    """A sentence's clauses, each with a subject and a verb; the sentence itself if one of them would lack either.
 
-    A clause that has none, or a pronoun, takes over the subject of the one before it: "X won Y, but it lost Z" gives
-    "X won Y" and "X lost Z".
+    A clause whose subject is missing or a pronoun takes the subject of the clause before: "X won Y, but it lost Z"
+    gives "X won Y" and "X lost Z".
     """
     plain = " ".join(text.split())
-    found: list[str] = []
+    clauses: list[str] = []
     subject = ""
     for clause in filter(str.strip, _CLAUSE.split(plain)):
         verb = _VERB.search(clause)
@@ -76,18 +72,17 @@ def statements(text: str) -> tuple[str, ...]:
             subject = own
         if not subject:
             return (plain,)
-        found.append(f"{subject} {clause[verb.start() :].strip(_EDGE)}.")
-    return tuple(dict.fromkeys(found)) if len(found) > 1 else (plain,)
+        clauses.append(f"{subject} {clause[verb.start() :].strip(_EDGE)}.")
+    return tuple(dict.fromkeys(clauses)) if len(clauses) > 1 else (plain,)
 
 
 def _parts(subject: str, verb: str, rest: str) -> list[Triplet]:
-    """One triplet for what follows the verb, and one for what follows each preposition."""
     pieces = _PREPOSITION.split(f" {rest.strip()} ")
-    found = [_triplet(subject, verb, pieces[0])] if pieces[0].strip(_EDGE) else []
+    triplets = [_triplet(subject, verb, pieces[0])] if pieces[0].strip(_EDGE) else []
     for preposition, piece in zip(pieces[1::2], pieces[2::2], strict=True):
         if piece.strip(_EDGE):
-            found.append(_triplet(subject, f"{verb} {preposition}", piece))
-    return found or [_triplet(subject, verb, "")]
+            triplets.append(_triplet(subject, f"{verb} {preposition}", piece))
+    return triplets or [_triplet(subject, verb, "")]
 
 
 def _triplet(subject: str, relation: str, rest: str) -> Triplet:

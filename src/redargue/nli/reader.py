@@ -1,9 +1,8 @@
-"""How the embedded backend reads: from passages and a claim to sentences that speak for it or against it.
+"""Reads passages with the embedder and the cross-encoder: sentences that support or refute a claim.
 
-A passage is cut into sentences; the sentences nearest to the claim, alone and with their neighbour, are read by the
-cross-encoder with the passage's title in front; its three nearest together, as the passage in short; and the nearest
-sentences of two passages as one text: what only both together say. A text counts the less the further it is from the
-claim (:mod:`redargue.nli.aggregation`).
+A passage is split into sentences. The cross-encoder reads the sentences nearest to the claim, alone and with the
+sentence before, each after the passage's title; then the passage's three nearest sentences as one text, and the nearest
+sentences of two passages as one text. :mod:`redargue.nli.aggregation` combines the scores.
 """
 
 from __future__ import annotations
@@ -20,230 +19,228 @@ from syntok import segmenter
 from redargue.claims import LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.nli.aggregation import (
-    HEARD,
-    SILENT,
+    MIN_SIGNAL,
+    NO_SIGNAL,
     WEIGHTS,
-    Voice,
+    SourceScore,
     Weights,
     conflict,
     features,
-    louder,
+    max_score,
     probabilities,
+    source_scores,
     strength,
-    voices_of,
 )
 from redargue.nli.embedder import Embedder
 from redargue.nli.entailment import CrossEncoder, Entailment
 
-SENTENCES = 4  # of a passage that are read; the rest is further from the claim
-IN_SHORT = 3  # of them that are read as one text
+SENTENCES = 4  # read per passage
+IN_SHORT = 3  # of them, read as one text
 DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED)
+Kind = Literal["sentence", "passage", "joined"]
 
 
 @dataclass(frozen=True)
-class Cited:
-    """A sentence, verbatim, and the passage in which it stands."""
+class SourcedSentence:
+    """A verbatim sentence and the passage that contains it."""
 
     quote: str
     passage: Passage
 
 
-class Shown(NamedTuple):
+class Candidate(NamedTuple):
     """A text to read.
 
     Attributes:
-        kind: of what: a sentence, a passage in short, or sentences of two passages joined.
-        cited: what a reader would quote of it: one sentence, or one of each of two passages.
+        kind: a sentence, a shortened passage, or the joined sentences of two passages.
+        cited: the sentence to quote; of joined passages one sentence each.
         text: with the passages' titles.
     """
 
-    kind: Literal["sentence", "passage", "joined"]
-    cited: tuple[Cited, ...]
+    kind: Kind
+    cited: tuple[SourcedSentence, ...]
     text: str
 
 
 @dataclass(frozen=True)
-class Window:
+class ScoredSpan:
     """A text that was read.
 
     Attributes:
-        cited: what a reader would quote of it: one sentence, or one of each of two passages.
+        cited: as in :class:`Candidate`.
         nearness: cosine of the text to the claim, in [-1, 1].
-        judgement: what the text says of the claim.
-        kind: as of what was shown.
-        relevance: how likely the text decides the claim at all, in [0, 1].
+        judgement: entailment probabilities.
+        kind: as in :class:`Candidate`.
+        relevance: the probability that the text decides the claim at all, in [0, 1].
     """
 
-    cited: tuple[Cited, ...]
+    cited: tuple[SourcedSentence, ...]
     nearness: float
     judgement: Entailment
-    kind: Literal["sentence", "passage", "joined"] = "sentence"
+    kind: Kind = "sentence"
     relevance: float = 0.0
 
     def strength(self, meaning: Meaning) -> float:
-        """How strongly it says so, in [0, 1]."""
-        said = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
-        return strength(said, self.nearness)
+        """In [0, 1]."""
+        probability = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
+        return strength(probability, self.nearness)
 
     @property
-    def voice(self) -> Voice:
-        """What it says on both sides."""
-        return Voice(*map(self.strength, DECIDED))
+    def scores(self) -> SourceScore:
+        return SourceScore(*map(self.strength, DECIDED))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What passages say of a claim.
+    """What passages say about a claim.
 
     Attributes:
-        windows: every text that was read.
-        publishers_once: passages of one publisher are one voice; off, every passage is a voice of its own.
+        spans: every text that was read.
+        publishers_once: whether passages of one publisher count as one source; otherwise every passage is a source.
     """
 
-    windows: tuple[Window, ...]
+    spans: tuple[ScoredSpan, ...]
     publishers_once: bool = True
 
     @cached_property
-    def voices(self) -> tuple[Voice, ...]:
-        """What each independent source says at its strongest, in any of its sentences."""
-        return self._voices("sentence")
+    def source_scores(self) -> tuple[SourceScore, ...]:
+        """The maximum sentence-level score of each independent source."""
+        return self._source_scores("sentence")
 
     @cached_property
-    def together(self) -> Voice:
-        """What sentences of two passages say, read as one text; nothing where there was one passage."""
-        joined = (window.voice for window in self.windows if window.kind == "joined")
-        return reduce(louder, joined, SILENT)
+    def joined(self) -> SourceScore:
+        """The score of two passages' sentences read as one text; no signal if there was only one passage."""
+        return reduce(max_score, (span.scores for span in self.spans if span.kind == "joined"), NO_SIGNAL)
 
-    def _voices(self, kind: str) -> tuple[Voice, ...]:
-        said = [(each.cited[0].passage, each.voice) for each in self.windows if each.kind == kind]
+    def _source_scores(self, kind: Kind) -> tuple[SourceScore, ...]:
+        scores = [(span.cited[0].passage, span.scores) for span in self.spans if span.kind == kind]
         if self.publishers_once:
-            return voices_of(said)
-        found: dict[str, Voice] = {}
-        for passage, voice in said:
-            found[passage.sha256] = louder(found.get(passage.sha256, SILENT), voice)
-        return tuple(found.values())
+            return source_scores(scores)
+        by_passage: dict[str, SourceScore] = {}
+        for passage, score in scores:
+            by_passage[passage.sha256] = max_score(by_passage.get(passage.sha256, NO_SIGNAL), score)
+        return tuple(by_passage.values())
 
     def strongest(self, meaning: Meaning) -> float:
-        """The strongest window's strength, in [0, 1]; 0 where nothing was read."""
-        return max((window.strength(meaning) for window in self.windows), default=0.0)
+        """The strongest span's strength, in [0, 1]; 0 if nothing was read."""
+        return max((span.strength(meaning) for span in self.spans), default=0.0)
 
     @property
     def features(self) -> tuple[float, float, float, float]:
-        """What the answer is weighed from."""
-        relevance = max((each.relevance for each in self.windows if each.kind == "passage"), default=0.0)
-        return features(self.voices, self._voices("passage"), self.together, relevance)
+        relevance = max((span.relevance for span in self.spans if span.kind == "passage"), default=0.0)
+        return features(self.source_scores, self._source_scores("passage"), self.joined, relevance)
 
     def probabilities(self, weights: Weights = WEIGHTS) -> Entailment:
-        """Of the three answers, given everything that was read."""
+        """Of the three labels, given everything that was read."""
         return probabilities(self.features, weights)
 
-    def best(self, meaning: Meaning, count: int) -> tuple[Cited, ...]:
-        """What says so most strongly, each sentence once; for any other meaning what is nearest to the claim."""
-        windows = [each for each in self.windows if each.kind != "passage"]  # what is quoted is a sentence
+    def best(self, meaning: Meaning, count: int) -> tuple[SourcedSentence, ...]:
+        """The distinct sentences that express a decided meaning most strongly, or else those nearest to the claim."""
+        spans = [span for span in self.spans if span.kind != "passage"]  # only sentences are quoted
         if meaning in DECIDED:
-            order = sorted(windows, key=lambda window: -window.strength(meaning))
-            order = order[:1] + [each for each in order[1:] if each.strength(meaning) > 0.5]
+            order = sorted(spans, key=lambda span: -span.strength(meaning))
+            order = order[:1] + [span for span in order[1:] if span.strength(meaning) > 0.5]
         else:
-            order = sorted(windows, key=lambda window: -window.nearness)
-        found: dict[str, Cited] = {}
-        for cited in (cited for window in order for cited in window.cited):
-            found.setdefault(cited.quote, cited)
-        return tuple(found.values())[:count]
+            order = sorted(spans, key=lambda span: -span.nearness)
+        by_quote: dict[str, SourcedSentence] = {}
+        for sentence in (sentence for span in order for sentence in span.cited):
+            by_quote.setdefault(sentence.quote, sentence)
+        return tuple(by_quote.values())[:count]
 
     def label(self, labels: LabelSet) -> str | None:
-        """The likeliest of the set's labels; of conflicting sources the label for that, where the set has one.
+        """The most probable label; for conflicting sources the conflict label, if the set has one.
 
-        A set without a label for "not enough" gets the likelier side, or None where no source says anything.
+        A set without a "not enough" label gets the more probable side, or None if no source gives a signal.
         """
         undecided, conflicting = labels.named(Meaning.NOT_ENOUGH), labels.named(Meaning.CONFLICTING)
         supports, refutes, neither = self.probabilities()
-        if conflicting and conflict(self.voices):
+        if conflicting and conflict(self.source_scores):
             return conflicting
         if undecided and neither >= max(supports, refutes):
             return undecided
-        if not undecided and max(map(self.strongest, DECIDED)) < HEARD:
+        if not undecided and max(map(self.strongest, DECIDED)) < MIN_SIGNAL:
             return None
         return labels.named(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED)
 
     def confidence(self, labels: LabelSet, label: str | None) -> float | None:
-        """The probability of a label among those of the set; None where nothing was calibrated for such a set."""
-        if label is None or {each.meaning for each in labels.labels} - {*DECIDED, Meaning.NOT_ENOUGH}:
+        """The label's probability among the set's labels; None if the set has labels that were not calibrated."""
+        offered = {each.meaning for each in labels.labels}
+        if label is None or offered - {*DECIDED, Meaning.NOT_ENOUGH}:
             return None
         by_meaning = dict(zip((*DECIDED, Meaning.NOT_ENOUGH), self.probabilities(), strict=True))
-        offered = {each.meaning for each in labels.labels}
         return round(by_meaning[labels.meaning(label)] / sum(by_meaning[meaning] for meaning in offered), 6)
 
 
 class Reader:
-    """Reads passages with the two small models.
+    """Reads passages with the two bundled models.
 
     Args:
         embedder: finds the sentences near a claim.
         entailment: reads them.
-        publishers_once: as of a :class:`Reading`.
+        publishers_once: as in :class:`Reading`.
     """
 
     def __init__(self, embedder: Embedder, entailment: CrossEncoder, *, publishers_once: bool = True) -> None:
         self._embedder, self._entailment, self._publishers_once = embedder, entailment, publishers_once
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
-        """Reads every distinct passage: its nearest sentences, alone and after the one before; in short; two joined."""
-        shown: list[Shown] = []
-        for passage in {each.sha256: each for each in passages}.values():
-            shown += self._windows(claim, passage)
-        if not shown:
+        """Reads every distinct passage."""
+        candidates: list[Candidate] = []
+        for passage in {passage.sha256: passage for passage in passages}.values():
+            candidates += self._candidates(claim, passage)
+        if not candidates:
             return Reading(())
-        nearness = self._nearness(claim, [each.text for each in shown])
-        if joined := _joined(shown, nearness):
-            shown.append(joined)
+        nearness = self._nearness(claim, [candidate.text for candidate in candidates])
+        if joined := _joined(candidates, nearness):
+            candidates.append(joined)
             nearness += self._nearness(claim, [joined.text])
-        pairs = [(claim, each.text) for each in shown]
-        every = zip(shown, nearness, self._entailment.read(pairs), self._entailment.relevance(pairs), strict=True)
-        windows = tuple(
-            Window(each.cited, near, judgement, each.kind, relevance) for each, near, judgement, relevance in every
+        pairs = [(claim, candidate.text) for candidate in candidates]
+        judgements, relevances = self._entailment.read(pairs), self._entailment.relevance(pairs)
+        spans = tuple(
+            ScoredSpan(candidate.cited, near, judgement, candidate.kind, relevance)
+            for candidate, near, judgement, relevance in zip(candidates, nearness, judgements, relevances, strict=True)
         )
-        return Reading(windows, self._publishers_once)
+        return Reading(spans, self._publishers_once)
 
     def _nearness(self, claim: str, texts: Sequence[str]) -> list[float]:
         vectors = self._embedder.encode([claim, *texts])
         return [float(vectors[0] @ vector) for vector in vectors[1:]]
 
-    def _windows(self, claim: str, passage: Passage) -> list[Shown]:
-        """What to read of a passage."""
-        found = sentences(passage.text)
-        if not found:
+    def _candidates(self, claim: str, passage: Passage) -> list[Candidate]:
+        texts = sentences(passage.text)
+        if not texts:
             return []
-        near = list(range(len(found)))
-        if len(found) > 1:
-            nearness = self._nearness(claim, found)
-            near.sort(key=lambda i: -nearness[i])
+        order = list(range(len(texts)))
+        if len(texts) > 1:
+            nearness = self._nearness(claim, texts)
+            order.sort(key=lambda i: -nearness[i])
         title = f"{passage.title}. " if passage.title else ""
-        cited = [Cited(each, passage) for each in found]
-        alone = [Shown("sentence", (cited[i],), title + found[i]) for i in sorted(near[:SENTENCES])]
-        alone += [
-            Shown("sentence", (cited[i],), f"{title}{found[i - 1]} {found[i]}") for i in sorted(near[:SENTENCES]) if i
+        cited = [(SourcedSentence(text, passage),) for text in texts]
+        nearest = sorted(order[:SENTENCES])
+        short = " ".join(texts[i] for i in sorted(order[:IN_SHORT]))
+        return [
+            *(Candidate("sentence", cited[i], title + texts[i]) for i in nearest),
+            *(Candidate("sentence", cited[i], f"{title}{texts[i - 1]} {texts[i]}") for i in nearest if i),
+            Candidate("passage", cited[order[0]], title + short),
         ]
-        short = " ".join(found[i] for i in sorted(near[:IN_SHORT]))
-        return [*alone, Shown("passage", (cited[near[0]],), title + short)]
 
 
-def _joined(shown: Sequence[Shown], nearness: Sequence[float]) -> Shown | None:
-    """The nearest texts of two passages as one text; None where there is one passage."""
-    order = [i for i in sorted(range(len(shown)), key=lambda i: -nearness[i]) if shown[i].kind == "sentence"]
-    first = shown[order[0]]
-    others = (shown[i] for i in order if shown[i].cited[0].passage.sha256 != first.cited[0].passage.sha256)
-    second = next(others, None)
-    if second is None:
-        return None
-    return Shown("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
+def _joined(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candidate | None:
+    """The nearest sentences of two passages as one text; None if there is only one passage."""
+    order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
+    first, *others = [candidates[i] for i in order if candidates[i].kind == "sentence"]
+    for second in others:
+        if second.cited[0].passage.sha256 != first.cited[0].passage.sha256:
+            return Candidate("joined", (*first.cited, *second.cited), f"{first.text} {second.text}")
+    return None
 
 
 @lru_cache(maxsize=4096)
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, each a verbatim span of it; headings of Markdown are none."""
+    """The sentences of a text, each a verbatim span of it; Markdown headings are left out."""
     starts = [tokens[0].offset for paragraph in segmenter.analyze(text) for tokens in paragraph]
     spans = (text[start:end].strip() for start, end in pairwise([*starts, len(text)]))
-    return tuple(span for span in (HEADING.sub("", each) for each in spans) if re.search(r"\w", span))
+    return tuple(span for span in (HEADING.sub("", span) for span in spans) if re.search(r"\w", span))
 
 
 HEADING = re.compile(r"\A(?:#+ [^\n]*(?:\n\s*|\Z))+")

@@ -1,8 +1,8 @@
-"""How the small models are run: onnxruntime, one text a call, several calls at once.
+"""Runs the small models with onnxruntime: one text per call, several calls concurrently.
 
-One text a call on purpose: int8 activations are scaled over the whole tensor, so in a batch a text's result would
-depend on what happens to stand beside it, and a replayed run would not equal the recorded one. On two cores, two
-one-thread calls side by side are as fast as one batch (``benchmarks/models.py``).
+int8 activations are scaled over the whole tensor, so in a batch a text's result would depend on its neighbours, and a
+replayed run would not equal the recorded one. On two cores, two concurrent one-thread calls are as fast as one batch
+(``benchmarks/models.py``).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
-from math import tanh
+from math import isfinite, tanh
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,9 +28,8 @@ from redargue.nli.cache import Floats, OutputCache, Text
 from redargue.nli.wordpiece import Cut, WordPiece
 
 tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
-"""Where the tokens read on behalf of one call are counted; calls at once each have their own."""
+"""Collects the numbers of tokens read for one backend call; concurrent calls have separate lists."""
 
-MODEL = "model.onnx"  # of a folder of the user's own
 WEIGHTS = Path(str(files("redargue.nli") / "weights"))
 
 
@@ -39,16 +38,14 @@ class Session:
 
     Args:
         model: file name of the model in the folder.
-        longest: tokens; longer inputs are cut (of a pair, the longer text, or the first where ``cut`` says so).
-        kept: outputs kept in memory: a debate reads the same sentences again in its scores and before its judge.
-        folder: where ``model`` and ``tokenizer.json`` are; the package's own by default.
-        threads: calls at once; 0 for one a core. ``REDARGUE_THREADS`` sets the default.
-        cut: as the tokenizer calls it.
-
-    Where ``REDARGUE_CACHE`` names a file, outputs are kept there, too (:mod:`redargue.nli.cache`).
+        longest: tokens; longer inputs are truncated.
+        kept: outputs cached in memory. ``REDARGUE_CACHE`` names a file for a cache on disk (:mod:`redargue.nli.cache`).
+        folder: with the model and ``tokenizer.json``; default: the bundled one.
+        threads: concurrent calls; 0: ``REDARGUE_THREADS``, else one per core.
+        cut: which text of a pair is truncated.
 
     Raises:
-        UsageError: the folder lacks a file.
+        UsageError: a file is missing.
     """
 
     def __init__(
@@ -61,106 +58,139 @@ class Session:
         threads: int = 0,
         cut: Cut = "longest_first",
     ) -> None:
-        import onnxruntime  # 0.2 s, and nothing but the embedded backend needs it
+        import onnxruntime  # takes 0.2 s, and other backends do not need it
 
         folder = folder or WEIGHTS
-        for name in (model, "tokenizer.json"):
-            if not (folder / name).is_file():
-                raise UsageError(
-                    f"no file {name!r} in {str(folder)!r}", hint="reinstall redargue: its wheel carries it"
-                )
+        _require_files(folder, model, hint="reinstall redargue: its wheel contains the file")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
-        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._inputs = {tensor.name for tensor in self._session.get_inputs()}
         self._tokenizer = _tokenizer(folder, longest, cut)
-        self.threads = threads or _wanted_threads() or os.cpu_count() or 1
+        self.threads = threads or _threads_setting() or os.cpu_count() or 1
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=model)
-        kept_at = os.environ.get("REDARGUE_CACHE")
-        self._cache = OutputCache(Path(kept_at), file_sha256(folder / model)) if kept_at else None
+        cache = os.environ.get("REDARGUE_CACHE")
+        self._cache = OutputCache(Path(cache), file_sha256(folder / model)) if cache else None
 
     def run(self, texts: Sequence[Text]) -> list[Floats]:
         """For each text (or pair of texts) the model's first output, without the batch axis.
 
-        A text that was read before costs no time, and counts its tokens all the same: a resumed run costs what the
-        first did.
+        Cached texts count their tokens too, so that a resumed run reports the usage of an uninterrupted one.
         """
         with self._lock:
             known = {text: self._known[text] for text in texts if text in self._known}
         new = [text for text in dict.fromkeys(texts) if text not in known]
-        kept = self._cache.recall(new) if self._cache is not None and new else {}
-        unread = [text for text in new if text not in kept]
-        read = dict(zip(unread, self._pool.map(self._one, self._tokenizer.encode_batch(unread)), strict=True))
-        if self._cache is not None and read:
-            self._cache.keep(read)
-        known |= kept | read
+        cached = self._cache.recall(new) if self._cache is not None and new else {}
+        unread = [text for text in new if text not in cached]
+        computed = dict(zip(unread, self._pool.map(self._one, self._tokenizer.encode_batch(unread)), strict=True))
+        if self._cache is not None and computed:
+            self._cache.keep(computed)
+        known |= cached | computed
         with self._lock:
             self._known.update((text, known[text]) for text in new)
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
-        counted = tally.get()
-        if counted is not None:
-            counted.append(sum(known[text][1] for text in texts))
+        counts = tally.get()
+        if counts is not None:
+            counts.append(sum(known[text][1] for text in texts))
         return [known[text][0] for text in texts]
 
     def _one(self, row: Any) -> tuple[Floats, int]:
-        """The output for one tokenised text, and how many tokens it had."""
-        every = {
+        """The output for one tokenised text, and its number of tokens."""
+        inputs = {
             "input_ids": np.asarray([row.ids], np.int64),
             "attention_mask": np.asarray([row.attention_mask], np.int64),
             "token_type_ids": np.asarray([row.type_ids], np.int64),
         }
-        output: Floats = self._session.run(None, {name: every[name] for name in self._inputs})[0][0]
+        output: Floats = self._session.run(None, {name: inputs[name] for name in self._inputs})[0][0]
         return output, len(row.ids)
 
 
-def of_ones_own(folder: Path, *, where: str, what: str) -> Path:
-    """A folder with a model of the user's own.
+class UserModel:
+    """A user-supplied model: a folder with ``model.onnx`` and ``tokenizer.json``.
 
     Args:
-        folder: should hold ``model.onnx`` and ``tokenizer.json``.
-        where: the setting that names it.
-        what: the model that is wanted, in words.
+        folder: of the model.
+        threads: pairs read concurrently; 0: one per core.
+
+    Attributes:
+        setting: the environment variable that names the folder.
+        kind: of model, for errors.
+        longest: tokens of a pair.
 
     Raises:
-        UsageError: it lacks a file.
+        UsageError: the folder lacks a file.
     """
-    for name in (MODEL, "tokenizer.json"):
+
+    setting: ClassVar[str]
+    kind: ClassVar[str]
+    cut: ClassVar[Cut] = "longest_first"
+    longest: ClassVar[int] = 512
+
+    def __init__(self, folder: Path, *, threads: int = 0) -> None:
+        hint = f"name a folder with {self.kind} exported to ONNX and its tokenizer"
+        _require_files(folder, "model.onnx", where=self.setting, hint=hint)
+        self._folder, self._threads = folder, threads
+
+    @cached_property
+    def sha256(self) -> str:
+        return file_sha256(self._folder / "model.onnx")
+
+    @cached_property
+    def _session(self) -> Session:
+        return Session(
+            "model.onnx", longest=self.longest, kept=10_000, folder=self._folder, threads=self._threads, cut=self.cut
+        )
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
+        """The model's outputs for each pair.
+
+        Raises:
+            UsageError: an output is not finite.
+        """
+        rows = [[float(logit) for logit in output.reshape(-1)] for output in self._session.run(list(pairs))]
+        for row in rows:
+            if not all(map(isfinite, row)):
+                raise UsageError(
+                    f"the model gives {row} for a pair",
+                    where=self.setting,
+                    hint="export it again, for example in another precision",
+                )
+        return rows
+
+
+def _require_files(folder: Path, model: str, *, hint: str, where: str = "") -> None:
+    for name in (model, "tokenizer.json"):
         if not (folder / name).is_file():
-            raise UsageError(
-                f"no file {name!r} in {str(folder)!r}",
-                where=where,
-                hint=f"name a folder with {what} exported to ONNX and its tokenizer",
-            )
-    return folder
+            raise UsageError(f"no file {name!r} in {str(folder)!r}", where=where, hint=hint)
 
 
 def logistic(logit: float) -> float:
-    """In [0, 1], without an exp that could overflow."""
-    return (1 + tanh(logit / 2)) / 2
+    return (1 + tanh(logit / 2)) / 2  # cannot overflow
 
 
 @lru_cache(maxsize=4)
 def file_sha256(path: Path) -> str:
-    """Of a model's file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _wanted_threads() -> int:
-    given = os.environ.get("REDARGUE_THREADS", "0")
-    if not given.isdigit():
-        raise UsageError(f"{given!r} is no number of threads", where="REDARGUE_THREADS", hint="0 for one a core")
-    return int(given)
+def _threads_setting() -> int:
+    value = os.environ.get("REDARGUE_THREADS", "0")
+    if not value.isdigit():
+        raise UsageError(
+            f"expected a number of threads, got {value!r}", where="REDARGUE_THREADS", hint="0: one thread per core"
+        )
+    return int(value)
 
 
 @lru_cache(maxsize=4)
 def _tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
-    """The folder's tokenizer; the package ``tokenizers`` is needed for other kinds than BERT's WordPiece.
+    """The folder's tokenizer; kinds other than BERT's WordPiece need the package ``tokenizers``.
 
     Raises:
         MissingExtra: that package is not installed.

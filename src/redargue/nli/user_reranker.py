@@ -1,67 +1,34 @@
-"""A cross-encoder of the user's own: a folder with ``model.onnx`` and ``tokenizer.json``, one score a pair of texts.
+"""A user-supplied cross-encoder, such as cross-encoder/ms-marco-MiniLM-L-6-v2, which Tool-MAD's authors load (``T24``).
 
-Exported from cross-encoder/ms-marco-MiniLM-L-6-v2, say, which Tool-MAD's authors load (``T24``). Its score is one logit
-without bounds, and is taken through a sigmoid.
+It gives one logit per pair of texts, which is passed through a sigmoid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from math import isfinite
-from pathlib import Path
 
 from redargue.errors import UsageError
-from redargue.nli.session import MODEL, Session, file_sha256, logistic, of_ones_own
-
-LONGEST = 512  # tokens of a pair
-KEPT = 10_000
+from redargue.nli.session import UserModel, logistic
 
 
-class Rater:
-    """Scores pairs of texts.
+class UserReranker(UserModel):
+    """Scores pairs of texts."""
 
-    Args:
-        folder: where the model is.
-        threads: pairs at once; 0 for one a core.
-
-    Raises:
-        UsageError: the folder lacks a file.
-    """
-
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        self._folder = of_ones_own(folder, where="REDARGUE_CROSS_ENCODER", what="a cross-encoder")
-        self._threads = threads
-
-    @cached_property
-    def sha256(self) -> str:
-        """Of the model's file."""
-        return file_sha256(self._folder / MODEL)
-
-    @cached_property
-    def _session(self) -> Session:
-        return Session(MODEL, longest=LONGEST, kept=KEPT, folder=self._folder, threads=self._threads)
+    setting = "REDARGUE_CROSS_ENCODER"
+    kind = "a cross-encoder"
 
     def rate(self, reference: str, texts: Sequence[str]) -> list[float]:
-        """A score a text, in [0, 1], each read alone with the reference.
+        """One score per text, in [0, 1], each read alone with the reference.
 
         Raises:
-            UsageError: the model gives several numbers a pair, or one that is not finite.
+            UsageError: the model gives several numbers per pair, or one that is not finite.
         """
-        scores = []
-        for logits in self._session.run([(reference, text) for text in texts]):
-            if logits.size != 1:
+        rows = self.logits([(reference, text) for text in texts])
+        for row in rows:
+            if len(row) != 1:
                 raise UsageError(
-                    f"the model gives {logits.size} numbers a pair, and one was expected",
-                    where="REDARGUE_CROSS_ENCODER",
-                    hint="name a cross-encoder with one output, a reranker say",
+                    f"expected one number per pair, but the model gives {len(row)}",
+                    where=self.setting,
+                    hint="name a cross-encoder with one output, such as a reranker",
                 )
-            logit = float(logits.reshape(-1)[0])
-            if not isfinite(logit):
-                raise UsageError(
-                    f"the model gives {logit} for a pair",
-                    where="REDARGUE_CROSS_ENCODER",
-                    hint="export it again, in another precision say",
-                )
-            scores.append(logistic(logit))
-        return scores
+        return [logistic(row[0]) for row in rows]

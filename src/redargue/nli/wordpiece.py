@@ -1,8 +1,7 @@
-"""BERT's WordPiece (Devlin et al. 2019), as the package ``tokenizers`` computes it.
+"""BERT's WordPiece (Devlin et al. 2019), equal to the package ``tokenizers`` (docs/decisions/0015).
 
-That package requires a hub client and its download accelerator, 38 MB that nothing here uses, and the packaged models
-need this one algorithm only. Token ids are equal for every character but 503 that Unicode added since the version that
-``tokenizers`` knows (marks of rare scripts, punctuation).
+Token ids are equal for every character except 503 that Unicode added after the version that ``tokenizers`` implements
+(marks of rare scripts, punctuation).
 """
 
 from __future__ import annotations
@@ -18,6 +17,11 @@ from redargue.errors import UsageError
 Cut = Literal["longest_first", "only_first"]
 
 _NORMALIZER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
+_LONGEST_WORD = 100
+_SINGLE = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+_SINGLE += [{"SpecialToken": {"id": "[SEP]", "type_id": 0}}]
+_SECOND = [{"Sequence": {"id": "B", "type_id": 1}}, {"SpecialToken": {"id": "[SEP]", "type_id": 1}}]
+_TEMPLATES = {"type": "TemplateProcessing", "single": _SINGLE, "pair": _SINGLE + _SECOND}
 _CHINESE = re.compile(
     "([\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b920-\U0002ceaf"
     "\uf900-\ufaff\U0002f800-\U0002fa1f])"
@@ -27,7 +31,7 @@ _ASCII_PIECES = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 
 
 class Tokens(NamedTuple):
-    """One tokenised text or pair of texts: token ids, and for each whether it is read and of which text it is."""
+    """One tokenised text or pair of texts."""
 
     ids: list[int]
     attention_mask: list[int]
@@ -39,9 +43,9 @@ class WordPiece:
 
     Args:
         vocabulary: token ids.
-        special: ids of the tokens that stand for themselves in a text, such as ``[SEP]``.
-        longest: tokens of an input, the added ones included.
-        cut: which text of a pair is cut: the longer one, or the first.
+        special: ids of special tokens, such as ``[SEP]``.
+        longest: tokens of an input, including special ones.
+        cut: which text of a pair is truncated: the longer one, or the first.
     """
 
     def __init__(self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int, cut: Cut) -> None:
@@ -52,7 +56,7 @@ class WordPiece:
 
     @classmethod
     def of(cls, description: dict[str, Any], *, longest: int, cut: Cut) -> Self | None:
-        """From the content of a ``tokenizer.json``; None where that describes another algorithm."""
+        """From the content of a ``tokenizer.json``; None if it describes another algorithm."""
         model, normalizer = description.get("model") or {}, description.get("normalizer") or {}
         added = description.get("added_tokens") or []
         expected = (
@@ -61,9 +65,8 @@ class WordPiece:
             and model.get("max_input_chars_per_word") == _LONGEST_WORD
             and {name: value for name, value in normalizer.items() if value is not None} == _NORMALIZER
             and description.get("pre_tokenizer") == {"type": "BertPreTokenizer"}
-            and _template(description.get("post_processor") or {}) == _TEMPLATE
-            and not any(token["single_word"] or token["lstrip"] or token["rstrip"] for token in added)
-            and not any(token["normalized"] for token in added)
+            and all((description.get("post_processor") or {}).get(name) == _TEMPLATES[name] for name in _TEMPLATES)
+            and not any(token[name] for token in added for name in ("single_word", "lstrip", "rstrip", "normalized"))
         )
         special = {str(token["content"]): int(token["id"]) for token in added}
         if not expected or not {"[CLS]", "[SEP]", "[UNK]"} <= special.keys():
@@ -71,15 +74,14 @@ class WordPiece:
         return cls(model["vocab"], special, longest=longest, cut=cut)
 
     def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[Tokens]:
-        """Each text or pair of texts, cut to the longest input.
+        """Each text or pair of texts, truncated.
 
         Raises:
-            UsageError: the first text of a pair cannot be cut far enough.
+            UsageError: with ``only_first``, the second text of a pair is too long.
         """
         return [self.encode(*([text] if isinstance(text, str) else text)) for text in texts]
 
     def encode(self, first: str, second: str | None = None) -> Tokens:
-        """One text or pair of texts, cut to the longest input."""
         one = self._ids(first)
         if second is None:
             ids = [self._start, *one[: self._longest - 2], self._end]
@@ -114,7 +116,7 @@ class WordPiece:
         return ids
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        """The longest known piece from the left, again and again; one unknown token where that fails."""
+        """Greedy longest-match-first pieces; one unknown token if that fails."""
         unknown = (self._special["[UNK]"],)
         if len(word) > _LONGEST_WORD:
             return unknown
@@ -131,32 +133,14 @@ class WordPiece:
         return tuple(pieces)
 
 
-_LONGEST_WORD = 100
-_TEMPLATE = ("[CLS] A0 [SEP]", "[CLS] A0 [SEP] B1 [SEP]1")
-
-
-def _template(processor: dict[str, Any]) -> tuple[str, str] | None:
-    if processor.get("type") != "TemplateProcessing":
-        return None
-    return tuple(  # type: ignore[return-value]
-        " ".join(
-            f"{part['Sequence']['id']}{part['Sequence']['type_id']}"
-            if "Sequence" in part
-            else f"{part['SpecialToken']['id']}{part['SpecialToken']['type_id'] or ''}"
-            for part in processor.get(kind, ())
-        )
-        for kind in ("single", "pair")
-    )
-
-
 def _words(text: str) -> list[str]:
-    """Lower-case words without accents, and marks one by one."""
+    """Lower-case words without accents; every punctuation mark is a word."""
     if text.isascii():
         return _ASCII_PIECES.findall(_CONTROL.sub("", text).lower())
     cleaned = "".join(map(_clean, text))
     decomposed = unicodedata.normalize("NFD", _CHINESE.sub(r" \1 ", cleaned))
     lower = "".join(char.lower() for char in decomposed if unicodedata.category(char) != "Mn")
-    return "".join(f" {char} " if _is_mark(char) else char for char in lower).split()
+    return "".join(f" {char} " if _is_punctuation(char) else char for char in lower).split()
 
 
 @lru_cache(maxsize=4096)
@@ -169,5 +153,5 @@ def _clean(char: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _is_mark(char: str) -> bool:
+def _is_punctuation(char: str) -> bool:
     return (char.isascii() and not char.isalnum() and not char.isspace()) or unicodedata.category(char).startswith("P")

@@ -233,9 +233,7 @@ def _evidence(
     dialogue = [Passage(text=text.context, document="context")] if text.kind == "dialogue" and text.context else []
     passages = [(*documents, *dialogue)] * len(claims)
     return {
-        name: FixedPassages(
-            passages, name=name, about=ABOUT_DOCUMENTS, encoder=None if name == "keywords" else encoder
-        )
+        name: FixedPassages(passages, name=name, about=ABOUT_DOCUMENTS, encoder=None if name == "keywords" else encoder)
         for name in names
     }
 

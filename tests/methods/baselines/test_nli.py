@@ -21,7 +21,7 @@ from redargue.methods.base import configure
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.session import WEIGHTS
-from redargue.nli.user_nli import LONGEST, Entailer
+from redargue.nli.user_nli import UserNli
 from redargue.run import Run
 from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
@@ -98,20 +98,20 @@ async def test_a_small_model_plays_it_beside_a_language_model_and_no_call_is_cou
     assert chat.render(InferClaim(hypothesis="a", premises=("b",))) == ""
 
 
-def model(folder: Path, names: dict[str, str] | None = None, *logits: float) -> Entailer:
+def model(folder: Path, names: dict[str, str] | None = None, *logits: float) -> UserNli:
     """A model of the user's own that gives these numbers."""
     for name, file in (("entailment.onnx", "model.onnx"), ("tokenizer.json", "tokenizer.json")):
         (folder / file).unlink(missing_ok=True)
         (folder / file).symlink_to(WEIGHTS / name)
     (folder / "config.json").write_text(json.dumps({"id2label": names} if names else {}))
-    entailer = Entailer(folder)
+    entailer = UserNli(folder)
     if logits:
         fake = type("Fake", (), {"run": lambda self, pairs: [np.array(logits, np.float32) for _ in pairs]})
         entailer.__dict__["_session"] = fake()
     return entailer
 
 
-def read(entailer: Entailer, **given: bool) -> list[float | None]:
+def read(entailer: UserNli, **given: bool) -> list[float | None]:
     """What a model says of one pair, to six places."""
     (found,) = entailer.read([("evidence", "claim")], **given)
     return [None if each is None else round(each, 6) for each in found]
@@ -122,13 +122,13 @@ def test_outputs_are_read_by_their_names(tmp_path: Path) -> None:
     assert read(model(tmp_path, THREE, 0.0, 2.0, 1.0)) == [0.665241, 0.090031]
     assert read(model(tmp_path, {"0": "entailment", "1": "not_entailment"}, 1.0, 0.0)) == [0.731059, None]
     for names, logits in ((None, (1.0, 2.0, 3.0)), (THREE, (1.0, 2.0)), ({"0": "a", "1": "b"}, (1.0, 2.0))):
-        with pytest.raises(UsageError, match="which of them is entailment is not said"):
+        with pytest.raises(UsageError, match="do not identify entailment"):
             read(model(tmp_path, names, *logits))
     with pytest.raises(UsageError, match=r"gives \[nan\] for a pair"):
         read(model(tmp_path, None, float("nan")))
     (tmp_path / "config.json").write_text('{"id2label": [1]}')
     with pytest.raises(UsageError, match="does not name the model's outputs"):
-        _ = Entailer(tmp_path).sha256
+        _ = UserNli(tmp_path).sha256
 
 
 # NLI-2
@@ -142,7 +142,7 @@ def test_only_the_premise_is_cut(tmp_path: Path) -> None:
     entailer = model(tmp_path)
     row = entailer._session._tokenizer.encode("word " * 900, "the claim")
     vocabulary = json.loads((WEIGHTS / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
-    assert (len(row.ids), row.ids[-3:]) == (LONGEST, [vocabulary[token] for token in ("the", "claim", "[SEP]")])
+    assert (len(row.ids), row.ids[-3:]) == (UserNli.longest, [vocabulary[token] for token in ("the", "claim", "[SEP]")])
     with pytest.raises(UsageError, match="a claim of more than 512 tokens"):
         entailer.read([("evidence", "word " * 900)])
 
@@ -151,7 +151,7 @@ async def test_a_model_of_the_users_own_is_named_by_its_folder(tmp_path: Path, m
     plain = EmbeddedBackend().identity
     monkeypatch.setenv("REDARGUE_ENTAILMENT", str(tmp_path))
     with pytest.raises(UsageError, match=r"no file 'model\.onnx'"):
-        _ = EmbeddedBackend().entailer
+        _ = EmbeddedBackend().user_nli
     model(tmp_path, {"0": "entailment", "1": "contradiction", "2": "neutral", "3": "relevant"})
     backend = EmbeddedBackend()
     assert backend.identity != plain
@@ -160,5 +160,5 @@ async def test_a_model_of_the_users_own_is_named_by_its_folder(tmp_path: Path, m
     assert output.answer.inferences[0].supports > output.answer.inferences[1].supports
     server = Service(name="model", url="http://127.0.0.1:9/v1")
     chat = ChatBackend(Transport(), server, "m", embedding_model="e")
-    assert backend.entailer is not None
-    assert chat.identity.endswith(f"rated={backend.entailer.sha256[:12]}")
+    assert backend.user_nli is not None
+    assert chat.identity.endswith(f"rated={backend.user_nli.sha256[:12]}")

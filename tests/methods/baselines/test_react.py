@@ -12,7 +12,7 @@ from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
-from redargue.llm import tool_calls as calling
+from redargue.llm import tool_calls
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
@@ -183,7 +183,7 @@ def test_labels_and_words_are_the_same_in_every_form() -> None:
     assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
     *_, answer = functions(task)
     assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)
-    for words in (calling.words(task), task.prompt_text()):
+    for words in (tool_calls.words(task), task.prompt_text()):
         assert task.demonstrations in words
         assert "You think, act and observe in turns" in words
 

@@ -14,7 +14,7 @@ import pytest
 from redargue.backends.base import Output, Reply, Token
 from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
-from redargue.llm.response import read_completion
+from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
@@ -175,7 +175,7 @@ async def test_the_record_gives_back_how_sure_the_model_was(tmp_path: Path) -> N
 def test_a_chat_reply_keeps_its_tokens_where_all_have_log_probabilities() -> None:
     def read(*content: dict[str, Any]) -> tuple[Token, ...]:
         choice = {"message": {"content": "lit"}, "logprobs": {"content": list(content)}}
-        (found,) = read_completion(json.dumps({"choices": [choice]}))
+        (found,) = read_response(json.dumps({"choices": [choice]}))
         return found.tokens
 
     assert read({"token": "li", "logprob": -1}, {"token": "t", "logprob": -0.5}) == (("li", -1.0), ("t", -0.5))

@@ -2,7 +2,7 @@
 
 As DPD runs WeCheck (Wu et al., "WeCheck", ACL 2023, arXiv 2212.10057): a claim is factual where the probability of
 entailment is 0.5 or more. Any entailment model works: ``REDARGUE_ENTAILMENT`` names the folder of one as ONNX (see
-``models/entailer.py``); without it the package's own reads, which was trained on single passages and sees 160 tokens of
+``nli/user_nli.py``); without it the package's own reads, which was trained on single passages and sees 160 tokens of
 a pair, not 512: ``evidence=each`` suits it better.
 """
 

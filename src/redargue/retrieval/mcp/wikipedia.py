@@ -130,7 +130,8 @@ class WikipediaServer(WikipediaTool):
             return {"title": title, "related_topics": []}
         links = _names(page.get("links"))[:limit]
         batches = [links[at : at + LEADS_PER_REQUEST] for at in range(0, len(links), LEADS_PER_REQUEST)]
-        leads = {name: lead for batch in await gather_or_cancel(map(self._leads, batches)) for name, lead in batch.items()}
+        found = await gather_or_cancel(map(self._leads, batches))
+        leads = {name: lead for batch in found for name, lead in batch.items()}
         related = [leads[name] for name in links if name in leads]
         names = _names(page.get("categories"))[: limit - len(related)]
         related += [{"title": name.partition(":")[2] or name, "type": "category"} for name in names]
