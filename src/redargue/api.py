@@ -21,6 +21,7 @@ from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
+from redargue.methods.base import load_methods
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -251,6 +252,8 @@ def renderer(manifest: RunManifest) -> Backend:
     """A backend that writes prompts as the recorded one did; it is never asked."""
     if manifest.backend not in ("chat", "transformers"):
         return backends[manifest.backend]()
+    if manifest.prompts:
+        load_methods()  # prompts are named after tasks
     prompts = Prompts(manifest.prompts) if manifest.prompts else None
     if manifest.backend == "transformers":
         return TransformersBackend(prompts=prompts)

@@ -13,7 +13,7 @@ from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.memory.memory import Memory, open_memory
-from redargue.methods.base import ConfiguredMethod, configure, methods
+from redargue.methods.base import ConfiguredMethod, configure, load_methods, methods
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
 from redargue.registry import did_you_mean
@@ -55,6 +55,8 @@ def make_backend(
         return backends[name]()
     if not config.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
+    if config.prompts:
+        load_methods()  # prompts are named after tasks
     prompts = Prompts.read(config.prompts) if config.prompts else None
     if name == "transformers":
         if config.models:

@@ -22,11 +22,11 @@ from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, Stretch
+from redargue.methods.dual_position.prompts import AgentText, agent_text_parts
 from redargue.runs.budget import Account, Budget
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task
-from redargue.tasks.confidence import AgentText, agent_text_parts
 from redargue.tasks.extracting import ExtractClaims, MarkOpinions
 from redargue.tasks.literature import Keywords
 from redargue.tasks.querying import WriteQuery

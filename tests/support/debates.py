@@ -11,6 +11,17 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
+from redargue.methods.dual_position.prompts import (
+    AnalyseText,
+    Analysis,
+    Argument,
+    Rebut,
+    SummariseTeam,
+    TeamQueries,
+    WriteTeamQueries,
+)
+from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.retrieval.tools.base import Search, Tool
@@ -18,13 +29,10 @@ from redargue.run import Run
 from redargue.runs.clock import FixedClock
 from redargue.tasks.acting import ForceAnswer, NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.arguing import AnalyseText, Analysis, Argument, Rebut, SummariseTeam, TeamQueries, WriteTeamQueries
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.judging import JudgeDebate
 from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
-from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
-from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
 from redargue.tasks.scoring import (
     CheckedStatement,
     CheckedStatements,

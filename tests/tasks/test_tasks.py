@@ -16,11 +16,19 @@ from pydantic import ValidationError
 import redargue.api  # noqa: F401  (loads every task)
 from redargue.claims import Claim
 from redargue.evidence import Passage, Recalled
+from redargue.methods.dual_position.prompts import (
+    AgentText,
+    AnalyseText,
+    Argument,
+    Rebut,
+    SummariseTeam,
+    WriteTeamQueries,
+)
+from redargue.methods.dual_position.referees import EMPHASES, JudgeTeams, Speech
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
 from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.arguing import AnalyseText, Argument, Rebut, SummariseTeam, WriteTeamQueries
 from redargue.tasks.base import Profile, Task, lines
-from redargue.tasks.confidence import AgentText
 from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 from redargue.tasks.extracting import (
     ExtractClaims,
@@ -32,9 +40,7 @@ from redargue.tasks.extracting import (
 )
 from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.literature import MOST_KEYWORDS, Keywords, SummariseAbstract, WriteKeywords
-from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
-from redargue.tasks.refereeing import EMPHASES, JudgeTeams, Speech
 from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
 from support import baselines

@@ -20,6 +20,7 @@ from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.prompts import Prompts
+from redargue.methods.base import load_methods
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -197,13 +198,16 @@ def _again(manifest: RunManifest, base_url: str, *, offline: bool) -> Backend:
                 f"the run's models were at {place}, not at {service.place}",
                 hint=f"if that is right: --base-url {place}",
             )
+        if manifest.prompts:
+            load_methods()  # prompts are named after tasks
+        prompts = Prompts(manifest.prompts) if manifest.prompts else None
         made = ChatBackend(
             Transport(limiter(), offline=offline),
             service,
             model,
             embedding_model="" if embeddings == EmbeddedBackend().identity else embeddings,
             prices=Prices.read(),
-            prompts=Prompts(manifest.prompts) if manifest.prompts else None,
+            prompts=prompts,
             form=form,
             max_tokens=int(most),
         )

@@ -1,10 +1,5 @@
-"""Every role of the embedded backend: importing this module registers them, one import line each."""
+"""What the small models play of the shared tasks: importing this module registers it."""
 
 from __future__ import annotations
 
 from redargue.backends import acting as acting
-from redargue.backends import debating as debating
-from redargue.backends import discussing as discussing
-from redargue.backends import entailing as entailing
-from redargue.backends import programs as programs
-from redargue.backends import searching as searching

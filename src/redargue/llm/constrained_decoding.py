@@ -18,10 +18,8 @@ from redargue.llm.rendering import isinstance_of, schema_of
 from redargue.tasks.acting import NextStep
 from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import AnyTask
-from redargue.tasks.extracting import ExtractClaims, MarkOpinions
-from redargue.tasks.predicates import VerifyPredicates
+from redargue.tasks.extracting import ExtractClaims
 from redargue.tasks.querying import LONGEST_QUERY, Query
-from redargue.tasks.scoring import CheckStatements
 
 MOST_ITEMS = 20  # of a list without a bound
 STEPS = 10  # of a number between two bounds
@@ -79,13 +77,9 @@ class _Form:
     def __init__(self, draft: Draft, task: AnyTask, longest: int) -> None:
         self.draft, self.schema = draft, schema_of(task)
         self._task, self._longest = task, longest
-        if isinstance(task, MarkOpinions):
-            self._known("marks", "sentence", range(1, len(task.sentences) + 1))
-        elif isinstance(task, CheckStatements):
-            self._known("statements", "statement", task.statements)
-        elif isinstance(task, VerifyPredicates):
-            self._known("truths", "predicate", [each.predicate for each in task.predicates])
-        elif isinstance(task, ExtractClaims):
+        for listed, (name, values) in task.known_items().items():
+            self._known(listed, name, values)
+        if isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
 

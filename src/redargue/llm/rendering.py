@@ -23,7 +23,6 @@ from redargue.tasks.acting import NextStep, Step, ToolCall
 from redargue.tasks.answering import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, exactly_one, json_schema, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
-from redargue.tasks.refereeing import Judgement, Vote
 
 
 class QueryReply(Frozen):
@@ -102,13 +101,6 @@ class StepReply(Frozen):
         call = ToolCall(name=self.tool.strip(), reason=self.reason, input=self.input) if self.tool.strip() else None
         quotes = tuple(dict.fromkeys(text for each in self.quotes if (text := each.strip())))
         return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
-
-
-class JudgementReply(Judgement):
-    """A judgement as it is asked for: nothing may be missing, though a reply without a vote is read (``D4``)."""
-
-    vote: Vote = Field(description="who wins: affirmative, negative or tie")
-    confidence: float = Field(ge=0, le=1, description="how sure you are, from 0 to 1")
 
 
 class Stretch(NamedTuple):
@@ -256,8 +248,7 @@ def reply_type(task: AnyTask) -> type[Frozen]:
 
 def schema_of(task: AnyTask) -> dict[str, Any]:
     """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
-    kind = JudgementReply if isinstance_of(task, Judgement) else reply_type(task)
-    schema: dict[str, Any] = json.loads(json_schema(kind))
+    schema: dict[str, Any] = json.loads(json_schema(reply_type(task)))
     if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
         meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}

@@ -332,6 +332,12 @@ class Method:
 methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=RENAMED_METHODS)
 
 
+def load_methods() -> None:
+    """Imports every method that redargue ships, and with them their tasks."""
+    for name in METHODS:
+        methods[name]
+
+
 @dataclass(frozen=True)
 class ConfiguredMethod:
     """A method with its settings, before there is a claim."""

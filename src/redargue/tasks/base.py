@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
@@ -169,6 +169,14 @@ class Task(Frozen, Generic[Out]):
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """Fields of the answer that take one of several texts, which depend on the task."""
+        return {}
+
+    def known_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        """Lists of the answer that hold one item for each of several known values.
+
+        Returns:
+            By the list's field: the field of its items that holds the value, and the values.
+        """
         return {}
 
     def parse_plain(self, text: str) -> Out | None:

@@ -7,6 +7,7 @@ knows where sentences stand, so the offsets of claims are exact whatever a model
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationError
@@ -90,6 +91,9 @@ class MarkOpinions(Task[SentenceMarks]):
     def template_vars(self) -> dict[str, str]:
         """What was said before, and the sentences."""
         return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences, self.profile)}
+
+    def known_items(self) -> dict[str, tuple[str, Sequence[int]]]:
+        return {"marks": ("sentence", range(1, len(self.sentences) + 1))}
 
     def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
         """Wants every sentence marked once."""

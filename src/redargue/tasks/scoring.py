@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -180,6 +181,9 @@ class CheckStatements(Task[CheckedStatements]):
     def template_vars(self) -> dict[str, str]:
         """Context and statements, these as JSON."""
         return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
+
+    def known_items(self) -> dict[str, tuple[str, Sequence[str]]]:
+        return {"statements": ("statement", self.statements)}
 
 
 class WriteQuestion(Task[Question]):

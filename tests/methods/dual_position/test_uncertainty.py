@@ -16,6 +16,7 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
 from redargue.llm.response import read_completion
 from redargue.methods.agent import Agent
+from redargue.methods.dual_position.prompts import LEVELS, AgentText, agent_text_parts
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
@@ -26,7 +27,6 @@ from redargue.run import Run
 from redargue.runs.record import Record
 from redargue.tasks.answering import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
 from redargue.tasks.literature import Keywords, WriteKeywords
 from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
 from support.debates import CLAIM, CLOCK

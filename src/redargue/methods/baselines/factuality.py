@@ -3,12 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+from pydantic import Field, field_validator
+
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
-from redargue.tasks.answering import Answer
-from redargue.tasks.factuality import FactualityCheck
+from redargue.tasks.answering import Answer, claim_lines, documents
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.querying import LONGEST_QUERY
 from redargue.verdicts import Verdict
+
+
+def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """Queries or questions, each on one line and once, the first of them.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = dict.fromkeys(text for each in texts if (text := " ".join(each.split())[:LONGEST_QUERY]))
+    if not found:
+        raise ValueError("the list is empty")
+    return tuple(found)[:most]
+
+
+class FactualityCheck(Frozen):
+    """Whether a text is free of factual errors, under FacTool's keys.
+
+    Attributes:
+        reasoning: why.
+        error: what is wrong; empty, or the word None, where nothing is.
+        correction: how it would be right; likewise.
+        quotes: what it rests on, word for word; checked by code, never believed.
+        factuality: whether it is free of them.
+    """
+
+    reasoning: str = Field(description="why the text is factual or not", json_schema_extra=max_length(1_000))
+    error: str = Field(
+        default="", description="what is wrong in the text; None if nothing is", json_schema_extra=max_length(400)
+    )
+    correction: str = Field(
+        default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
+    )
+    quotes: tuple[str, ...] = Field(
+        default=(), description="what you rely on, copied word for word", json_schema_extra=list_bounds(6, 400)
+    )
+    factuality: bool = Field(description="true if the text is factual, false if it holds an error")
+
+    @field_validator("error", "correction", mode="before")
+    @classmethod
+    def _nothing(cls, given: object) -> object:
+        return "" if given is None else given
+
+
+class CheckFactuality(Task[FactualityCheck]):
+    """Whether a claim holds a factual error, given evidence that may contradict itself.
+
+    Attributes:
+        claim: the text.
+        passages: the evidence.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("text", "evidence")
+
+    claim: Claim
+    passages: tuple[Passage, ...] = ()
+
+    def instructions(self) -> str:
+        """What to find, and how far the evidence is to be trusted."""
+        return lines(
+            "You get a TEXT. Find out whether anything in it is factually wrong.",
+            "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
+            "Say why; say what the error is, if there is one, and how the text would be right without it.",
+        )
+
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def output_format(self) -> str:
+        """FacTool's four keys."""
+        return (
+            "Reply with one JSON object and nothing else:"
+            ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
+            ' "factuality": true or false}'
+        )
+
+    def input_text(self) -> str:
+        """Text and evidence."""
+        text = claim_lines(self.claim).replace("Claim: ", "TEXT: ", 1)
+        return lines(text, f"EVIDENCE: {documents(self.passages, self.profile)}")
+
+    def template_vars(self) -> dict[str, str]:
+        """Text and evidence."""
+        text = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"text": text, "evidence": documents(self.passages, self.profile)}
+
 
 VERIFIER = "verifier"
 

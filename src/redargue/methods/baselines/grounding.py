@@ -2,18 +2,117 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
-from redargue.claims import Frozen
+from pydantic import AfterValidator
+from pydantic.config import JsonDict
+
+from redargue.claims import Claim, Frozen
 from redargue.events import QueryWritten
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import Profile
-from redargue.tasks.grounding import ANSWER_NEXT, NEXT_EXAMPLE, Grounded, Side
+from redargue.tasks.answering import Answer, documents
+from redargue.tasks.base import Profile, lines, list_bounds
 from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
+
+
+MOST_QUESTIONS = 12
+
+
+ANSWER_NEXT = ">>>>>>"  # what stands between a question and its reply in these prompts
+
+
+NEXT_EXAMPLE = "------"
+
+
+QUOTED = list_bounds(6, 400)
+
+
+class Grounded(Frozen):
+    """A question, and what a search found for it."""
+
+    question: str
+    passages: tuple[Passage, ...] = ()
+
+
+def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
+    """Questions with what was found, one after the other; in the paper's form those without an answer are left out."""
+    if profile == "paper":
+        pairs = (
+            (each.question, " ".join(documents(each.passages, profile).split())) for each in asked if each.passages
+        )
+        return "\n".join(f"{question} {answer}" for question, answer in pairs)
+    shown = ((wrap_untrusted(each.question), documents(each.passages, profile)) for each in asked)
+    return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
+
+
+def bracketed(text: str) -> Side:
+    """The label that the first square brackets hold.
+
+    Raises:
+        ValueError: no brackets, or something else in them.
+    """
+    found = re.search(r"\[(.*?)\]", text)
+    if found is None or found.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
+        held = f"hold {found.group(1)[:60]!r}" if found else "are missing"
+        raise ValueError(f"the brackets {held}; [SUPPORTED] or [NOT_SUPPORTED] was asked for")
+    return "SUPPORTED" if found.group(1) == "SUPPORTED" else "NOT_SUPPORTED"
+
+
+def questions_in(text: str) -> tuple[str, ...]:
+    """The lines that begin with "Followup Question:", before the mark of a next example.
+
+    Raises:
+        ValueError: there is none.
+    """
+    body = text.partition(NEXT_EXAMPLE)[0]
+    found = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
+    if not found:
+        raise ValueError('no line begins with "Followup Question:"')
+    return tuple(found)
+
+
+def is_object(text: str) -> bool:
+    """Whether a reply is a JSON object, whatever form was asked for."""
+    return text.lstrip().startswith("{")
+
+
+def _some(given: tuple[str, ...]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(text for each in given if (text := " ".join(each.split()))))
+    if not 0 < len(found) <= MOST_QUESTIONS:
+        raise ValueError(f"{len(found)} questions; 1 to {MOST_QUESTIONS} were asked for")
+    return found
+
+
+Questions = Annotated[tuple[str, ...], AfterValidator(_some)]
+
+
+SOME_QUESTIONS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
+
+
+def in_place(claim: Claim, text: str = "") -> str:
+    """The claim, or a text in its stead, and what the claim stands in, if anything."""
+    stands_in = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(text or wrap_untrusted(claim.text, inline=True), stands_in)
+
+
+def asked_whether(claim: Claim) -> str:
+    """The claim as the question that these prompts ask."""
+    text = wrap_untrusted(" ".join(claim.text.split()).rstrip("."), inline=True)
+    return in_place(claim, f"Question: Is it true that {text}?")
+
+
+def examples(demonstrations: str) -> str:
+    """Demonstrations as a prompt shows them."""
+    return f"\n{demonstrations.strip()}\n" if demonstrations else ""
 
 
 class GroundingMethod(Method):

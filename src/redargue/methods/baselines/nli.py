@@ -17,7 +17,8 @@ from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.scoring import InferClaim, Inferred
+from redargue.nli.backend import EmbeddedBackend, play
+from redargue.tasks.scoring import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
 
 READER = "reader"
@@ -105,3 +106,19 @@ class Nli(Method, name="nli", settings=NliSettings):
 def _in_words(inferred: Inferred) -> str:
     refutation = "" if inferred.refutes is None else f", refutation {inferred.refutes:.3f}"
     return f"support {inferred.supports:.3f}{refutation}"
+
+
+@play.register
+def _infer(task: InferClaim, mind: EmbeddedBackend) -> Inferences:
+    """By the model that ``REDARGUE_ENTAILMENT`` names, else by the package's own, which has three outputs."""
+    if mind.entailer is None:
+        read = mind.entailment.read([(task.hypothesis, premise) for premise in task.premises])
+        pairs = [(each.supports, None if task.sigmoid else each.refutes) for each in read]
+    else:
+        pairs = mind.entailer.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
+    found = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
+    return Inferences(inferences=tuple(found))
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(min(1.0, max(0.0, value)), 6)

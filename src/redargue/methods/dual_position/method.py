@@ -18,6 +18,18 @@ from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.dual_position.outcome import Outcome, outcome
+from redargue.methods.dual_position.prompts import (
+    OPPONENTS,
+    STANCES,
+    AgentText,
+    AnalyseText,
+    Argument,
+    Position,
+    Rebut,
+    SummariseTeam,
+    WriteTeamQueries,
+)
+from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Speech
 from redargue.methods.dual_position.settings import (
     PROFILES,
     ROLES,
@@ -27,19 +39,7 @@ from redargue.methods.dual_position.settings import (
     referee_name,
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
-from redargue.tasks.arguing import (
-    OPPONENTS,
-    STANCES,
-    AnalyseText,
-    Argument,
-    Position,
-    Rebut,
-    SummariseTeam,
-    WriteTeamQueries,
-)
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.confidence import AgentText
-from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
 from redargue.tasks.scoring import CompareTexts
 from redargue.verdicts import Verdict
 

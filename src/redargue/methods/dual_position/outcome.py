@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from redargue.tasks.refereeing import Vote
+from redargue.methods.dual_position.referees import Vote
 
 Rule = Literal["mass", "literal"]
 VALUES: dict[Vote, int] = {"affirmative": 1, "negative": -1, "tie": 0}

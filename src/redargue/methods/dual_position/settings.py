@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from redargue.methods.base import CostPlan, MethodSettings
 from redargue.methods.dual_position.outcome import Rule
+from redargue.methods.dual_position.prompts import OPPONENTS, STANCES, Position
+from redargue.methods.dual_position.referees import EMPHASES
 from redargue.methods.dual_position.uncertainty import SAMPLES
-from redargue.tasks.arguing import OPPONENTS, STANCES, Position
-from redargue.tasks.refereeing import EMPHASES
 
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]

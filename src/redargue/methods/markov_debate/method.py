@@ -13,9 +13,9 @@ from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage, find_quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, Roles
+from redargue.methods.dual_position.prompts import WriteTeamQueries
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, MarkovDebateSettings
-from redargue.tasks.arguing import WriteTeamQueries
-from redargue.tasks.opining import GiveOpinion, Opinion, Part
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.methods.base import MethodSettings
-from redargue.tasks.opining import Part
+from redargue.methods.markov_debate.prompts import Part
 
 Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 STATES: dict[str, tuple[Part, Part, Part]] = {

@@ -15,11 +15,17 @@ from redargue.concurrency import together
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.cfmad.prompts import AnswerOption
+from redargue.methods.baselines.cfmad.prompts import (
+    AnswerOption,
+    ArgueStance,
+    CriticiseStance,
+    JudgeStances,
+    RebutCritic,
+    Thread,
+)
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.tasks.arguing import Argument
+from redargue.methods.dual_position.prompts import Argument
 from redargue.tasks.base import Task
-from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic, Thread
 from redargue.verdicts import Verdict
 
 SIDES = ("positive", "negative")

@@ -2,8 +2,206 @@
 
 from __future__ import annotations
 
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.base import lines
+from typing import Any, ClassVar
+
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.evidence import Passage
+from redargue.methods.baselines.evidence_prompts import label_question
+from redargue.methods.dual_position.prompts import Argument
+from redargue.tasks.answering import AnswerClaim, claim_lines, documents
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
+from redargue.tasks.untrusted import wrap_untrusted
+
+OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
+
+
+def why(claim: Claim, stance: str) -> str:
+    """Asks for the reasons of a stance, which is a label of the claim."""
+    meaning = claim.labels.meaning(stance)
+    if meaning is Meaning.OPTION:
+        return f"Explain why option {stance} might be the answer to the question."
+    truth = "true" if meaning is Meaning.SUPPORTED else "false"
+    return f"Understand the evidence and the claim fully, and answer: why is the claim {truth}?"
+
+
+class _OfAStance(Frozen):
+    """What all members of a thread have.
+
+    Attributes:
+        claim: what is debated.
+        stance: the label that the thread is to defend, whatever is right.
+        passages: the evidence, the same for both threads.
+    """
+
+    claim: Claim
+    stance: str
+    passages: tuple[Passage, ...] = ()
+
+
+def _case(task: Any) -> str:
+    """Evidence and claim, in the paper's order; hardened: the claim first."""
+    case: str = task.with_claim(claim_lines(task.claim), f"Evidence: {documents(task.passages, task.profile)}")
+    return case
+
+
+def _case_vars(task: Any) -> dict[str, str]:
+    return {
+        "claim": claim_lines(task.claim).removeprefix("Claim: "),
+        "evidence": documents(task.passages, task.profile),
+    }
+
+
+class _Speaker:
+    """Any member of a thread. A plain class: it has no fields, and goes first."""
+
+    quotes_in_text: ClassVar[bool] = True
+
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def parse_plain(self, text: str) -> Argument | None:
+        """A reply in the paper's own form is the argument as it stands."""
+        said = text.strip()
+        return Argument(text=said) if said and not said.startswith("{") else None
+
+
+class ArgueStance(_Speaker, Task[Argument], _OfAStance):
+    """Why the preset stance is right."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
+
+    def input_text(self) -> str:
+        """Evidence, claim, question."""
+        return lines(_case(self), why(self.claim, self.stance))
+
+    def template_vars(self) -> dict[str, str]:
+        """Claim, evidence, question."""
+        return _case_vars(self) | {
+            "asked": why(self.claim, self.stance),
+        }
+
+
+class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
+    """Why the argument for a stance may be wrong.
+
+    Attributes:
+        argument: what was said for it.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
+
+    argument: str
+
+    def input_text(self) -> str:
+        """Evidence, claim, argument, and what is wanted."""
+        return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
+
+    def _asked(self) -> str:
+        truth = OPPOSITE.get(self.claim.labels.meaning(self.stance))
+        if truth is None:
+            return "The assistant's answer may be wrong. Persuade it that its answer may be wrong."
+        return (
+            f"The assistant's answer may be wrong. Persuade it, from the evidence, that the claim is in fact {truth}."
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        """Claim, evidence, argument, what is wanted."""
+        return _case_vars(self) | {
+            "argument": wrap_untrusted(self.argument),
+            "asked": self._asked(),
+        }
+
+
+class RebutCritic(_Speaker, Task[Argument], _OfAStance):
+    """The defence of a stance against its critic.
+
+    Attributes:
+        argument: what was said for it.
+        criticism: what the critic said.
+        asked: the label whose reasons the first question asked for; in the authors' program not always the stance.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
+
+    argument: str
+    criticism: str
+    asked: str
+
+    def input_text(self) -> str:
+        """Evidence, claim, question, argument, criticism, and what is wanted."""
+        return lines(
+            _case(self),
+            why(self.claim, self.asked),
+            f"Fact checker: {wrap_untrusted(self.argument)}",
+            f"Critic: {wrap_untrusted(self.criticism)}",
+            "Play the part of the fact checker: point out the mistakes in what the critic says, and state your view"
+            " once more.",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        """Claim, evidence, question, argument, criticism."""
+        return _case_vars(self) | {
+            "asked": why(self.claim, self.asked),
+            "argument": wrap_untrusted(self.argument),
+            "criticism": wrap_untrusted(self.criticism),
+        }
+
+
+class Thread(Frozen):
+    """What was said for a stance, against it, and in its defence."""
+
+    stance: str
+    argument: str
+    criticism: str
+    rebuttal: str
+
+
+class JudgeStances(AnswerClaim):
+    """Which stance is right, after both threads.
+
+    Attributes:
+        threads: in the order of the stances.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
+
+    threads: tuple[Thread, ...] = ()
+
+    def hardened_rules(self) -> str:
+        return ""
+
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def output_format(self) -> str:
+        """The label on the last line."""
+        return "Give your final answer, the label alone and in bold, on the last line only."
+
+    def input_text(self) -> str:
+        """Evidence, claim, both threads, question."""
+        return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
+
+    def layout(self) -> tuple[PromptPart, ...]:
+        return FORMAT_LAST
+
+    def _threads(self) -> str:
+        return "\n".join(
+            lines(
+                f"{name}: {wrap_untrusted(each.argument)}",
+                f"Critic: {wrap_untrusted(each.criticism)}",
+                f"{name}: {wrap_untrusted(each.rebuttal)}",
+            )
+            for name, each in zip(self._names(), self.threads, strict=True)
+        )
+
+    def _names(self) -> list[str]:
+        sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
+        meaning = self.claim.labels.meaning
+        return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
+
+    def template_vars(self) -> dict[str, str]:
+        """Claim, question, evidence, both threads."""
+        return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}
 
 
 class AnswerOption(AnswerClaim):

@@ -10,8 +10,8 @@ settles the claim. Gold labels that decide nothing are therefore out of its reac
 
 from __future__ import annotations
 
+from redargue.methods.baselines.closed_book.prompts import AnswerClosedBook
 from redargue.methods.baselines.closed_book.zero_shot import ClosedBook, ClosedBookSettings
-from redargue.tasks.knowing import AnswerClosedBook
 
 
 class NoSearchSettings(ClosedBookSettings):

@@ -18,12 +18,12 @@ from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
-from redargue.methods.baselines.factuality import VERIFIER, FactualityMethod
+from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.factuality import AskQuestions, CheckFactuality, JudgeWorthiness, StateStance
 from redargue.tasks.querying import LONGEST_QUERY
 from redargue.tasks.scoring import CompareTexts, RateTexts
 from redargue.verdicts import Verdict

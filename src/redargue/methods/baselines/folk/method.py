@@ -14,11 +14,7 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.grounding import GroundingMethod, examples_in
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import Profile
-from redargue.tasks.grounding import MOST_QUESTIONS, Grounded
-from redargue.tasks.predicates import (
+from redargue.methods.baselines.folk.prompts import (
     Predicates,
     Prediction,
     VerifyPredicates,
@@ -26,6 +22,9 @@ from redargue.tasks.predicates import (
     parse_predicates,
     parse_prediction,
 )
+from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import Profile
 from redargue.verdicts import Verdict
 
 DECOMPOSER, REASONER = "decomposer", "reasoner"

@@ -15,8 +15,7 @@ from redargue.claims import Claim
 from redargue.events import Judged, RoundEnded, Spoke
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.tasks.base import AnyTask, Exchange, Out, Task
-from redargue.tasks.moderating import (
+from redargue.methods.baselines.mad.prompts import (
     DebateTurn,
     DebateTurnOnEvidence,
     DecideDebate,
@@ -27,6 +26,7 @@ from redargue.tasks.moderating import (
     ModerateRoundOnEvidence,
     Ruling,
 )
+from redargue.tasks.base import AnyTask, Exchange, Out, Task
 from redargue.verdicts import Verdict
 
 AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"

@@ -20,11 +20,19 @@ from redargue.events import Answered, QueryWritten, Spoke
 from redargue.evidence import Passage, Quote, find_quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, Program, ProgramStep, parse_program
+from redargue.methods.baselines.program_fc.prompts import (
+    AnswerQuestion,
+    RecallAnswer,
+    RecallFact,
+    Span,
+    TruthJudgement,
+    VerifyFact,
+    WriteProgram,
+)
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
-from redargue.tasks.programs import MOST_STEPS, Function, Program, ProgramStep, WriteProgram, parse_program
 from redargue.tasks.querying import LONGEST_QUERY
 from redargue.verdicts import Verdict
 

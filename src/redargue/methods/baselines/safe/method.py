@@ -16,10 +16,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.searching import SearchResult, found_in
-from redargue.tasks.supporting import (
+from redargue.methods.baselines.safe.prompts import (
     SUPPORT,
     SUPPORTED,
     CheckRelevance,
@@ -27,6 +24,9 @@ from redargue.tasks.supporting import (
     RateSupport,
     WriteNextQuery,
 )
+from redargue.methods.baselines.search_results import SearchResult, found_in
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
 RATER = "rater"

@@ -17,22 +17,25 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.grounding import GroundingMethod, examples_in
-from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.grounding import (
+from redargue.methods.baselines.grounding import (
     MOST_QUESTIONS,
+    Grounded,
+    GroundingMethod,
+    bracketed,
+    examples_in,
+    questions_in,
+)
+from redargue.methods.baselines.self_ask.prompts import (
     Aggregate,
     AskFollowUp,
     ConcludeAsking,
     FollowUps,
-    Grounded,
     JudgeAnswers,
     WriteFollowUps,
-    bracketed,
-    questions_in,
 )
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.answering import Answer
+from redargue.tasks.base import AnyTask, Profile
 from redargue.verdicts import Verdict
 
 ASKER = "asker"

@@ -8,12 +8,12 @@ import redargue.api  # noqa: F401  (loads every role)
 from redargue.backends.base import Call
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.methods.baselines.folk.prompts import VerifyPredicates, WritePredicates
+from redargue.methods.baselines.grounding import Grounded
+from redargue.methods.baselines.program_fc.prompts import AnswerQuestion, VerifyFact, WriteProgram
+from redargue.methods.baselines.self_ask.prompts import AskFollowUp, JudgeAnswers
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.open_ie import statements
-from redargue.tasks.facts import AnswerQuestion, VerifyFact
-from redargue.tasks.grounding import AskFollowUp, Grounded, JudgeAnswers
-from redargue.tasks.predicates import VerifyPredicates, WritePredicates
-from redargue.tasks.programs import WriteProgram
 
 pytestmark = pytest.mark.anyio
 BEES = Passage(title="Bees", text="Bees are winged insects. They live in colonies and make honey.")

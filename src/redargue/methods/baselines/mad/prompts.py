@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet
-from redargue.evidence import Passage
-from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines, documents
+from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
+from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -21,36 +21,21 @@ DEBATER = (
     "You are a debater. You need not agree with the other side: what both of you look for is the correct answer to the"
     " topic of the debate."
 )
+
+
 MODERATOR = (
     "You are the moderator of a debate between two debaters, who give their answers to a topic and discuss them. At the"
     " end of each round you evaluate the answers and decide which one is correct."
 )
+
+
 DISAGREE = "You disagree with that answer. Give your own answer, and your reasons."
+
+
 AGREE = "Do you agree with that view? Give your reasons, and your answer."
+
+
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-
-
-class OnEvidence(Frozen):
-    """A task that shows what was found for the claim.
-
-    Attributes:
-        passages: the same for everybody.
-    """
-
-    passages: tuple[Passage, ...] = ()
-
-
-def label_question(labels: LabelSet) -> str:
-    """Asks for one of the labels."""
-    if labels.free_text:
-        return "What is the answer?"
-    meanings = ", ".join(f"**{each.name}** ({each.description or 'this option is right'})" for each in labels.labels)
-    return f"Which of these is right: {meanings}?"
-
-
-def evidence_line(task: Task[Any]) -> str | None:
-    """The evidence of a task that shows some."""
-    return f"Evidence: {documents(task.passages, task.profile)}" if isinstance(task, OnEvidence) else None
 
 
 class _Debated(Frozen):

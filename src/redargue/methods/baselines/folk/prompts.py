@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines, max_length
-from redargue.tasks.grounding import (
+from redargue.methods.baselines.grounding import (
     ANSWER_NEXT,
     NEXT_EXAMPLE,
     QUOTED,
@@ -26,6 +26,7 @@ from redargue.tasks.grounding import (
     is_object,
     questions_in,
 )
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PREDICATES = 12
@@ -231,6 +232,9 @@ class VerifyPredicates(Task[Prediction]):
             "context": context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
+
+    def known_items(self) -> dict[str, tuple[str, Sequence[str]]]:
+        return {"truths": ("predicate", [predicate.predicate for predicate in self.predicates])}
 
     def _predicates(self) -> str:
         return wrap_untrusted("\n".join(each.line for each in self.predicates))

@@ -13,7 +13,11 @@ from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Part = Literal["judge", "trust", "skeptic", "leader"]
+
+
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
+
+
 ROLES: dict[Part, str] = {
     "judge": "You judge whether a claim is factual, from the evidence alone.",
     "trust": "You trust the claim: look for what in the evidence bears it out, and say where an objection goes too"

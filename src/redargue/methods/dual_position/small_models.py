@@ -11,10 +11,8 @@ from collections.abc import Sequence
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.nli.aggregation import SILENT, voices_of
-from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
-from redargue.nli.reader import Reading
-from redargue.tasks.arguing import (
+from redargue.methods.dual_position.prompts import (
+    AgentText,
     AnalyseText,
     Analysis,
     Argument,
@@ -24,16 +22,24 @@ from redargue.tasks.arguing import (
     TeamQueries,
     WriteTeamQueries,
 )
-from redargue.tasks.confidence import AgentText
-from redargue.tasks.opining import GiveOpinion, Opinion
+from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Speech, Vote
+from redargue.nli.aggregation import SILENT, voices_of
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
+from redargue.nli.reader import Reading
 from redargue.tasks.querying import OtherAnswer
-from redargue.tasks.refereeing import Judgement, JudgeTeams, Speech, Vote
 
 QUOTES = 2  # a rebuttal gives at most
+
+
 MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
+
+
 OPENINGS: dict[Position, str] = {"affirmative": CORRECT, "negative": INCORRECT}
-LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants its side
+
+
 SOURCES = 3  # independent ones that make a case complete
+
+
 _LOUD = re.compile(
     r"\b(?:shocking|unbelievable|outrageous|scandal\w*|disgusting|horrifying|explosive|bombshell|miracle|secret)\b|!{2,}",
     re.IGNORECASE,
@@ -64,10 +70,10 @@ def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
 def _rebut(task: Rebut, mind: EmbeddedBackend) -> Argument:
     """The sentences that speak most strongly for the own view, or that none does."""
     reading = mind.reader.read(task.claim.text, task.passages)
-    return _argued(task.claim.text, task.position, reading)
+    return write_argument(task.claim.text, task.position, reading)
 
 
-def _argued(claim: str, position: Position, reading: Reading) -> Argument:
+def write_argument(claim: str, position: Position, reading: Reading) -> Argument:
     meaning = MEANINGS[position]
     best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
     opening = OPENINGS[position] if best else OPEN
@@ -81,7 +87,7 @@ def _summarise(task: SummariseTeam, mind: EmbeddedBackend) -> Argument:
     order = sorted(task.texts, key=lambda each: -(each.level or 5))
     passages = tuple(Passage(text=text) for each in order for text in quoted((_as_answer(each),)))
     passages = tuple({each.text: each for each in passages}.values())
-    return _argued(task.claim.text, task.position, mind.reader.read(task.claim.text, passages))
+    return write_argument(task.claim.text, task.position, mind.reader.read(task.claim.text, passages))
 
 
 def _as_answer(text: AgentText) -> OtherAnswer:
@@ -129,21 +135,6 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
     shares: dict[Vote, float] = {"affirmative": supports, "negative": refutes, "tie": neither}
     vote = max(shares, key=lambda each: shares[each])
     return vote, shares[vote]
-
-
-@play.register
-def _opine(task: GiveOpinion, mind: EmbeddedBackend) -> Opinion:
-    """What the evidence says; trust and doubt each need less for their own side, the leader as much for both.
-
-    The form has no place for an open claim: one that nothing speaks for or against has an opinion and no quotations.
-    """
-    reading = mind.reader.read(task.claim.text, task.passages)
-    supports, refutes, _ = reading.probabilities()
-    leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
-    factual = supports + leaning >= refutes
-    said = _argued(task.claim.text, "affirmative" if factual else "negative", reading)
-    severity = 0 if factual else min(5, 1 + int(refutes * 5))
-    return Opinion(opinion=said.text, factuality=factual, severity=severity, quotes=said.quotes)
 
 
 def _reason(reading: Reading, vote: Vote) -> str:

@@ -11,56 +11,11 @@ from typing import ClassVar, Literal
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.evidence import Passage
-from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import Profile, Task, exactly_one, lines, list_bounds, max_length
+from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
+from redargue.tasks.base import Task, exactly_one, lines, list_bounds, max_length
 from redargue.tasks.querying import LONGEST_QUERY
 
 FACT_CHECKER = "You are a fact-checking agent."
-NOTHING_KNOWN = "N/A"
-NOTHING_FOUND = "Nothing was found for this query."
-
-
-class SearchResult(Frozen):
-    """A query and what it found.
-
-    Attributes:
-        query: as it was asked.
-        passages: in their order; none where nothing was found.
-    """
-
-    query: str
-    passages: tuple[Passage, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The passages as one text, as both programs keep a result."""
-        return " ".join(each.text for each in self.passages) or NOTHING_FOUND
-
-
-def found_in(results: tuple[SearchResult, ...]) -> tuple[Passage, ...]:
-    """All passages, each text once."""
-    return tuple({each.sha256: each for result in results for each in result.passages}.values())
-
-
-def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
-    """What is known so far: the results joined by newlines; hardened: the passages, each fenced."""
-    if profile == "paper":
-        return "\n".join(each.text for each in results) or NOTHING_KNOWN
-    passages = found_in(results)
-    return documents(passages, profile) if passages else NOTHING_KNOWN
-
-
-def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
-    """Both as they stand in a prompt."""
-    statement = claim_lines(claim).replace("Claim: ", "STATEMENT: ", 1)
-    return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
-
-
-def statement_vars(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
-    """Both by their names."""
-    statement = claim_lines(claim).removeprefix("Claim: ")
-    return {"statement": statement, "knowledge": knowledge(results, profile)}
 
 
 class FinalAnswer(Frozen):

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
+from redargue.methods.dual_position.prompts import STANCES, Argument, Position
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.arguing import STANCES, Argument, Position
 from redargue.tasks.base import Profile, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
+
+
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
+
+
 EMPHASES = {
     "factual": "You are the factual referee: how authentic and authoritative the evidence is counts most.",
     "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
     "rhetorical": "You are the rhetorical referee: neutral language and overall persuasiveness count most.",
 }
+
+
 TIE_BAND = 0.05  # of mean scores: closer ones are a tie where no vote was given (D4)
 
 
@@ -48,8 +55,10 @@ class Judgement(Frozen):
     negative_logic: float = _score("its logical consistency")
     negative_neutrality: float = _score("how free it is of emotional or biased language")
     negative_persuasiveness: float = _score("how clear, complete and persuasive it is")
-    vote: Vote | None = Field(default=None, description="who wins: affirmative, negative or tie")
-    confidence: float | None = Field(default=None, ge=0, le=1, description="how sure you are, from 0 to 1")
+    vote: Vote | SkipJsonSchema[None] = Field(default=None, description="who wins: affirmative, negative or tie")
+    confidence: Annotated[float, Field(ge=0, le=1)] | SkipJsonSchema[None] = Field(
+        default=None, description="how sure you are, from 0 to 1"
+    )
 
     @field_validator("confidence", *(f"{side}_{each}" for side in STANCES for each in DIMENSIONS), mode="before")
     @classmethod

@@ -12,13 +12,15 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
+from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
 from redargue.tasks.answering import LabelledTask
 from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.querying import LONGEST_QUERY, Query
-from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_vars
 from redargue.tasks.untrusted import wrap_untrusted
 
 SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
+
+
 SUPPORT = LabelSet(
     name="support",
     labels=(
@@ -26,7 +28,11 @@ SUPPORT = LabelSet(
         Label(name=NOT_SUPPORTED, meaning=Meaning.REFUTED, description="the knowledge does not support the statement"),
     ),
 )
+
+
 _BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
+
+
 _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 

@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from redargue.claims import Frozen
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
+from redargue.methods.baselines.program_fc.program import Program, parse_program
 from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, documents
 from redargue.tasks.base import Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
@@ -39,6 +40,8 @@ SAID = {
     "impossible to say": "impossible to say", "it's impossible to say": "impossible to say",
     "it is impossible to say": "impossible to say",
 }  # fmt: skip
+
+
 _LEAD = re.compile(r"(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
 
 
@@ -209,3 +212,52 @@ class AnswerQuestion(RecallAnswer):
 
 def _from_documents(wanted: str) -> str:
     return lines(wanted, STYLE_IS_NO_EVIDENCE)
+
+
+class WriteProgram(Task[Program]):
+    """The program for a claim (Section 3.2).
+
+    Attributes:
+        claim: what is checked.
+        demonstrations: claims with their programs; empty for none.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        """What the functions do, and the demonstrations."""
+        return lines(
+            "You write a program whose steps check a claim, in the order in which they build on one another.",
+            "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
+            " statements are.",
+            "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
+        )
+
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
+
+    def output_format(self) -> str:
+        """The program, ended by Predict."""
+        return lines(
+            'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
+            "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
+        )
+
+    def input_text(self) -> str:
+        """The claim, as a comment with the head of the program under it; hardened: the claim."""
+        if self.profile == "paper":
+            return (
+                f"# The claim is that {wrap_untrusted(' '.join(self.claim.text.split()), inline=True)}\ndef program():"
+            )
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
+
+    def template_vars(self) -> dict[str, str]:
+        """The claim, the demonstrations."""
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
+
+    def parse_plain(self, text: str) -> Program | None:
+        """A program in the paper's form."""
+        return None if text.lstrip().startswith("{") else parse_program(text)

@@ -8,21 +8,31 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines, max_length
-from redargue.tasks.untrusted import wrap_untrusted
+from redargue.claims import Frozen
+from redargue.tasks.base import max_length
 
 MOST_STEPS = 20
+
+
 LONGEST_TEXT = 600  # characters of a question or statement
+
+
 Function = Literal["Question", "Verify"]
 
+
 _REFERENCE = re.compile(r"\{(\w+)\}")
+
+
 _STEP = re.compile(r"(\w+)\s*=\s*(\w+)\s*\(\s*[fF]?([\"'])(.*)\3\s*\)")
+
+
 _PREDICT = re.compile(r"\w+\s*=\s*Predict\s*\((.*)\)")
+
+
 _AROUND = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # lines that stand in every program and do nothing
 
 
@@ -183,52 +193,3 @@ def _joined(written: Mapping[str, _Line], argument: str, where: str) -> Program:
     names = dict(zip((line.variable for line in kept), _names([line.step.function for line in kept]), strict=True))
     own = {name: f"{{{given}}}" for name, given in names.items()}
     return Program(steps=tuple(ProgramStep(function=each.step.function, text=each.step.filled(own)) for each in kept))
-
-
-class WriteProgram(Task[Program]):
-    """The program for a claim (Section 3.2).
-
-    Attributes:
-        claim: what is checked.
-        demonstrations: claims with their programs; empty for none.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
-
-    claim: Claim
-    demonstrations: str = ""
-
-    def instructions(self) -> str:
-        """What the functions do, and the demonstrations."""
-        return lines(
-            "You write a program whose steps check a claim, in the order in which they build on one another.",
-            "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
-            " statements are.",
-            "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
-        )
-
-    def worked_examples(self) -> str:
-        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
-
-    def output_format(self) -> str:
-        """The program, ended by Predict."""
-        return lines(
-            'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
-            "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
-        )
-
-    def input_text(self) -> str:
-        """The claim, as a comment with the head of the program under it; hardened: the claim."""
-        if self.profile == "paper":
-            return (
-                f"# The claim is that {wrap_untrusted(' '.join(self.claim.text.split()), inline=True)}\ndef program():"
-            )
-        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
-
-    def template_vars(self) -> dict[str, str]:
-        """The claim, the demonstrations."""
-        return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
-
-    def parse_plain(self, text: str) -> Program | None:
-        """A program in the paper's form."""
-        return None if text.lstrip().startswith("{") else parse_program(text)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import Part, Task, lines, list_bounds, max_length
-from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
-from redargue.tasks.untrusted import wrap_untrusted
+from redargue.tasks.base import Part, Task, Weight, lines, list_bounds, max_length
+from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
 Position = Literal["affirmative", "negative"]
+
+
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
+
+
 OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "affirmative"}
 
 
@@ -235,3 +239,37 @@ def _view(position: Position) -> str:
         f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: "
         + (STANCES[OPPONENTS[position]])
     )
+
+
+LEVELS = (
+    "With each text stands its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
+    " with a higher level, and do not mention confidence in your reply."
+)
+
+
+class AgentText(Frozen):
+    """What an agent wrote, and how sure it was: in words, by weight, both or neither.
+
+    Attributes:
+        agent: its writer.
+        text: the whole of it.
+        level: of confidence, 1 to 10; None where the prompt says nothing of it.
+        weight: of the attention it gets; see :class:`~redargue.tasks.base.Part`.
+    """
+
+    agent: str
+    text: str
+    level: Annotated[int, Field(ge=1, le=10)] | None = None
+    weight: Weight = 1.0
+
+
+def agent_text_parts(texts: Sequence[AgentText]) -> tuple[Part, ...]:
+    """The texts one after the other; of each only its own words are its writer's part."""
+    parts: list[Part] = []
+    for each in texts:
+        level = "" if each.level is None else f" (confidence level is {each.level})"
+        opening, text, closing = split_marked(wrap_untrusted(each.text))
+        parts.append(Part(text=f"This is what {each.agent} wrote{level}:\n{opening}"))
+        parts.append(Part(text=text, agent=each.agent, weight=each.weight))
+        parts.append(Part(text=f"{closing}\n"))
+    return tuple(parts)

@@ -1,0 +1,41 @@
+"""The embedded backend's roles in the baselines' debates, where these rest on evidence.
+
+It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
+or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
+"""
+
+from __future__ import annotations
+
+from redargue.claims import Claim, Meaning
+from redargue.evidence import Passage
+from redargue.methods.baselines.cfmad.prompts import ArgueStance, CriticiseStance, RebutCritic
+from redargue.methods.baselines.small_models import OPPOSITE, QUOTES
+from redargue.methods.dual_position.prompts import Argument
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play
+
+
+@play.register
+def _argue_stance(task: ArgueStance | RebutCritic, mind: EmbeddedBackend) -> Argument:
+    """The strongest sentences for the stance, or that there are none."""
+    return _argued(task.claim, task.stance, task.passages, mind, against=False)
+
+
+@play.register
+def _criticise(task: CriticiseStance, mind: EmbeddedBackend) -> Argument:
+    """The strongest sentences against the stance, or that there are none."""
+    return _argued(task.claim, task.stance, task.passages, mind, against=True)
+
+
+def _argued(
+    claim: Claim, stance: str, passages: tuple[Passage, ...], mind: EmbeddedBackend, *, against: bool
+) -> Argument:
+    text, meaning = claim.text, claim.labels.meaning(stance)
+    if meaning is Meaning.OPTION:  # an option is read as a statement after the question
+        text = f"{text} {claim.options[claim.labels.names.index(stance)]}"
+        meaning = Meaning.SUPPORTED
+    meaning = OPPOSITE[meaning] if against else meaning
+    reading = mind.reader.read(text, passages)
+    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
+    opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}[meaning] if best else OPEN
+    said = "\n".join([*map(cite, best), opening + " ".join(text.split())])
+    return Argument(text=said, quotes=tuple(each.quote for each in best))

@@ -1,0 +1,36 @@
+"""The embedded backend's roles in methods that search in turns and call a claim true or false.
+
+Queries are made of the claim's own words, its parts, and names that evidence brings in; what is called true or false
+is the likelier side of what was read. Where nothing was read there is no side.
+"""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.search_results import found_in
+from redargue.methods.baselines.small_models import QUOTES, quotes_of, sided, untried
+from redargue.nli.backend import EmbeddedBackend, play
+
+SURE = 0.6  # the probability of a side at which nothing more is searched for
+
+
+@play.register
+def _search_or_answer(task: SearchOrAnswer, mind: EmbeddedBackend) -> Move:
+    """Answers once what was read makes it sure, or nothing is left to ask; else asks the next thing."""
+    passages = found_in(task.results)
+    reading = mind.reader.read(task.claim.text, passages)
+    supports, refutes, _ = reading.probabilities()
+    best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
+    query = next(untried(task.claim.text, best, {each.query for each in task.results}), None)
+    if passages and (query is None or max(supports, refutes) >= SURE):
+        factual, best, text = sided(task.claim.text, passages, mind)
+        return Move(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")
+    return Move(reasoning="What was read does not settle the claim yet.", search_query=query or task.claim.text[:300])
+
+
+@play.register
+def _give_final_answer(task: GiveFinalAnswer, mind: EmbeddedBackend) -> FinalAnswer:
+    """The likelier side."""
+    factual, best, text = sided(task.claim.text, found_in(task.results), mind)
+    return FinalAnswer(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")

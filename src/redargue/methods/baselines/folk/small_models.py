@@ -1,0 +1,56 @@
+"""The embedded backend's roles in methods that take a claim apart before they look for evidence.
+
+A claim's parts are its clauses, where each stands on its own; a part is true where the passages speak for it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.folk.prompts import (
+    Predicate,
+    Predicates,
+    PredicateTruth,
+    Prediction,
+    VerifyPredicates,
+    WritePredicates,
+)
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
+from redargue.nli.backend import EmbeddedBackend, play
+from redargue.nli.open_ie import decompose
+
+VERIFY = "Verify that "
+
+
+@play.register
+def _write_predicates(task: WritePredicates, mind: EmbeddedBackend) -> Predicates:
+    """Each clause is a predicate of its subject and object, and its own question."""
+    found = clauses_of(task.claim)
+    predicates = tuple(Predicate(predicate=_predicate(each), verify=f"{VERIFY}{each}") for each in found)
+    return Predicates(predicates=predicates, questions=tuple(map(is_it_true, found)))
+
+
+def _predicate(statement: str) -> str:
+    """A clause as Name(subject, object), after its verb."""
+    first = decompose(statement).triplets[0]
+    name = re.sub(r"\W+", "_", first.relation).strip("_").capitalize() or "Is"
+    return f"{name}({', '.join(re.sub(r'[(),]', '', part) for part in (first.subject, first.object) if part)})"
+
+
+@play.register
+def _verify_predicates(task: VerifyPredicates, mind: EmbeddedBackend) -> Prediction:
+    """A predicate holds where all that was found, read together, supports it."""
+    found = passages_of(task.asked)
+    truths: list[PredicateTruth] = []
+    quotes: list[str] = []
+    for each in task.predicates:
+        reading = mind.reader.read(each.verify.removeprefix(VERIFY), found)
+        meaning = likeliest(reading)
+        best = quotes_for(reading, meaning)
+        reason = " ".join(f'"{quote}"' for quote in best) or "nothing that was found settles it"
+        holds = meaning is Meaning.SUPPORTED
+        truths.append(PredicateTruth(predicate=each.predicate, reason=reason, holds=holds))
+        quotes += best
+    why = f"{sum(each.holds for each in truths)} of {len(truths)} predicates hold."
+    return Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))

@@ -1,0 +1,70 @@
+"""The embedded backend's roles in the baselines' debates, where these rest on evidence.
+
+It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
+or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
+"""
+
+from __future__ import annotations
+
+from redargue.claims import Claim
+from redargue.evidence import Passage
+from redargue.methods.baselines.mad.prompts import (
+    Candidates,
+    DebateTurnOnEvidence,
+    DecideDebateOnEvidence,
+    Decision,
+    ListCandidatesOnEvidence,
+    ModerateRoundOnEvidence,
+    Ruling,
+)
+from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, read_evidence
+from redargue.nli.backend import EmbeddedBackend, cite, play
+from redargue.tasks.answering import Answer
+
+
+@play.register
+def _take_a_turn(task: DebateTurnOnEvidence, mind: EmbeddedBackend) -> Answer:
+    """What the evidence says; to object, what speaks against the other side, where anything does."""
+    answer = read_evidence(task.claim, task.passages, mind)
+    objecting = bool(task.opponent) and not task.before
+    heard = task.claim.labels.parse(task.opponent) if objecting else None
+    if heard is None or heard != answer.label:
+        return answer
+    return _objection(task.claim, heard, task.passages, mind) or answer
+
+
+def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer | None:
+    """The strongest sentences for the opposite label; None where none is strong, or there is no such label."""
+    meaning = OPPOSITE.get(claim.labels.meaning(heard))
+    label = claim.labels.named(meaning) if meaning else None
+    reading = mind.reader.read(claim.text, passages)
+    if meaning is None or label is None or reading.strongest(meaning) <= 0.5:
+        return None
+    best = reading.best(meaning, QUOTES)
+    text = "\n".join([*map(cite, best), f"**{label}**"])
+    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
+
+
+@play.register
+def _moderate(task: ModerateRoundOnEvidence, mind: EmbeddedBackend) -> Ruling:
+    """For the side whose label the evidence bears out; without one the debate goes on."""
+    answer, labels = read_evidence(task.claim, task.passages, mind), task.claim.labels
+    if answer.label is not None and answer.label == labels.parse(task.affirmative):
+        return Ruling(preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label)
+    if answer.label is not None and answer.label == labels.parse(task.negative):
+        return Ruling(preference=True, supported_side="negative", reason=answer.text, debate_answer=answer.label)
+    return Ruling(preference=False, supported_side="", reason=answer.text, debate_answer="")
+
+
+@play.register
+def _list_candidates(task: ListCandidatesOnEvidence, mind: EmbeddedBackend) -> Candidates:
+    """The labels that the sides gave."""
+    labels = (task.claim.labels.parse(each) for each in (task.affirmative, task.negative))
+    return Candidates(candidates=tuple(dict.fromkeys(each for each in labels if each)))
+
+
+@play.register
+def _decide(task: DecideDebateOnEvidence, mind: EmbeddedBackend) -> Decision:
+    """What the evidence says."""
+    answer = read_evidence(task.claim, task.passages, mind)
+    return Decision(reason=answer.text, debate_answer=answer.label or "")

@@ -1,0 +1,43 @@
+"""The embedded backend's roles in methods that take a claim apart before they look for evidence.
+
+A claim's parts are its clauses, where each stands on its own; a part is true where the passages speak for it.
+"""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.program_fc.program import Program, ProgramStep
+from redargue.methods.baselines.program_fc.prompts import (
+    LONGEST_SPAN,
+    AnswerQuestion,
+    Span,
+    TruthJudgement,
+    VerifyFact,
+    WriteProgram,
+)
+from redargue.methods.baselines.small_models import clauses_of, likeliest, quotes_for
+from redargue.nli.backend import EmbeddedBackend, play
+
+
+@play.register
+def _write_program(task: WriteProgram, mind: EmbeddedBackend) -> Program:
+    """Verifies each clause; it asks nothing, because it cannot name what it would have to find out."""
+    plain = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
+    return Program(steps=tuple(ProgramStep(function="Verify", text=each) for each in plain))
+
+
+@play.register
+def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> TruthJudgement:
+    """The likeliest of supported, refuted and open."""
+    reading = mind.reader.read(task.statement, task.passages)
+    meaning = likeliest(reading)
+    verdict = {Meaning.SUPPORTED: "true", Meaning.REFUTED: "false"}.get(meaning, "impossible to say")
+    return TruthJudgement.model_validate({"verdict": verdict, "quotes": quotes_for(reading, meaning)})
+
+
+@play.register
+def _answer_question(task: AnswerQuestion, mind: EmbeddedBackend) -> Span:
+    """The sentence nearest to the question, whole; a program of this backend's own asks nothing."""
+    best = mind.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
+    nearest = best[0].quote if best else ""
+    return Span(text=nearest if len(nearest) <= LONGEST_SPAN else "", quotes=(nearest,) if nearest else ())

@@ -1,0 +1,70 @@
+"""The embedded backend's roles in methods that search in turns and call a claim true or false.
+
+Queries are made of the claim's own words, its parts, and names that evidence brings in; what is called true or false
+is the likelier side of what was read. Where nothing was read there is no side.
+"""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.safe.prompts import (
+    NOT_SUPPORTED,
+    SUPPORTED,
+    CheckRelevance,
+    MakeSelfContained,
+    RateSupport,
+    Relevance,
+    SelfContained,
+    WriteNextQuery,
+)
+from redargue.methods.baselines.search_results import found_in
+from redargue.methods.baselines.small_models import QUOTES, not_empty, quotes_of, untried
+from redargue.nli import claim_filter as checkable
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, words
+from redargue.nli.reader import sentences
+from redargue.tasks.answering import Answer
+from redargue.tasks.querying import Query
+
+
+@play.register
+def _make_self_contained(task: MakeSelfContained, mind: EmbeddedBackend) -> SelfContained:
+    """The statement with a leading pronoun replaced, where the text around it leaves no doubt; else as it stands."""
+    (found,) = checkable.claims((task.claim.text,), sentences(task.claim.context))
+    return SelfContained(statement=found or task.claim.text)
+
+
+@play.register
+def _check_relevance(task: CheckRelevance, mind: EmbeddedBackend) -> Relevance:
+    """A statement is about the same thing where it shares a telling word with the text."""
+    around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
+    shared = [word for word in words(task.claim.text) if word.lower() in around]
+    return Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
+
+
+@play.register
+def _write_next_query(task: WriteNextQuery, mind: EmbeddedBackend) -> Query:
+    """What was not asked yet; the claim again where nothing is left to ask."""
+    passages = found_in(task.results)
+    best = mind.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
+    asked = {each.query for each in task.results}
+    return Query(text=next(untried(task.claim.text, best, asked), task.claim.text[:300]))
+
+
+@play.register
+def _rate_support(task: RateSupport, mind: EmbeddedBackend) -> Answer:
+    """Supported where that is likelier than both of the others together: silence is no support.
+
+    Raises:
+        BadReply: nothing was read.
+    """
+    passages = not_empty(found_in(task.results))
+    reading = mind.reader.read(task.claim.text, passages)
+    supports, refutes, neither = reading.probabilities()
+    if supports > refutes + neither:
+        label, meaning, opening = SUPPORTED, Meaning.SUPPORTED, CORRECT
+    else:
+        label = NOT_SUPPORTED
+        meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
+    best = reading.best(meaning, QUOTES if opening != OPEN else 1)
+    text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
+    return Answer(text=text, label=label, quotes=quotes_of(best))

@@ -1,0 +1,53 @@
+"""The embedded backend's roles in methods that take a claim apart before they look for evidence.
+
+A claim's parts are its clauses, where each stands on its own; a part is true where the passages speak for it.
+"""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.grounding import Grounded
+from redargue.methods.baselines.self_ask.prompts import (
+    Aggregate,
+    AskFollowUp,
+    FollowUp,
+    FollowUps,
+    JudgeAnswers,
+    WriteFollowUps,
+)
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
+from redargue.nli.backend import EmbeddedBackend, play
+
+
+@play.register
+def _write_follow_ups(task: WriteFollowUps, mind: EmbeddedBackend) -> FollowUps:
+    """Whether each clause is true."""
+    return FollowUps(questions=tuple(map(is_it_true, clauses_of(task.claim))))
+
+
+@play.register
+def _ask_follow_up(task: AskFollowUp, mind: EmbeddedBackend) -> FollowUp:
+    """Whether the next clause is true; once all were asked, the answer."""
+    wanted = [is_it_true(each) for each in clauses_of(task.claim)]
+    asked = {each.question for each in task.asked}
+    following = next((each for each in wanted if each not in asked), "")
+    if following:
+        return FollowUp(needed=True, question=following)
+    answer = _aggregate(task.claim.text, task.asked, mind)
+    return FollowUp(needed=False, explanation=answer.explanation, quotes=answer.quotes, answer=answer.answer)
+
+
+@play.register
+def _aggregate_answers(task: JudgeAnswers, mind: EmbeddedBackend) -> Aggregate:
+    """The claim against all that was found."""
+    return _aggregate(task.claim.text, task.asked, mind)
+
+
+def _aggregate(claim: str, asked: tuple[Grounded, ...], mind: EmbeddedBackend) -> Aggregate:
+    reading = mind.reader.read(claim, passages_of(asked))
+    meaning = likeliest(reading)
+    quotes = quotes_for(reading, meaning)
+    why = " ".join(f'"{quote}"' for quote in quotes) or "Nothing that was found settles the claim."
+    return Aggregate(
+        explanation=why, quotes=quotes, answer="SUPPORTED" if meaning is Meaning.SUPPORTED else "NOT_SUPPORTED"
+    )
