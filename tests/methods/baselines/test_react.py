@@ -57,10 +57,10 @@ async def test_thought_action_and_observation_until_finish() -> None:
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "executor", 2)
     assert observed(seen[1]) == [PAGE[: PAGE.index(" A lamp.")]]  # five sentences of six
     assert [quote.found for quote in verdict.quotes] == [True]
-    told = [each for each in run.events if isinstance(each, Stepped)]
-    assert [(each.tool, each.arguments, each.answer) for each in told] == [
-        ("search", {"query": "Cape Ansel"}, None),
-        ("", {}, "SUPPORTS"),
+    steps = [event for event in run.events if isinstance(event, Stepped)]
+    assert [(step.tool, step.arguments, step.answer, step.problem) for step in steps] == [
+        ("search", {"query": "Cape Ansel"}, None, ""),
+        ("", {}, "SUPPORTS", ""),
     ]
     assert seen[1].rendered().input_text.splitlines() == [
         f"Claim: <data>{CLAIM.text}</data>",

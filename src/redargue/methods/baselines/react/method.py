@@ -114,7 +114,7 @@ class React(Method, name="react", settings=ReactSettings):
                 tool=action.name,
                 arguments={parameter: action.input} if parameter else {},
                 reason=action.reason,
-                problem=observed.problem,
+                problem="" if action.name == SEARCH.name else observed.problem,
             )
         )
         if action.name == SEARCH.name:
