@@ -58,12 +58,7 @@ class FactualityCheck(Frozen):
 
 
 class CheckFactuality(Task[FactualityCheck]):
-    """Whether a claim holds a factual error, given evidence that may contradict itself.
-
-    Attributes:
-        claim: the text.
-        passages: the evidence.
-    """
+    """Whether a claim holds a factual error, given evidence that may contradict itself."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("text", "evidence")
 
@@ -71,7 +66,6 @@ class CheckFactuality(Task[FactualityCheck]):
     passages: tuple[Passage, ...] = ()
 
     def instructions(self) -> str:
-        """What to find, and how far the evidence is to be trusted."""
         return lines(
             "You get a TEXT. Find out whether anything in it is factually wrong.",
             "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
@@ -82,7 +76,6 @@ class CheckFactuality(Task[FactualityCheck]):
         return "the evidence"
 
     def output_format(self) -> str:
-        """FacTool's four keys."""
         return (
             "Reply with one JSON object and nothing else:"
             ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
@@ -90,12 +83,10 @@ class CheckFactuality(Task[FactualityCheck]):
         )
 
     def input_text(self) -> str:
-        """Text and evidence."""
         text = claim_lines(self.claim).replace("Claim: ", "TEXT: ", 1)
         return lines(text, f"EVIDENCE: {documents(self.passages, self.profile)}")
 
     def template_vars(self) -> dict[str, str]:
-        """Text and evidence."""
         text = claim_lines(self.claim).removeprefix("Claim: ")
         return {"text": text, "evidence": documents(self.passages, self.profile)}
 

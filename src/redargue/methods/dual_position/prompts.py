@@ -65,17 +65,11 @@ class _OfATeam(Frozen):
 
 
 class WriteTeamQueries(Task[TeamQueries], _OfATeam):
-    """The gatherer's two queries, once at the beginning.
-
-    Attributes:
-        claim: what is debated.
-        position: the team's.
-    """
+    """The gatherer's two queries, once at the beginning."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
 
     def instructions(self) -> str:
-        """The gatherer's part."""
         return lines(
             "You gather information for a team that debates a claim. You search once, before the debate begins.",
             _view(self.position),
@@ -84,15 +78,12 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
         )
 
     def output_format(self) -> str:
-        """JSON."""
         return 'Reply in JSON: {"support": "a query", "refute": "a query"}'
 
     def input_text(self) -> str:
-        """The claim."""
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        """The claim and both views."""
         return {
             "claim": wrap_untrusted(self.claim.text, inline=True),
             "view": STANCES[self.position],
@@ -105,13 +96,11 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
     Attributes:
         claim: what is debated; its context may hold a title.
-        position: the team's.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
 
     def instructions(self) -> str:
-        """The four checks."""
         weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
         return lines(
             "You analyse a text for a team that debates whether it is factual.",
@@ -124,15 +113,12 @@ class AnalyseText(Task[Analysis], _OfATeam):
         )
 
     def output_format(self) -> str:
-        """JSON."""
         return 'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
 
     def input_text(self) -> str:
-        """The text."""
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        """The claim and the team's view."""
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
 
 
@@ -140,8 +126,6 @@ class Rebut(Task[Argument], _OfATeam):
     """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11).
 
     Attributes:
-        claim: what is debated.
-        position: the team's.
         opponent: what the opponent said last.
         passages: of the team's records, those nearest to that.
         analysis: the team's analyst's summary; empty without an analyst.
@@ -156,7 +140,6 @@ class Rebut(Task[Argument], _OfATeam):
     analysis: str = ""
 
     def instructions(self) -> str:
-        """The rebutter's part and its five angles."""
         return lines(
             "You rebut for a team that debates a claim.",
             _view(self.position),
@@ -169,11 +152,9 @@ class Rebut(Task[Argument], _OfATeam):
         return "the documents"
 
     def output_format(self) -> str:
-        """JSON."""
         return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
-        """Claim, documents, analysis, the opponent's statement."""
         return lines(
             claim_lines(self.claim),
             f"Documents: {documents(self.passages, self.profile)}",
@@ -182,7 +163,6 @@ class Rebut(Task[Argument], _OfATeam):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, view, the opponent's statement, analysis, documents."""
         return {
             "claim": wrap_untrusted(self.claim.text, inline=True),
             "view": STANCES[self.position],
@@ -196,8 +176,6 @@ class SummariseTeam(Task[Argument], _OfATeam):
     """One statement out of the team's texts, the surer ones weighing more (D6, D7).
 
     Attributes:
-        claim: what is debated.
-        position: the team's.
         texts: of the team's members, with how sure each was: in words, or by the attention that they get.
     """
 
@@ -206,7 +184,6 @@ class SummariseTeam(Task[Argument], _OfATeam):
     texts: tuple[AgentText, ...]
 
     def instructions(self) -> str:
-        """The summariser's part, and what the levels mean."""
         return lines(
             "You summarise for a team that debates a claim: one statement from what its members found.",
             _view(self.position),
@@ -217,11 +194,9 @@ class SummariseTeam(Task[Argument], _OfATeam):
         return "Keep quotations word for word, in double quotation marks."
 
     def output_format(self) -> str:
-        """JSON."""
         return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
-        """Claim and texts."""
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> tuple[Part, ...]:
@@ -229,7 +204,6 @@ class SummariseTeam(Task[Argument], _OfATeam):
         return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, view, texts."""
         texts = "".join(part.text for part in agent_text_parts(self.texts))
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position], "texts": texts}
 

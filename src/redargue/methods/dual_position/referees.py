@@ -111,7 +111,6 @@ class Speech(Frozen):
     """What a team said in a round.
 
     Attributes:
-        position: the team's.
         round: from 1.
         argument: its statement.
         verified: its quotations that code found in its documents, with their sources.
@@ -127,7 +126,6 @@ class JudgeTeams(Task[Judgement]):
     """One referee's judgement of the debate so far.
 
     Attributes:
-        claim: what is debated.
         referee: which one it is.
         emphasis: what counts most for it.
         speeches: of both teams, in order.
@@ -143,7 +141,6 @@ class JudgeTeams(Task[Judgement]):
     passages: tuple[Passage, ...] = ()
 
     def instructions(self) -> str:
-        """The referee's part, its emphasis, the dimensions."""
         return lines(
             f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative team"
             f" says: {STANCES['negative']}",
@@ -157,18 +154,15 @@ class JudgeTeams(Task[Judgement]):
         return "Quotations that were not found in the documents are no evidence."
 
     def output_format(self) -> str:
-        """JSON."""
         fields = ", ".join(f'"{side}_{each}": 0.0' for side in STANCES for each in DIMENSIONS)
         return (
             f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
         )
 
     def input_text(self) -> str:
-        """Claim and debate."""
         return lines(claim_lines(self.claim), self._debate())
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, emphasis, debate."""
         return {
             "claim": wrap_untrusted(self.claim.text, inline=True),
             "emphasis": self.emphasis,

@@ -62,9 +62,7 @@ class GiveOpinion(Task[Opinion]):
     """One agent's opinion in a state.
 
     Attributes:
-        claim: what is checked.
         part: which one the agent plays.
-        passages: the evidence.
         others: what it answers to: the last state's response, or the first agent's opinion; both for the leader.
     """
 
@@ -76,7 +74,6 @@ class GiveOpinion(Task[Opinion]):
     others: tuple[Opinion, ...] = ()
 
     def instructions(self) -> str:
-        """The agent's part, and what is wanted."""
         return lines(
             ROLES[self.part],
             f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.",
@@ -86,11 +83,9 @@ class GiveOpinion(Task[Opinion]):
         return "the evidence"
 
     def output_format(self) -> str:
-        """JSON."""
         return 'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
-        """Claim, evidence, the others' opinions."""
         return lines(
             claim_lines(self.claim),
             f"Evidence: {documents(self.passages, self.profile)}",
@@ -98,7 +93,6 @@ class GiveOpinion(Task[Opinion]):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, evidence, opinions."""
         return {
             "claim": wrap_untrusted(self.claim.text, inline=True),
             "evidence": documents(self.passages, self.profile),

@@ -28,7 +28,6 @@ class _OfAStance(Frozen):
     """What all members of a thread have.
 
     Attributes:
-        claim: what is debated.
         stance: the label that the thread is to defend, whatever is right.
         passages: the evidence, the same for both threads.
     """
@@ -71,11 +70,9 @@ class ArgueStance(_Speaker, Task[Argument], _OfAStance):
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
 
     def input_text(self) -> str:
-        """Evidence, claim, question."""
         return lines(_case(self), why(self.claim, self.stance))
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, evidence, question."""
         return _case_vars(self) | {
             "asked": why(self.claim, self.stance),
         }
@@ -93,7 +90,6 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
     argument: str
 
     def input_text(self) -> str:
-        """Evidence, claim, argument, and what is wanted."""
         return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
 
     def _asked(self) -> str:
@@ -105,7 +101,6 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, evidence, argument, what is wanted."""
         return _case_vars(self) | {
             "argument": wrap_untrusted(self.argument),
             "asked": self._asked(),
@@ -128,7 +123,6 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
     asked: str
 
     def input_text(self) -> str:
-        """Evidence, claim, question, argument, criticism, and what is wanted."""
         return lines(
             _case(self),
             why(self.claim, self.asked),
@@ -139,7 +133,6 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, evidence, question, argument, criticism."""
         return _case_vars(self) | {
             "asked": why(self.claim, self.asked),
             "argument": wrap_untrusted(self.argument),
@@ -174,11 +167,9 @@ class JudgeStances(AnswerClaim):
         return "the evidence"
 
     def output_format(self) -> str:
-        """The label on the last line."""
         return "Give your final answer, the label alone and in bold, on the last line only."
 
     def input_text(self) -> str:
-        """Evidence, claim, both threads, question."""
         return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
 
     def layout(self) -> tuple[PromptPart, ...]:
@@ -200,7 +191,6 @@ class JudgeStances(AnswerClaim):
         return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, both threads."""
         return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}
 
 
@@ -208,5 +198,4 @@ class AnswerOption(AnswerClaim):
     """A plain answer to a question with options, whose option becomes the first stance."""
 
     def instructions(self) -> str:
-        """To think first."""
         return lines("Think step by step.", super().instructions())

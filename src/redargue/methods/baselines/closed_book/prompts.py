@@ -35,7 +35,6 @@ class AnswerClosedBook(LabelledTask):
     must_answer: bool = False
 
     def instructions(self) -> str:
-        """What is asked."""
         return self._asked()
 
     def _asked(self) -> str:
@@ -45,18 +44,15 @@ class AnswerClosedBook(LabelledTask):
         return "You must decide, also where you are not sure." if self.must_answer else None
 
     def output_format(self) -> str:
-        """The labels; explanation first, label on the last line."""
         if self.claim.labels.free_text:
             return "Explain first, then give your answer on the last line."
         last = f"Your final answer ({self._every()}) must stand on the last line only, after your reasoning."
         return lines(*self._rules("first explain why, then output"), last)
 
     def input_text(self) -> str:
-        """The claim."""
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        """The claim and its labels."""
         return {"claim": self.input_text().removeprefix("Claim: "), "labels": self._every()}
 
     def choice(self) -> dict[str, str]:
@@ -119,7 +115,6 @@ class SelfCheck(Task[SelfChecked]):
     """Whether a claim is factual, from what the model knows (FacTool's baseline Self-Check).
 
     Attributes:
-        claim: what is checked.
         demonstrations: claims with replies, before the claim; empty for none (0-shot).
     """
 
@@ -129,14 +124,12 @@ class SelfCheck(Task[SelfChecked]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What to look for."""
         return lines(
             "You are given a claim. Find out whether it holds a factual error, from what you know.",
             "Reason about it step by step before you decide.",
         )
 
     def output_format(self) -> str:
-        """A dictionary of four keys, with what each holds; the examples after it."""
         return lines(
             "Reply with one JSON object of these four keys and with nothing else; begin with {.",
             '{"reasoning": "is the claim factual? think step by step",'
@@ -149,17 +142,14 @@ class SelfCheck(Task[SelfChecked]):
         return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
 
     def input_text(self) -> str:
-        """The claim."""
         return claim_lines(self.claim)
 
     def layout(self) -> tuple[PromptPart, ...]:
-        """As in FacTool: the examples follow the form of the reply; without examples the claim precedes it."""
         if self.demonstrations:
             return "instructions", "output_format", "worked_examples", "input_text"
         return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, and the examples."""
         return {"claim": self.input_text().removeprefix("Claim: "), "demonstrations": self.demonstrations}
 
 
@@ -169,7 +159,6 @@ class AnswerZeroShot(AnswerClosedBook):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
     def output_format(self) -> str:
-        """The labels, and nothing else."""
         if self.claim.labels.free_text:
             return "Reply with your answer and nothing else."
         return lines(*self._rules("output"), f"Reply with one of {self._every()} and nothing else.")
@@ -188,7 +177,6 @@ class ReasonStepByStep(AnswerStepByStep):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning",)
 
     def output_format(self) -> str:
-        """What the question is, and where the reply begins."""
         choice = "" if self.claim.labels.free_text else f" The answer will be one of {self._every()}."
         return f"Write your reasoning.{choice}"
 
@@ -211,13 +199,10 @@ class AnswerFromReasoning(AnswerZeroShot):
         return "Say whether the claim is correct, as your reasoning has it."
 
     def input_text(self) -> str:
-        """The claim and the reasoning stand in the chat already."""
         return "Therefore, what is the answer?"
 
     def template_vars(self) -> dict[str, str]:
-        """The claim and its labels."""
         return {"claim": super().input_text().removeprefix("Claim: "), "labels": self._every()}
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The reasoning."""
         return (self.reasoning,)

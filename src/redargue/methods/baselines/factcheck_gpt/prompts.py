@@ -39,33 +39,25 @@ class Stance(Frozen):
 
 
 class JudgeWorthiness(Task[Worthiness]):
-    """Factcheck-GPT: whether a claim is worth checking.
-
-    Attributes:
-        claim: it.
-    """
+    """Factcheck-GPT: whether a claim is worth checking."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
 
     claim: Claim
 
     def instructions(self) -> str:
-        """What is worth it, and what is not."""
-        return lines(
+        return (
             "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
-            " check. It is not if it is an opinion, advice, or about its own writer or reader.",
+            " check. It is not if it is an opinion, advice, or about its own writer or reader."
         )
 
     def output_format(self) -> str:
-        """Yes or No, in JSON."""
         return 'Reply in JSON and with nothing else: {"checkworthy": "Yes"} or {"checkworthy": "No"}'
 
     def input_text(self) -> str:
-        """The statement."""
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        """The statement."""
         return {"claim": claim_lines(self.claim).removeprefix("Claim: ")}
 
 
@@ -73,7 +65,6 @@ class AskQuestions(Task[Questions]):
     """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each of which is a sample of its own.
 
     Attributes:
-        claim: what is checked.
         most: questions that are read.
         demonstrations: claims with their questions.
     """
@@ -85,25 +76,21 @@ class AskQuestions(Task[Questions]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """Every aspect is asked for."""
-        return lines(
+        return (
             "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
-            " each thing that the claim says, and each to be understood without the claim.",
+            " each thing that the claim says, and each to be understood without the claim."
         )
 
     def worked_examples(self) -> str:
         return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
 
     def output_format(self) -> str:
-        """A list, in JSON."""
         return 'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
 
     def input_text(self) -> str:
-        """The claim."""
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        """Claim and demonstrations."""
         claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "demonstrations": self.demonstrations}
 
@@ -116,7 +103,6 @@ class StateStance(Task[Stance]):
     """Factcheck-GPT: what one piece of evidence says of a claim, where no verdict on all of it can be read.
 
     Attributes:
-        claim: what is checked.
         passage: the evidence.
     """
 
@@ -126,20 +112,14 @@ class StateStance(Task[Stance]):
     passage: Passage
 
     def instructions(self) -> str:
-        """The three stances."""
-        return lines(
-            "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?",
-        )
+        return "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?"
 
     def output_format(self) -> str:
-        """One word, in JSON."""
         return 'Reply in JSON and with nothing else: {"stance": "support"}, or "refute", or "irrelevant"'
 
     def input_text(self) -> str:
-        """Claim and evidence."""
         return lines(claim_lines(self.claim), f"EVIDENCE: {wrap_untrusted(self.passage.text)}")
 
     def template_vars(self) -> dict[str, str]:
-        """Claim and evidence."""
         claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "evidence": wrap_untrusted(self.passage.text)}

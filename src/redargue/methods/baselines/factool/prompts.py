@@ -26,7 +26,6 @@ class WriteScepticalQueries(Task[Queries]):
     """FacTool's queries for a claim, written by somebody who doubts it.
 
     Attributes:
-        claim: what is checked.
         count: queries that are wanted.
         demonstrations: claims with their queries.
     """
@@ -38,7 +37,6 @@ class WriteScepticalQueries(Task[Queries]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """Doubt, and queries that would show an error."""
         return lines(
             "You write queries for a search engine that help to verify a claim. You are sceptical: the claim may be"
             " wrong, and your queries have to bring that to light if it is.",
@@ -49,15 +47,12 @@ class WriteScepticalQueries(Task[Queries]):
         return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
 
     def output_format(self) -> str:
-        """A list, in JSON."""
         return 'Reply in JSON and with nothing else: {"queries": ["a query", "another query"]}'
 
     def input_text(self) -> str:
-        """The claim."""
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, number of queries, demonstrations."""
         claim = claim_lines(self.claim).removeprefix("Claim: ")
         return {"claim": claim, "count": str(self.count), "demonstrations": self.demonstrations}
 

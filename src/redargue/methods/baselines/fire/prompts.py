@@ -82,21 +82,14 @@ class _FromKnowledge(Frozen):
 
 
 class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
-    """The answer that FIRE wants once it searches no more.
-
-    Attributes:
-        claim: the statement.
-        results: what was found, query by query.
-    """
+    """The answer that FIRE wants once it searches no more."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     def system(self) -> str:
-        """The agent's part."""
         return FACT_CHECKER
 
     def instructions(self) -> str:
-        """Reason, summarise, decide: there is no other way out."""
         return lines(
             "You get a STATEMENT and the KNOWLEDGE that was found for it.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
@@ -107,15 +100,12 @@ class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
         return "the knowledge"
 
     def output_format(self) -> str:
-        """JSON, after the reasoning."""
         return 'End with one JSON object: {"final_answer": "True"} or {"final_answer": "False"}'
 
     def input_text(self) -> str:
-        """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
     def template_vars(self) -> dict[str, str]:
-        """Statement and knowledge."""
         return statement_vars(self.claim, self.results, self.profile)
 
 
@@ -123,8 +113,6 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
     """FIRE's step: the answer where the agent is sure, else the next query.
 
     Attributes:
-        claim: the statement.
-        results: what was found so far, query by query.
         diverse: whether it is told that its next query has to differ from those before it.
     """
 
@@ -133,11 +121,9 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
     diverse: bool = False
 
     def system(self) -> str:
-        """The agent's part."""
         return FACT_CHECKER
 
     def instructions(self) -> str:
-        """Reason, summarise, then answer or ask."""
         return lines(
             "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
             "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
@@ -149,7 +135,6 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         return "the knowledge"
 
     def output_format(self) -> str:
-        """JSON, after the reasoning: one of two."""
         return lines(
             "End with one JSON object.",
             'If you are sure: {"final_answer": "True"} or {"final_answer": "False"}',
@@ -157,12 +142,10 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         )
 
     def input_text(self) -> str:
-        """Statement, knowledge, perhaps that queries have to differ."""
         known = statement_and_knowledge(self.claim, self.results, self.profile)
         return lines(known, _DIVERSE if self.diverse else None)
 
     def template_vars(self) -> dict[str, str]:
-        """Statement and knowledge, and that queries have to differ."""
         known = statement_vars(self.claim, self.results, self.profile)
         return {**known, "diverse": _DIVERSE if self.diverse else ""}
 

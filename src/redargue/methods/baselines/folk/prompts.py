@@ -84,7 +84,6 @@ class WritePredicates(Task[Predicates]):
     """Predicates and questions of a claim (Section 3.1).
 
     Attributes:
-        claim: what is checked.
         demonstrations: claims with their predicates and questions; empty for none.
     """
 
@@ -94,7 +93,6 @@ class WritePredicates(Task[Predicates]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What is wanted, and the demonstrations."""
         return lines(
             "You take a claim apart in first-order logic:",
             "1) define all predicates of the claim, and say of each what has to be verified;",
@@ -105,19 +103,16 @@ class WritePredicates(Task[Predicates]):
         return examples(self.demonstrations)
 
     def output_format(self) -> str:
-        """Predicates, an empty line, questions."""
         return lines(
             "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
             "then an empty line, and the questions, one line each: Followup Question: your question",
         )
 
     def input_text(self) -> str:
-        """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
         return f"Claim: {in_place(self.claim)}{after}"
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the demonstrations."""
         return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Predicates | None:
@@ -182,7 +177,6 @@ class VerifyPredicates(Task[Prediction]):
     """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3).
 
     Attributes:
-        claim: what is checked.
         predicates: of the claim.
         asked: the questions with what was found.
         demonstrations: the same for other claims; empty for none.
@@ -196,7 +190,6 @@ class VerifyPredicates(Task[Prediction]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What is wanted, and the demonstrations."""
         return lines(
             "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
             " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
@@ -210,7 +203,6 @@ class VerifyPredicates(Task[Prediction]):
         return examples(self.demonstrations)
 
     def output_format(self) -> str:
-        """The truth of each predicate, their conjunction, the label in brackets, the explanation."""
         return lines(
             "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
             "then their conjunction: Name(...) && Name(...) is True or False.",
@@ -219,13 +211,11 @@ class VerifyPredicates(Task[Prediction]):
         )
 
     def input_text(self) -> str:
-        """The claim as a question, the predicates, the questions with what was found."""
         after = ANSWER_NEXT if self.profile == "paper" else None
         shown = f"{self._predicates()}\n"
         return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the predicates, the questions with what was found, the demonstrations."""
         return {
             "claim": in_place(self.claim),
             "predicates": self._predicates(),

@@ -48,7 +48,6 @@ class DetectHallucination(LabelledTask):
     reading: Reading = "words"
 
     def system(self) -> str:
-        """The detector's part."""
         judged = NAMES[self.kind].judged.lower()
         return (
             f"You detect hallucinations: you say whether the {judged} that you are given holds information that is made"
@@ -56,7 +55,6 @@ class DetectHallucination(LabelledTask):
         )
 
     def instructions(self) -> str:
-        """What to judge, and the examples."""
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
             f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
@@ -68,12 +66,10 @@ class DetectHallucination(LabelledTask):
         return f"\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def output_format(self) -> str:
-        """One of two words."""
         judged = NAMES[self.kind].judged.lower()
         return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
 
     def input_text(self) -> str:
-        """Knowledge where it is shown, what stands before, the text."""
         judged, before = NAMES[self.kind]
         return lines(
             f"#Knowledge#: {self._knowledge()}" if self.knowledge is not None else None,
@@ -83,7 +79,6 @@ class DetectHallucination(LabelledTask):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Examples, knowledge, what stands before, the text."""
         return {
             "demonstrations": self.demonstrations,
             "knowledge": self._knowledge(),

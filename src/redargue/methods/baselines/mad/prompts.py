@@ -87,7 +87,6 @@ class DebateTurn(LabelledTask, _Debated):
         return True
 
     def system(self) -> str:
-        """The meta prompt; the topic is part of it in the paper's form."""
         return lines(DEBATER, topic(self, self.claim) if self.topic_in_system else None)
 
     def instructions(self) -> str:
@@ -100,15 +99,12 @@ class DebateTurn(LabelledTask, _Debated):
         return "the evidence" if isinstance(self, OnEvidence) else ""
 
     def output_format(self) -> str:
-        """None: the moderator reads it, whatever it is."""
         return ""
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The side's chat."""
         return self.before
 
     def input_text(self) -> str:
-        """The topic; from then on what the other side said, and what is wanted."""
         opens = not self.before and not (self.topic_in_system and self.opponent)
         return lines(
             topic(self, self.claim) if opens else None,
@@ -122,7 +118,6 @@ class DebateTurn(LabelledTask, _Debated):
         return AGREE if self.before else DISAGREE
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, the other side's words, what is asked about them."""
         return topic_vars(self, self.claim) | {
             "opponent": wrap_untrusted(self.opponent),
             "asked": self._asked(),
@@ -208,7 +203,6 @@ class _Moderator:
     """How the moderator is spoken to, who is the judge in the end. A plain class: it has no fields, and goes first."""
 
     def system(self: Any) -> str:
-        """The meta prompt; the topic is part of it in the paper's form."""
         return lines(MODERATOR, topic(self, self.claim) if self.topic_in_system else None)
 
     def hardened_rules(self) -> str:
@@ -222,7 +216,6 @@ class _Deciding(_Moderator):
         return FORMAT_LAST
 
     def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
-        """The labels, or no answer."""
         labels = self.claim.labels
         return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
 
@@ -247,18 +240,15 @@ class ModerateRound(_Deciding, Task[Ruling], _Debated):
     negative: str
 
     def output_format(self) -> str:
-        """JSON with the paper's keys."""
         return (
             'Reply in JSON: {"Whether there is a preference": "Yes or No", "Supported Side": "Affirmative or Negative",'
             ' "Reason": "", "debate_answer": ""}'
         )
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The moderator's chat."""
         return self.before
 
     def input_text(self) -> str:
-        """Both sides' answers of the round, and what is wanted; hardened: the topic before the first."""
         return lines(
             None if self.topic_in_system or self.before else topic(self, self.claim),
             f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
@@ -270,7 +260,6 @@ class ModerateRound(_Deciding, Task[Ruling], _Debated):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, which round, both sides."""
         return topic_vars(self, self.claim) | {
             "round": ORDINALS[self.number - 1],
             "affirmative": wrap_untrusted(self.affirmative),
@@ -302,7 +291,6 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
     negative: str
 
     def input_text(self) -> str:
-        """Both sides, and the question; hardened: the topic first."""
         return lines(
             None if self.topic_in_system else topic(self, self.claim),
             f"Affirmative side: {wrap_untrusted(self.affirmative)}",
@@ -316,7 +304,6 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
         return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, both sides."""
         return topic_vars(self, self.claim) | {
             "affirmative": wrap_untrusted(self.affirmative),
             "negative": wrap_untrusted(self.negative),
@@ -333,20 +320,16 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
 
     def output_format(self) -> str:
-        """JSON with the paper's keys."""
         return 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The first step."""
         return self.before
 
     def input_text(self) -> str:
-        """The topic once more, and what is wanted."""
         question = topic(self, self.claim) if self.topic_in_system else label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence."""
         return topic_vars(self, self.claim)
 
 

@@ -66,7 +66,6 @@ class SelectEvidence(Task[Selection]):
     """Which pieces of a pool help to answer.
 
     Attributes:
-        claim: what is checked.
         pool: the evidence, in its order.
         own: the agent's own last answer; empty in the first round.
     """
@@ -78,28 +77,24 @@ class SelectEvidence(Task[Selection]):
     own: str = ""
 
     def system(self) -> str:
-        """The persona."""
         return (
             "You are an advanced agent who goes carefully through all evidence that there is. You find the pieces that"
             " help most to build a sound answer, which stands on its own, to a question."
         )
 
     def instructions(self) -> str:
-        """What to choose."""
-        return lines(
+        return (
             f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
-            " those that help most.",
+            " those that help most."
         )
 
     def output_format(self) -> str:
-        """Numbers in square brackets."""
         return (
             "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
             f" {STEPS}"
         )
 
     def input_text(self) -> str:
-        """Pool, own last answer, claim; hardened: the claim first."""
         return self.with_claim(
             claim_lines(self.claim),
             f"Evidence: {numbered(self.pool, self.profile)}",
@@ -126,7 +121,6 @@ class SelectEvidence(Task[Selection]):
         return tuple(self.pool[each.number - 1] for each in answer.pieces)
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, pool, own last answer."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "pool": numbered(self.pool, self.profile),
@@ -145,7 +139,6 @@ class JudgeConsistency(Task[Consistency]):
     """Whether all agents of a round gave one answer.
 
     Attributes:
-        claim: what is checked.
         answers: of the round, one an agent.
     """
 
@@ -155,25 +148,21 @@ class JudgeConsistency(Task[Consistency]):
     answers: tuple[OtherAnswer, ...]
 
     def system(self) -> str:
-        """The persona."""
         return (
             "You are a judge. You compare the replies of other agents without taking sides, and look at nothing but"
             " whether the answers that they give agree."
         )
 
     def instructions(self) -> str:
-        """What to compare."""
         return lines(
             "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
             "Find each agent's answer, and say whether all of them answer the question correctly and in the same way.",
         )
 
     def output_format(self) -> str:
-        """Yes or No in square brackets."""
         return f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
 
     def input_text(self) -> str:
-        """Claim and answers."""
         return lines(claim_lines(self.claim), f"Replies: {answers(self.answers)}")
 
     def parse_plain(self, text: str) -> Consistency | None:
@@ -183,7 +172,6 @@ class JudgeConsistency(Task[Consistency]):
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
     def template_vars(self) -> dict[str, str]:
-        """Claim and answers."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "answers": answers(self.answers),
@@ -208,28 +196,22 @@ class SummariseAnswers(LabelledTask):
     example: str = ""
 
     def system(self) -> str:
-        """The persona."""
         return (
             "You sum up what other agents replied in one short and complete answer. You add nothing of your own: you"
             " condense what they say."
         )
 
     def instructions(self) -> str:
-        """What to sum up."""
-        return lines(
-            "Sum up the final answer from the answers of all agents.",
-        )
+        return "Sum up the final answer from the answers of all agents."
 
     def worked_examples(self) -> str:
         return f"Here is an example:\n{self.example}\n(end of the example)" if self.example else ""
 
     def output_format(self) -> str:
-        """The label in square brackets, last."""
         names = ", ".join(f"[{name}]" for name in self.claim.labels.names)
         return lines(f"Put the final answer in square brackets{f': {names}' if names else ''}. {STEPS}")
 
     def input_text(self) -> str:
-        """Claim and answers, or the other way round."""
         claim, given = claim_lines(self.claim), answers(self.answers)
         if self.swapped:
             return lines(f"Claim: {given}", claim.removeprefix("Claim: "))
@@ -240,7 +222,6 @@ class SummariseAnswers(LabelledTask):
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, answers, an example."""
         claim = claim_lines(self.claim).removeprefix("Claim: ")
         given = answers(self.answers)
         first, second = (given, claim) if self.swapped else (claim, given)
@@ -273,11 +254,9 @@ class AnswerWithKnowledge(AnswerClaim):
         return True
 
     def system(self) -> str:
-        """The persona."""
         return DEBATER
 
     def instructions(self) -> str:
-        """What to do, and the examples."""
         return lines(
             self._wanted(),
         )
@@ -300,7 +279,6 @@ class AnswerWithKnowledge(AnswerClaim):
         )
 
     def output_format(self) -> str:
-        """The labels in square brackets."""
         rules = "\n".join(
             f"If {each.description or 'this option is right'}, answer [{each.name}]."
             for each in self.claim.labels.labels
@@ -308,7 +286,6 @@ class AnswerWithKnowledge(AnswerClaim):
         return lines(rules, "Put your answer in the form [answer], at the end.")
 
     def input_text(self) -> str:
-        """Evidence, the others' answers, the own one, claim; hardened: the claim first."""
         return self.with_claim(
             claim_lines(self.claim),
             f"Evidence: {numbered(self.passages, self.profile)}" if self.passages else None,
@@ -321,7 +298,6 @@ class AnswerWithKnowledge(AnswerClaim):
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, labels, evidence, the others' answers, the own one, examples."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": ", ".join(f"[{name}]" for name in self.claim.labels.names),

@@ -42,15 +42,12 @@ class SolveWithOthers(LabelledTask):
         return "the evidence" if isinstance(self, OnEvidence) else ""
 
     def output_format(self) -> str:
-        """The label on the last line."""
         return LAST_LINE
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The agent's chat."""
         return self.before
 
     def input_text(self) -> str:
-        """The claim with the question; later the others' answers, and what to do with them."""
         if not self.before:
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
@@ -71,7 +68,6 @@ class SolveWithOthers(LabelledTask):
         return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, the others' answers."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),

@@ -66,18 +66,15 @@ class RecallFact(Task[TruthJudgement]):
         return "Say whether a statement is true, from what you know."
 
     def output_format(self) -> str:
-        """One word."""
         return "Answer True or False alone, or: impossible to say."
 
     def input_text(self) -> str:
-        """The paper's question; hardened: the statement."""
         if self.profile == "paper":
             statement = wrap_untrusted(self.statement.rstrip("."), inline=True)
             return f"Is it true that {statement}? True or false? The answer is:"
         return f"Statement: {wrap_untrusted(self.statement)}"
 
     def template_vars(self) -> dict[str, str]:
-        """The statement."""
         return {"statement": wrap_untrusted(self.statement)}
 
     def parse_plain(self, text: str) -> TruthJudgement | None:
@@ -91,11 +88,7 @@ class RecallFact(Task[TruthJudgement]):
 
 
 class VerifyFact(RecallFact):
-    """Whether a statement is true, from documents (gold, open book).
-
-    Attributes:
-        passages: the documents.
-    """
+    """Whether a statement is true, from documents (gold, open book)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "document")
 
@@ -108,14 +101,12 @@ class VerifyFact(RecallFact):
         return "the documents"
 
     def input_text(self) -> str:
-        """The documents, and the paper's question under them; hardened: the statement first."""
         if self.profile == "paper":
             asked = super().input_text()
             return lines(documents(self.passages, "paper"), f"From these documents: {asked[0].lower()}{asked[1:]}")
         return lines(super().input_text(), f"Document: {documents(self.passages, self.profile)}")
 
     def template_vars(self) -> dict[str, str]:
-        """The statement, the documents."""
         return {**super().template_vars(), "document": documents(self.passages, self.profile)}
 
 
@@ -160,17 +151,14 @@ class RecallAnswer(Task[Span]):
         return "Answer a question in a few words, from what you know."
 
     def output_format(self) -> str:
-        """A few words."""
         return "Give the answer alone, in a few words."
 
     def input_text(self) -> str:
-        """The question, and where the answer stands in the paper's form."""
         if self.profile == "paper":
             return f"Question: {wrap_untrusted(self.question)}\nThe answer is:"
         return f"Question: {wrap_untrusted(self.question)}"
 
     def template_vars(self) -> dict[str, str]:
-        """The question."""
         return {"question": wrap_untrusted(self.question)}
 
     def parse_plain(self, text: str) -> Span | None:
@@ -184,11 +172,7 @@ class RecallAnswer(Task[Span]):
 
 
 class AnswerQuestion(RecallAnswer):
-    """A short answer to a question, from documents (gold, open book).
-
-    Attributes:
-        passages: the documents.
-    """
+    """A short answer to a question, from documents (gold, open book)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("question", "document")
 
@@ -201,12 +185,10 @@ class AnswerQuestion(RecallAnswer):
         return "the documents"
 
     def input_text(self) -> str:
-        """The documents, and the question under them; hardened: the question first."""
         asked, shown = super().input_text(), documents(self.passages, self.profile)
         return lines(shown, asked) if self.profile == "paper" else lines(asked, f"Document: {shown}")
 
     def template_vars(self) -> dict[str, str]:
-        """The question, the documents."""
         return {**super().template_vars(), "document": documents(self.passages, self.profile)}
 
 
@@ -218,7 +200,6 @@ class WriteProgram(Task[Program]):
     """The program for a claim (Section 3.2).
 
     Attributes:
-        claim: what is checked.
         demonstrations: claims with their programs; empty for none.
     """
 
@@ -228,7 +209,6 @@ class WriteProgram(Task[Program]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What the functions do, and the demonstrations."""
         return lines(
             "You write a program whose steps check a claim, in the order in which they build on one another.",
             "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
@@ -240,14 +220,12 @@ class WriteProgram(Task[Program]):
         return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
 
     def output_format(self) -> str:
-        """The program, ended by Predict."""
         return lines(
             'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
             "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
         )
 
     def input_text(self) -> str:
-        """The claim, as a comment with the head of the program under it; hardened: the claim."""
         if self.profile == "paper":
             return (
                 f"# The claim is that {wrap_untrusted(' '.join(self.claim.text.split()), inline=True)}\ndef program():"
@@ -255,7 +233,6 @@ class WriteProgram(Task[Program]):
         return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the demonstrations."""
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Program | None:

@@ -62,7 +62,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
     """An agent's answer with its confidence.
 
     Attributes:
-        claim: what is checked.
         groups: all agents' last answers, those of most agents first; empty for an agent's first answer.
         samples: questions with explanations that convinced other agents, our own; may be empty.
     """
@@ -76,7 +75,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
     samples: str = ""
 
     def instructions(self) -> str:
-        """The samples; hardened: what counts."""
         return ""
 
     def hardened_rules(self) -> str:
@@ -89,7 +87,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
         return self.samples
 
     def output_format(self) -> str:
-        """JSON, and nothing but a label in its answer."""
         names = ", ".join(self.claim.labels.names)
         return lines(
             'Reply in JSON, strictly: {"reasoning": "", "answer": "", "confidence_level": ""}',
@@ -97,7 +94,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
         )
 
     def input_text(self) -> str:
-        """Claim, evidence, question; then what all agents answered."""
         return lines(
             claim_lines(self.claim),
             evidence_line(self),
@@ -122,7 +118,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
         return "\n".join(_told(name, each) for name, each in zip(names, self.groups, strict=True))
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
-        """The labels."""
         labels = self.claim.labels
         return {} if labels.free_text else {"answer": labels.names}
 
@@ -134,7 +129,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
         return answer.model_copy(update={"answer": label})
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, all agents' answers, samples."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),

@@ -67,14 +67,12 @@ class _OfAResponse:
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "response")
 
     def input_text(self: Any) -> str:
-        """Text and statement."""
         return lines(
             f"RESPONSE: {wrap_untrusted(self.claim.context)}",
             f"STATEMENT: {wrap_untrusted(self.claim.text, inline=True)}",
         )
 
     def template_vars(self: Any) -> dict[str, str]:
-        """Statement and text."""
         return {
             "statement": wrap_untrusted(self.claim.text, inline=True),
             "response": wrap_untrusted(self.claim.context),
@@ -91,7 +89,6 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
     claim: Claim
 
     def instructions(self) -> str:
-        """What is vague, and how much may be changed."""
         return lines(
             "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
             "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
@@ -100,7 +97,6 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
         )
 
     def output_format(self) -> str:
-        """A code block, after the reasoning."""
         return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
 
     def parse_plain(self, text: str) -> SelfContained | None:
@@ -125,7 +121,6 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
     claim: Claim
 
     def instructions(self) -> str:
-        """The relation that is looked for has no name, as in the paper, so that no meaning of a word decides."""
         return lines(
             "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
             "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
@@ -136,7 +131,6 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
         return "Relevant means Foo."
 
     def output_format(self) -> str:
-        """Square brackets, after the reasoning."""
         return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
     def parse_plain(self, text: str) -> Relevance | None:
@@ -148,12 +142,7 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
 
 class WriteNextQuery(Task[Query]):
-    """The next query, for what is not known yet.
-
-    Attributes:
-        claim: the statement.
-        results: what was found so far, query by query.
-    """
+    """The next query, for what is not known yet."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
@@ -161,7 +150,6 @@ class WriteNextQuery(Task[Query]):
     results: tuple[SearchResult, ...] = ()
 
     def instructions(self) -> str:
-        """One query with new information."""
         return lines(
             "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
             "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
@@ -169,15 +157,12 @@ class WriteNextQuery(Task[Query]):
         )
 
     def output_format(self) -> str:
-        """A code block, after the reasoning."""
         return "Think first about what is missing; then give the query alone in a code block (```)."
 
     def input_text(self) -> str:
-        """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
     def template_vars(self) -> dict[str, str]:
-        """Statement and knowledge."""
         return statement_vars(self.claim, self.results, self.profile)
 
     def parse_plain(self, text: str) -> Query | None:
@@ -189,18 +174,13 @@ class WriteNextQuery(Task[Query]):
 
 
 class RateSupport(LabelledTask):
-    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s.
-
-    Attributes:
-        results: what was found, query by query.
-    """
+    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     results: tuple[SearchResult, ...] = ()
 
     def instructions(self) -> str:
-        """Reason, sum up, decide."""
         return lines(
             "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
             "Reason step by step, and sum up what the knowledge says of the statement.",
@@ -212,15 +192,12 @@ class RateSupport(LabelledTask):
         return "the knowledge"
 
     def output_format(self) -> str:
-        """Square brackets, after the reasoning."""
         return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
 
     def input_text(self) -> str:
-        """Statement and knowledge."""
         return statement_and_knowledge(self.claim, self.results, self.profile)
 
     def template_vars(self) -> dict[str, str]:
-        """Statement and knowledge."""
         return statement_vars(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:

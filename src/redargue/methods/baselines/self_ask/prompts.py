@@ -43,7 +43,6 @@ class WriteFollowUps(Task[FollowUps]):
     """All questions before the first search (FOLK's Self-Ask).
 
     Attributes:
-        claim: what is checked.
         demonstrations: claims with their questions; empty for none.
     """
 
@@ -53,7 +52,6 @@ class WriteFollowUps(Task[FollowUps]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What is wanted, and the demonstrations."""
         return lines(
             "Say which questions have to be answered in order to verify a claim.",
             "Each is put to a search engine alone, and has to be understood alone.",
@@ -63,16 +61,13 @@ class WriteFollowUps(Task[FollowUps]):
         return examples(self.demonstrations)
 
     def output_format(self) -> str:
-        """One line a question."""
         return "Reply with the questions alone, one a line: Followup Question: your question"
 
     def input_text(self) -> str:
-        """The claim."""
         after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
         return f"Claim: {in_place(self.claim)}{after}"
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the demonstrations."""
         return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> FollowUps | None:
@@ -100,7 +95,6 @@ class JudgeAnswers(Task[Aggregate]):
     """The label, from all questions and what was found for them.
 
     Attributes:
-        claim: what is checked.
         asked: the questions with what was found.
         demonstrations: claims with their label; empty for none.
     """
@@ -112,10 +106,7 @@ class JudgeAnswers(Task[Aggregate]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What is wanted, and the demonstrations."""
-        return lines(
-            "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why.",
-        )
+        return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
 
     def quote_source(self) -> str:
         return "what was found"
@@ -124,16 +115,13 @@ class JudgeAnswers(Task[Aggregate]):
         return examples(self.demonstrations)
 
     def output_format(self) -> str:
-        """The label in square brackets, the reasons after it."""
         return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
     def input_text(self) -> str:
-        """The claim as a question, the context."""
         after = ANSWER_NEXT if self.profile == "paper" else None
         return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the context, the demonstrations."""
         return {
             "claim": in_place(self.claim),
             "context": context(self.asked, self.profile),
@@ -178,7 +166,6 @@ class AskFollowUp(Task[FollowUp]):
     """The next follow-up question of Self-Ask, or its final answer.
 
     Attributes:
-        claim: what is checked.
         asked: the questions so far with what was found.
         demonstrations: whole courses of questions and answers; empty for none.
     """
@@ -190,7 +177,6 @@ class AskFollowUp(Task[FollowUp]):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """What is wanted, and the demonstrations."""
         return lines(
             "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
             "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
@@ -203,18 +189,15 @@ class AskFollowUp(Task[FollowUp]):
         return examples(self.demonstrations)
 
     def output_format(self) -> str:
-        """The next line of the text."""
         return lines(
             f"Reply with the next line alone: {_ASKS} your question",
             f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
         )
 
     def input_text(self) -> str:
-        """The text so far."""
         return lines(asked_whether(self.claim), self._so_far())
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the text so far, the demonstrations."""
         return {
             "claim": in_place(self.claim),
             "asked": self._so_far(),
@@ -271,23 +254,18 @@ class ConcludeAsking(JudgeAnswers):
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
     def instructions(self) -> str:
-        """As before, but that it has to end here."""
         return self._asking().instructions()
 
     def worked_examples(self) -> str:
-        """The same examples; that the questions are over comes after them."""
         return lines(self._asking().worked_examples(), "No more questions may be asked: give the final answer now.")
 
     def output_format(self) -> str:
-        """The label."""
         return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
 
     def input_text(self) -> str:
-        """The text so far, and its last marker."""
         return lines(self._asking().input_text(), _FINAL if self.profile == "paper" else None)
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the text so far, the demonstrations."""
         return self._asking().template_vars()
 
     def parse_plain(self, text: str) -> Aggregate | None:
