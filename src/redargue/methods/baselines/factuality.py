@@ -17,7 +17,7 @@ from redargue.verdicts import Verdict
 
 
 def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Queries or questions, each on one line and once, the first of them.
+    """Queries or questions, each on one line and once, at most ``most``.
 
     Raises:
         ValueError: there is none.
@@ -29,15 +29,7 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
 
 
 class FactualityCheck(Frozen):
-    """Whether a text is free of factual errors, under FacTool's keys.
-
-    Attributes:
-        reasoning: why.
-        error: what is wrong; empty, or the word None, where nothing is.
-        correction: how it would be right; likewise.
-        quotes: what it rests on, word for word; checked by code, never believed.
-        factuality: whether it is free of them.
-    """
+    """Whether a text is free of factual errors, under FacTool's keys."""
 
     reasoning: str = Field(description="why the text is factual or not", json_schema_extra=max_length(1_000))
     error: str = Field(
@@ -98,16 +90,11 @@ class FactualityMethod(Method):
     """A method that ends in a factuality check."""
 
     def label(self, factual: bool) -> str:
-        """The claim's own label.
-
-        Raises:
-            UsageError: the label set lacks a label for correct claims, or one for incorrect claims.
-        """
         correct, incorrect = self.two_sides()
         return correct if factual else incorrect
 
     def read(self, check: FactualityCheck) -> Answer:
-        """The check as an answer: its reasoning, with the error and the correction where there are any."""
+        """The check's reasoning, with the error and the correction if there are any."""
         notes = {"Error": check.error, "Correction": check.correction}
         lines = (f"{name}: {text}" for name, text in notes.items() if text and text.strip(" .").lower() != "none")
         text = "\n".join([check.reasoning, *lines])

@@ -37,14 +37,14 @@ QUOTED = list_bounds(6, 400)
 
 
 class Grounded(Frozen):
-    """A question, and what a search found for it."""
+    """A question and its search results."""
 
     question: str
     passages: tuple[Passage, ...] = ()
 
 
 def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
-    """Questions with what was found, one after the other; in the paper's form those without an answer are left out."""
+    """Questions with their results; the paper's form leaves out those without an answer."""
     if profile == "paper":
         pairs = (
             (each.question, " ".join(documents(each.passages, profile).split())) for each in asked if each.passages
@@ -55,7 +55,7 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
 
 
 def bracketed(text: str) -> Side:
-    """The label that the first square brackets hold.
+    """The label in the first square brackets.
 
     Raises:
         ValueError: no brackets, or something else in them.
@@ -68,7 +68,7 @@ def bracketed(text: str) -> Side:
 
 
 def questions_in(text: str) -> tuple[str, ...]:
-    """The lines that begin with "Followup Question:", before the mark of a next example.
+    """The lines that begin with "Followup Question:", before the start of a next example.
 
     Raises:
         ValueError: there is none.
@@ -81,7 +81,6 @@ def questions_in(text: str) -> tuple[str, ...]:
 
 
 def is_object(text: str) -> bool:
-    """Whether a reply is a JSON object, whatever form was asked for."""
     return text.lstrip().startswith("{")
 
 
@@ -99,19 +98,17 @@ SOME_QUESTIONS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
 
 
 def in_place(claim: Claim, text: str = "") -> str:
-    """The claim, or a text in its stead, and what the claim stands in, if anything."""
+    """The claim, or ``text`` instead of it, with the text around the claim, if any."""
     stands_in = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
     return lines(text or wrap_untrusted(claim.text, inline=True), stands_in)
 
 
 def asked_whether(claim: Claim) -> str:
-    """The claim as the question that these prompts ask."""
     text = wrap_untrusted(" ".join(claim.text.split()).rstrip("."), inline=True)
     return in_place(claim, f"Question: Is it true that {text}?")
 
 
 def examples(demonstrations: str) -> str:
-    """Demonstrations as a prompt shows them."""
     return f"\n{demonstrations.strip()}\n" if demonstrations else ""
 
 
@@ -119,17 +116,12 @@ class GroundingMethod(Method):
     """A method that judges a claim by searching for the answers to questions about it."""
 
     async def ground(self, agent: Agent, question: str, *, round_: int) -> Grounded:
-        """A question with what the agent's tools find for it; the query is cut where it is too long for a tool."""
+        """A question with its search results; the query is cut where it is too long for a tool."""
         query = question[:LONGEST_QUERY]
         self.run.emit(QueryWritten(agent=agent.name, round=round_, query=query))
         return Grounded(question=question, passages=await agent.search(query, self.settings.top_k, round_=round_))
 
     def label(self, side: Side) -> str:
-        """The claim's own label.
-
-        Raises:
-            UsageError: the label set lacks a label for correct claims, or one for incorrect claims.
-        """
         supported, not_supported = self.two_sides()
         return supported if side == "SUPPORTED" else not_supported
 
@@ -143,9 +135,6 @@ def examples_in(profile: Profile, package: str, name: str, read: Callable[[str],
     """Examples with their replies in the paper's format or, hardened, as JSON.
 
     Args:
-        profile: of the prompt.
-        package: of the method.
-        name: of the text file.
         read: reads a reply in the paper's format.
     """
     text = read_examples(package, name)

@@ -1,8 +1,4 @@
-"""Searching in turns before a claim is rated: what is known so far, and what to look for next.
-
-FIRE (Xie et al., arXiv 2411.00784) asks for either the next query or the answer; SAFE (Wei et al., arXiv 2403.18802)
-for queries alone, then for the rating.
-"""
+"""Search results as FIRE and SAFE show them: the knowledge so far about a statement."""
 
 from __future__ import annotations
 
@@ -18,12 +14,7 @@ NOTHING_FOUND = "Nothing was found for this query."
 
 
 class SearchResult(Frozen):
-    """A query and what it found.
-
-    Attributes:
-        query: as it was asked.
-        passages: in their order; none where nothing was found.
-    """
+    """A query and what it found."""
 
     query: str
     passages: tuple[Passage, ...] = ()
@@ -35,12 +26,11 @@ class SearchResult(Frozen):
 
 
 def found_in(results: tuple[SearchResult, ...]) -> tuple[Passage, ...]:
-    """All passages, each text once."""
     return tuple({each.sha256: each for result in results for each in result.passages}.values())
 
 
 def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
-    """What is known so far: the results joined by newlines; hardened: the passages, each fenced."""
+    """The results joined by newlines; hardened: the passages, each fenced."""
     if profile == "paper":
         return "\n".join(each.text for each in results) or NOTHING_KNOWN
     passages = found_in(results)
@@ -48,12 +38,10 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
 
 
 def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
-    """Both as they stand in a prompt."""
     statement = claim_lines(claim).replace("Claim: ", "STATEMENT: ", 1)
     return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
 
 
 def statement_vars(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
-    """Both by their names."""
     statement = claim_lines(claim).removeprefix("Claim: ")
     return {"statement": statement, "knowledge": knowledge(results, profile)}

@@ -29,7 +29,7 @@ def read_evidence(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBac
 
 @play.register
 def _check_factuality(task: CheckFactuality, mind: EmbeddedBackend) -> FactualityCheck:
-    """The likelier side; the error is what stands against the claim, and nothing is put right."""
+    """The likelier side; the error is what contradicts the claim, without a correction."""
     factual, best, text = sided(task.claim.text, task.passages, mind)
     error = "" if factual else " ".join(each.quote for each in best[:1])
     return FactualityCheck(reasoning=text, error=error, quotes=quotes_of(best), factuality=factual)
@@ -42,12 +42,12 @@ def not_empty(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
 
 
 def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:
-    """Whether a claim is likelier true than false, what speaks for that, and both as a text.
+    """Whether a claim is more probably true than false, the sentences that say so, and both as a text.
 
-    Where nothing speaks for the likelier side, nothing is quoted, and the text says that it is open.
+    Where nothing speaks for the likelier side, nothing is quoted, and the text leaves the claim open.
 
     Raises:
-        BadReply: nothing was read.
+        BadReply: there is no evidence to read.
     """
     reading = mind.reader.read(claim, not_empty(passages))
     supports, refutes, _ = reading.probabilities()
@@ -60,7 +60,7 @@ def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> t
 
 
 def untried(claim: str, best: tuple[Cited, ...], asked: Collection[str]) -> Iterator[str]:
-    """Queries that were not asked: the claim, its telling words, what is open with names found so far, its parts."""
+    """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
     said = " ".join(each.quote for each in best)
     covered = {word.lower() for word in words(said)}
     still_open = [word for word in words(claim) if word.lower() not in covered]

@@ -1,4 +1,4 @@
-"""What the members of a debating team do: gather, analyse, rebut, summarise (Dual-Position Debate, §3.2)."""
+"""Prompts of a debating team: gather, analyse, rebut, summarise (Dual-Position Debate, §3.2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "a
 
 
 class TeamQueries(Frozen):
-    """What a gatherer asks: for its own view, and against the opponent's."""
+    """A gatherer's queries: for its own view, and against the opponent's."""
 
     support: str = Field(
         min_length=1, description="a query for what supports your view", json_schema_extra=max_length(300)
@@ -34,7 +34,7 @@ class TeamQueries(Frozen):
 
 
 class Analysis(Frozen):
-    """Four checks of a text, and what they come to."""
+    """Four checks of a text, and a summary of them."""
 
     phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=max_length(400))
     common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=max_length(400))
@@ -44,12 +44,7 @@ class Analysis(Frozen):
 
 
 class Argument(Frozen):
-    """What a team member says.
-
-    Attributes:
-        text: the argument; empty where there is nothing to say.
-        quotes: what it says its documents say, word for word; checked by code, never believed.
-    """
+    """A team member's statement, with the quotations that it relies on."""
 
     text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
@@ -65,7 +60,7 @@ class _OfATeam(Frozen):
 
 
 class WriteTeamQueries(Task[TeamQueries], _OfATeam):
-    """The gatherer's two queries, once at the beginning."""
+    """The gatherer's two queries, once before the debate."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
 
@@ -92,10 +87,10 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
 
 
 class AnalyseText(Task[Analysis], _OfATeam):
-    """The analyst's four checks of the original text, once at the beginning.
+    """The analyst's four checks of the original text, once before the debate.
 
     Attributes:
-        claim: what is debated; its context may hold a title.
+        claim: its context may hold a title.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
@@ -126,9 +121,7 @@ class Rebut(Task[Argument], _OfATeam):
     """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11).
 
     Attributes:
-        opponent: what the opponent said last.
-        passages: of the team's records, those nearest to that.
-        analysis: the team's analyst's summary; empty without an analyst.
+        passages: of the team's records, those nearest to that statement.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
@@ -173,11 +166,7 @@ class Rebut(Task[Argument], _OfATeam):
 
 
 class SummariseTeam(Task[Argument], _OfATeam):
-    """One statement out of the team's texts, the surer ones weighing more (D6, D7).
-
-    Attributes:
-        texts: of the team's members, with how sure each was: in words, or by the attention that they get.
-    """
+    """One statement from the members' texts, the more certain ones weighing more (D6, D7)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
 
@@ -200,7 +189,6 @@ class SummariseTeam(Task[Argument], _OfATeam):
         return "".join(part.text for part in self.parts())
 
     def parts(self) -> tuple[Part, ...]:
-        """The material, cut where a member's text begins and ends."""
         return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
 
     def template_vars(self) -> dict[str, str]:
@@ -222,13 +210,11 @@ LEVELS = (
 
 
 class AgentText(Frozen):
-    """What an agent wrote, and how sure it was: in words, by weight, both or neither.
+    """An agent's text with its writer's confidence, as another agent's prompt shows it (Yoffe et al., "DebUnc", 2024).
 
     Attributes:
-        agent: its writer.
-        text: the whole of it.
-        level: of confidence, 1 to 10; None where the prompt says nothing of it.
-        weight: of the attention it gets; see :class:`~redargue.tasks.base.Part`.
+        level: of confidence, 1 to 10, in words; None to state none.
+        weight: of attention, for a backend that ``weighs``; see :class:`~redargue.tasks.base.Part`.
     """
 
     agent: str
@@ -238,7 +224,7 @@ class AgentText(Frozen):
 
 
 def agent_text_parts(texts: Sequence[AgentText]) -> tuple[Part, ...]:
-    """The texts one after the other; of each only its own words are its writer's part."""
+    """The texts in order; only an agent's own words are marked as its part."""
     parts: list[Part] = []
     for each in texts:
         level = "" if each.level is None else f" (confidence level is {each.level})"

@@ -1,4 +1,4 @@
-"""What a referee does: scores both teams, votes, says how sure it is (Dual-Position Debate, §3.3)."""
+"""Prompts of the referees: scores for both teams, a vote, a confidence (Dual-Position Debate, §3.3)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,11 @@ def _score(about: str) -> Any:
 
 
 class Judgement(Frozen):
-    """A referee's judgement; scores in [0, 1], percentages are taken as such.
+    """A referee's judgement; scores in [0, 1], percentages are converted.
 
     Attributes:
-        reason: why.
-        affirmative_evidence, …: of each team on each dimension.
-        vote: which team won; None where none was given: then the scores say (``D4``).
-        confidence: in [0, 1]; None where none was given: then the scores' distance.
+        vote: None where none was given: then the scores decide (``D4``).
+        confidence: in [0, 1]; None where none was given: then the distance of the scores.
     """
 
     reason: str = Field(default="", description="why", json_schema_extra=max_length(800))
@@ -63,7 +61,7 @@ class Judgement(Frozen):
     @field_validator("confidence", *(f"{side}_{each}" for side in STANCES for each in DIMENSIONS), mode="before")
     @classmethod
     def _percent(cls, given: Any) -> Any:
-        """90, 90 % and "90%" are 0.9; a number is never cut to fit."""
+        """Reads 90, 90 % and "90%" as 0.9; a number is never clipped."""
         if isinstance(given, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*(%?)\s*", given)):
             given = float(found[1]) / 100 if found[2] else float(found[1])
         if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
@@ -73,28 +71,26 @@ class Judgement(Frozen):
     @field_validator("vote", mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:
-        """In any case; +1, −1 and 0 as in the paper."""
+        """Reads names in any case, and the paper's +1, −1 and 0."""
         if given in ("", None):
             return None
         word = str(given).strip().lower().removesuffix(" team").removesuffix(" side")
         return {"+1": "affirmative", "1": "affirmative", "-1": "negative", "0": "tie"}.get(word, word)
 
     def scores(self, position: Position) -> dict[str, float]:
-        """A team's scores by dimension."""
         return {each: getattr(self, f"{position}_{each}") for each in DIMENSIONS}
 
     def mean(self, position: Position) -> float:
-        """A team's mean score."""
         return sum(self.scores(position).values()) / len(DIMENSIONS)
 
     @property
     def difference(self) -> float:
-        """The affirmative team's mean less the negative one's, in [−1, 1]."""
+        """The affirmative team's mean minus the negative team's, in [−1, 1]."""
         return self.mean("affirmative") - self.mean("negative")
 
     @property
     def voted(self) -> Vote:
-        """The vote, or what the scores come to."""
+        """The vote, or the one that the scores imply."""
         if self.vote is not None:
             return self.vote
         if abs(self.difference) <= TIE_BAND:
@@ -103,17 +99,15 @@ class Judgement(Frozen):
 
     @property
     def sure(self) -> float:
-        """The confidence, or the scores' distance; a half where that is nothing."""
+        """The confidence, or the distance of the scores; 0.5 where both are missing or zero."""
         return self.confidence if self.confidence is not None else min(1.0, abs(self.difference)) or 0.5
 
 
 class Speech(Frozen):
-    """What a team said in a round.
+    """A team's statement in a round.
 
     Attributes:
-        round: from 1.
-        argument: its statement.
-        verified: its quotations that code found in its documents, with their sources.
+        verified: its quotations that were found in the team's documents, with their sources.
     """
 
     position: Position
@@ -126,10 +120,7 @@ class JudgeTeams(Task[Judgement]):
     """One referee's judgement of the debate so far.
 
     Attributes:
-        referee: which one it is.
-        emphasis: what counts most for it.
-        speeches: of both teams, in order.
-        passages: what was gathered, where nobody has spoken yet.
+        passages: the teams' records, shown where nobody has spoken yet.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "emphasis", "debate")

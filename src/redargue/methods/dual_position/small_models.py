@@ -1,7 +1,7 @@
-"""The embedded backend's roles in a dual-position debate: each team collects the best evidence for its own view.
+"""What the small models play of Dual-Position Debate: each team collects the best evidence for its own view.
 
-Referees weigh evidence (how strongly what was quoted speaks for its team), consistency (that it does not speak for the
-other) and independence (how many sources say so). Nothing is generated, so that language is always neutral.
+Referees weigh evidence (how strongly the quotations support the team), consistency (that they do not support the other)
+and independence (the number of sources). Nothing is generated, so the language is always neutral.
 """
 
 from __future__ import annotations
@@ -48,14 +48,13 @@ _LOUD = re.compile(
 
 @play.register
 def _write_team_queries(task: WriteTeamQueries, mind: EmbeddedBackend) -> TeamQueries:
-    """The claim finds what bears on it; its telling words alone find the rest."""
     text = task.claim.text[:300]
     return TeamQueries(support=text, refute=" ".join(words(task.claim.text))[:300] or text)
 
 
 @play.register
 def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
-    """Loud words and shouting, which code can see; what it cannot judge it says so."""
+    """Finds loud words and shouting; says that it cannot judge the rest."""
     text = f"{task.claim.context} {task.claim.text}"
     loud = list(dict.fromkeys(each.group() for each in _LOUD.finditer(text)))
     shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
@@ -68,7 +67,6 @@ def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
 
 @play.register
 def _rebut(task: Rebut, mind: EmbeddedBackend) -> Argument:
-    """The sentences that speak most strongly for the own view, or that none does."""
     reading = mind.reader.read(task.claim.text, task.passages)
     return write_argument(task.claim.text, task.position, reading)
 
@@ -83,7 +81,7 @@ def write_argument(claim: str, position: Position, reading: Reading) -> Argument
 
 @play.register
 def _summarise(task: SummariseTeam, mind: EmbeddedBackend) -> Argument:
-    """What the members quote, the surest member's first, as far as it speaks for the team."""
+    """Selects from what the members quote, the most certain member's first."""
     order = sorted(task.texts, key=lambda each: -(each.level or 5))
     passages = tuple(Passage(text=text) for each in order for text in quoted((_as_answer(each),)))
     passages = tuple({each.text: each for each in passages}.values())
@@ -96,7 +94,7 @@ def _as_answer(text: AgentText) -> OtherAnswer:
 
 @play.register
 def _judge(task: JudgeTeams, mind: EmbeddedBackend) -> Judgement:
-    """Scores from what each team could quote; a vote by what this referee looks at."""
+    """Scores what each team could quote, and votes by the referee's emphasis."""
     claim = task.claim.text
     evidence = {position: _evidence(task.speeches, position) for position in MEANINGS}
     if task.passages:
@@ -117,13 +115,12 @@ def _judge(task: JudgeTeams, mind: EmbeddedBackend) -> Judgement:
 
 
 def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, ...]:
-    """What a team quoted and code found, each once."""
     found = (each for speech in speeches if speech.position == position for each in speech.verified)
     return tuple({each.text: each for each in found}.values())
 
 
 def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:
-    """By all evidence read together; the logical and the rhetorical referee by their own dimensions."""
+    """Votes by all evidence read together; the logical and the rhetorical referee by their own dimensions."""
     if referee in ("logical", "rhetorical"):
         name = "logic" if referee == "logical" else "persuasiveness"
         sides = {side: scores[f"{side}_evidence"] * scores[f"{side}_{name}"] for side in MEANINGS}

@@ -1,8 +1,8 @@
-"""How unsure a model is of what it wrote, and what others are told of it.
+"""Uncertainty of a model about its own text, and how other agents see it.
 
-Yoffe et al., "DebUnc" (2024). An uncertainty is a number of 0 or more, and the lower the surer: the mean entropy of the
-tokens, TokenSAR (Duan et al., 2024), or, of a model that tells no log probabilities, how far samples disagree. It
-travels to the other agents as a level from 1 to 10 in words, or as the weight of their attention.
+Yoffe et al., "DebUnc" (2024). An uncertainty is 0 or more, lower is surer: the mean entropy of the tokens, TokenSAR
+(Duan et al., 2024) or, for a model without log probabilities, the disagreement of samples. Other agents see it as a
+level from 1 to 10 in words, or as the weight of their attention.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ Measure = Literal["entropy", "token-sar", "agreement"]
 
 @dataclass(frozen=True)
 class Uncertain(Generic[Out]):
-    """An answer and how unsure its writer was.
+    """An answer with its writer's uncertainty.
 
     Attributes:
-        output: the answer; of several samples the first.
-        value: 0 or more; numbers of different measures do not compare.
-        measure: by which it was measured.
+        output: the answer; the first of several samples.
+        value: 0 or more; values of different measures cannot be compared.
     """
 
     output: Output[Out]
@@ -50,16 +49,13 @@ async def uncertain(
     samples: int = SAMPLES,
     round_: int = 0,
 ) -> Uncertain[Out]:
-    """Has a task performed, and measures how unsure of it the model was.
+    """Has a task performed, and measures the model's uncertainty about the answer.
 
     Args:
-        agent: in whose name it is asked.
-        task: what is asked.
-        measure: ``entropy`` and ``token-sar`` need log probabilities; where the backend gives none, further samples
-            are asked for and their agreement is measured. ``agreement`` asks for the samples at once.
-        question: put before the texts that TokenSAR compares.
+        measure: ``entropy`` and ``token-sar`` need log probabilities; where the backend gives none, further samples are
+            drawn and their agreement is measured. ``agreement`` draws the samples in one request.
+        question: precedes the texts that TokenSAR compares.
         samples: compared for their agreement, at least 2.
-        round_: of the protocol.
 
     Raises:
         ValueError: fewer than two samples.
@@ -85,13 +81,11 @@ async def uncertain(
 async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: int = 0) -> float:
     """1 minus the mean agreement of all pairs of samples, in [0, 1].
 
-    Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts as far as
-    they are near to one another: their cosine, at least 0.
+    Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts agree by
+    their cosine, at least 0.
 
     Args:
-        agent: in whose name texts are compared.
         outputs: at least two.
-        round_: of the protocol.
     """
     labels = [each.answer.label for each in outputs if isinstance(each.answer, Answer)]
     if len(labels) == len(outputs):
@@ -109,19 +103,17 @@ async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: 
 async def token_relevances(
     agent: Agent, tokens: Sequence[str], question: str = "", *, round_: int = 0
 ) -> tuple[float, ...]:
-    """How much each token matters: 1 minus how near the text without it is to the whole, in [0, 1].
+    """How much each token matters: 1 minus the similarity of the text without it to the whole, in [0, 1].
 
-    The cross-encoder compares them (``REDARGUE_CROSS_ENCODER`` names the folder of DebUnc's own, stsb-roberta-large);
-    it reads 512 tokens, the package's own 160, and what stands after them matters not at all.
+    The cross-encoder compares them (``REDARGUE_CROSS_ENCODER`` names the folder of DebUnc's own, stsb-roberta-large,
+    which reads 512 tokens; the bundled one reads 160); tokens beyond that do not matter.
 
     Args:
-        agent: in whose name they are compared.
         tokens: of the text, in order; joined they are the text.
-        question: put before the text.
-        round_: of the protocol.
+        question: precedes the text.
 
     Returns:
-        One number a token; 0.5 where there is one token alone.
+        One number per token; 0.5 for a single token.
     """
     if len(tokens) == 1:
         return (0.5,)
@@ -132,11 +124,11 @@ async def token_relevances(
 
 
 def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float | None:
-    """TokenSAR: the tokens' negative log probabilities (nats), each weighed by how much it matters.
+    """TokenSAR: the tokens' negative log probabilities (nats), each weighted by its relevance.
 
     Args:
-        logprobs: one a token, at most 0.
-        relevances: one a token, in [0, 1]; 0 for special tokens.
+        logprobs: one per token, at most 0.
+        relevances: one per token, in [0, 1]; 0 for special tokens.
 
     Returns:
         0 or more; None where no token matters.
@@ -148,7 +140,7 @@ def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float |
 
 
 def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
-    """DebUnc's levels from 1 to 10, of agents that stand beside each other: equally unsure ones get 5.
+    """DebUnc's levels from 1 to 10 for agents beside each other: equally uncertain ones get 5.
 
     A confidence is 1/u; all are scaled to a sum of 14, 1/n is added, and the sum is clipped and rounded.
     """
@@ -159,5 +151,5 @@ def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
 
 
 def attention_weights(uncertainties: Sequence[float]) -> tuple[float, ...]:
-    """The weights by which attention to agents' texts is scaled: 1/u, of which only the proportions count."""
+    """The weights of attention to agents' texts: 1/u, of which only the proportions count."""
     return tuple(1 / max(each, SUREST) for each in uncertainties)

@@ -1,4 +1,4 @@
-"""An opinion on a claim with how grave its errors are (Sun et al., Markov-chain debate, arXiv 2406.03075)."""
+"""Markov-chain debate's prompt: an opinion on a claim with the severity of its error (Sun et al., arXiv 2406.03075)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,7 @@ ROLES: dict[Part, str] = {
 
 
 class Opinion(Frozen):
-    """What an agent thinks of a claim.
-
-    Attributes:
-        opinion: why.
-        factuality: whether the claim is factual.
-        severity: of its error, from 0 (none) to 5 (fabricated).
-        quotes: what it rests on, word for word; checked by code, never believed.
-    """
+    """What an agent thinks of a claim."""
 
     opinion: str = Field(description="your reasoning, from the evidence", json_schema_extra=max_length(1_000))
     factuality: bool = Field(description="true if the claim is factual")
@@ -46,7 +39,7 @@ class Opinion(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _named_otherwise(cls, given: Any) -> Any:
-        """``Error severity``, as the paper calls it."""
+        """Accepts ``Error severity``, the paper's name."""
         if not isinstance(given, dict):
             return given
         names = {"error severity": "severity", "error_severity": "severity"}
@@ -62,8 +55,7 @@ class GiveOpinion(Task[Opinion]):
     """One agent's opinion in a state.
 
     Attributes:
-        part: which one the agent plays.
-        others: what it answers to: the last state's response, or the first agent's opinion; both for the leader.
+        others: the opinions that it answers: the last state's, or the first agent's; both for the leader.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "others")

@@ -1,8 +1,4 @@
-"""The embedded backend's roles in a dual-position debate: each team collects the best evidence for its own view.
-
-Referees weigh evidence (how strongly what was quoted speaks for its team), consistency (that it does not speak for the
-other) and independence (how many sources say so). Nothing is generated, so that language is always neutral.
-"""
+"""What the small models play of Markov-chain debate."""
 
 from __future__ import annotations
 
@@ -15,9 +11,9 @@ LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants it
 
 @play.register
 def _opine(task: GiveOpinion, mind: EmbeddedBackend) -> Opinion:
-    """What the evidence says; trust and doubt each need less for their own side, the leader as much for both.
+    """Trust and doubt each need less for their own side, the leader and the judge as much for both.
 
-    The form has no place for an open claim: one that nothing speaks for or against has an opinion and no quotations.
+    The form has no place for an open claim: one without evidence gets an opinion without quotations.
     """
     reading = mind.reader.read(task.claim.text, task.passages)
     supports, refutes, _ = reading.probabilities()

@@ -36,12 +36,11 @@ class CfmadSettings(MethodSettings):
     """Settings of ``cfmad``.
 
     Attributes:
-        tools: each is asked once; the evidence is the same for all. In the paper it comes with the data set.
-        top_k: documents per search.
-        prompt_for_reply: the negative thread's critic and rebuttal are shown the first prompt in place of the reply to
-            it (``CFMAD-1``).
+        tools: each is searched once; all agents see the same evidence, which in the paper belongs to the data set.
+        prompt_for_reply: the negative thread's critic and rebuttal see the first prompt instead of the reply to it
+            (``CFMAD-1``).
         asks_why_true: the negative thread's rebuttal opens with the question why the claim is true (``CFMAD-2``).
-        temperature: of all replies; later scripts of the authors have 0.2.
+        temperature: of all replies; later scripts of the authors use 0.2.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -69,7 +68,6 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
     settings: CfmadSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Evidence; stances; both threads concurrently; the judge."""
         self.require_stances()
         await self.fill_pool(self.settings.top_k)
         stances = await self.preset_stances()
@@ -93,7 +91,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
             )
 
     async def preset_stances(self) -> tuple[str, ...]:
-        """Correct and incorrect; of options the plain answer and another one, drawn by the run's seed."""
+        """Correct and incorrect; for options the plain answer and another one, drawn with the run's seed."""
         labels = self.claim.labels
         supported, refuted = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if supported and refuted:
@@ -108,7 +106,6 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return answer.label, self.rng("cfmad", self.claim.text).choice(others)
 
     async def argue(self, side: str, stance: str) -> Thread:
-        """Argument, criticism, rebuttal."""
         fields: dict[str, Any] = {
             "claim": self.claim,
             "stance": stance,
@@ -127,7 +124,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
 
     async def speak(self, agent: str, task: Task[Argument], round_: int, stance: str | None) -> Argument:
-        """What a member says; its quotations are on the side of its stance, the critics' on neither."""
+        """Returns what a member says; its quotations are on the side of its stance, the critics' on neither side."""
         argument = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         self.cite(argument.quotes, label=stance, agent=agent, passages=self.passages)
         self.run.emit(Spoke(agent=agent, round=round_, text=argument.text))
@@ -149,7 +146,6 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
 
     @classmethod
     def plan_for(cls, settings: CfmadSettings) -> CostRange:
-        """Of a claim; the same; of a question with options, which is answered plainly first."""
         threads = {"ArgueStance": 2, "CriticiseStance": 2, "RebutCritic": 2, "JudgeStances": 1}
         claim = CostPlan(
             calls=threads,

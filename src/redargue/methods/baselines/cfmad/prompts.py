@@ -1,4 +1,4 @@
-"""CFMAD's prompts."""
+"""CFMAD's prompts (Fang et al., arXiv 2406.11514)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
 
 
 def why(claim: Claim, stance: str) -> str:
-    """Asks for the reasons of a stance, which is a label of the claim."""
     meaning = claim.labels.meaning(stance)
     if meaning is Meaning.OPTION:
         return f"Explain why option {stance} might be the answer to the question."
@@ -25,20 +24,12 @@ def why(claim: Claim, stance: str) -> str:
 
 
 class _OfAStance(Frozen):
-    """What all members of a thread have.
-
-    Attributes:
-        stance: the label that the thread is to defend, whatever is right.
-        passages: the evidence, the same for both threads.
-    """
-
     claim: Claim
     stance: str
     passages: tuple[Passage, ...] = ()
 
 
 def _case(task: Any) -> str:
-    """Evidence and claim, in the paper's order; hardened: the claim first."""
     case: str = task.with_claim(claim_lines(task.claim), f"Evidence: {documents(task.passages, task.profile)}")
     return case
 
@@ -51,7 +42,7 @@ def _case_vars(task: Any) -> dict[str, str]:
 
 
 class _Speaker:
-    """Any member of a thread. A plain class: it has no fields, and goes first."""
+    """The fields-free part of every member of a thread; a plain class, so it goes first."""
 
     quotes_in_text: ClassVar[bool] = True
 
@@ -59,7 +50,6 @@ class _Speaker:
         return "the evidence"
 
     def parse_plain(self, text: str) -> Argument | None:
-        """A reply in the paper's own form is the argument as it stands."""
         said = text.strip()
         return Argument(text=said) if said and not said.startswith("{") else None
 
@@ -79,11 +69,7 @@ class ArgueStance(_Speaker, Task[Argument], _OfAStance):
 
 
 class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
-    """Why the argument for a stance may be wrong.
-
-    Attributes:
-        argument: what was said for it.
-    """
+    """Why the argument for a stance may be wrong."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
 
@@ -111,9 +97,8 @@ class RebutCritic(_Speaker, Task[Argument], _OfAStance):
     """The defence of a stance against its critic.
 
     Attributes:
-        argument: what was said for it.
-        criticism: what the critic said.
-        asked: the label whose reasons the first question asked for; in the authors' program not always the stance.
+        asked: the label whose reasons the first question asked for; the authors' program does not always use the
+            stance.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
@@ -150,11 +135,7 @@ class Thread(Frozen):
 
 
 class JudgeStances(AnswerClaim):
-    """Which stance is right, after both threads.
-
-    Attributes:
-        threads: in the order of the stances.
-    """
+    """Which stance is right, after both threads."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
 

@@ -1,8 +1,4 @@
-"""The embedded backend's roles in the baselines' debates, where these rest on evidence.
-
-It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
-or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
-"""
+"""What the small models play of CFMAD."""
 
 from __future__ import annotations
 
@@ -16,13 +12,11 @@ from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite
 
 @play.register
 def _argue_stance(task: ArgueStance | RebutCritic, mind: EmbeddedBackend) -> Argument:
-    """The strongest sentences for the stance, or that there are none."""
     return _argued(task.claim, task.stance, task.passages, mind, against=False)
 
 
 @play.register
 def _criticise(task: CriticiseStance, mind: EmbeddedBackend) -> Argument:
-    """The strongest sentences against the stance, or that there are none."""
     return _argued(task.claim, task.stance, task.passages, mind, against=True)
 
 

@@ -1,4 +1,4 @@
-"""The prompts of methods that ask a model what it knows."""
+"""The prompts of methods that ask a model what it knows (closed-book)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.OPTION)
 
 
 class AnswerClosedBook(LabelledTask):
-    """An answer in the words of a reader of documents, without the documents: reasons first, the label last.
+    """``single-reader``'s question without documents: reasons first, the label last.
 
     Attributes:
-        must_answer: whether only labels that decide the claim are offered (FIRE's last prompt takes nothing else).
+        must_answer: offers only labels that decide the claim (FIRE's last prompt accepts nothing else).
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
@@ -56,15 +56,12 @@ class AnswerClosedBook(LabelledTask):
         return {"claim": self.input_text().removeprefix("Claim: "), "labels": self._every()}
 
     def choice(self) -> dict[str, str]:
-        """The labels, or those that decide the claim."""
         return {name: WHEN[self.claim.labels.meaning(name)].removeprefix("If ") for name in self._names()}
 
     def chosen(self, word: str) -> str | None:
-        """One of those that are offered."""
         return self._allowed(super().chosen(word))
 
     def label_of(self, text: str) -> str | None:
-        """One of those that are offered."""
         return self._allowed(super().label_of(text))
 
     def _allowed(self, label: str | None) -> str | None:
@@ -84,14 +81,7 @@ class AnswerClosedBook(LabelledTask):
 
 
 class SelfChecked(Frozen):
-    """What a model finds of a claim by itself (FacTool's verdict without evidence).
-
-    Attributes:
-        reasoning: step by step.
-        error: what is wrong in the claim; "None" or empty where nothing is.
-        corrected_claim: likewise.
-        factuality: whether the claim is factual.
-    """
+    """FacTool's verdict without evidence."""
 
     reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
     error: str = Field(
@@ -105,18 +95,13 @@ class SelfChecked(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _nothing(cls, given: Any) -> Any:
-        """A ``null`` where the word is asked for says the same."""
         if not isinstance(given, dict):
             return given
         return {name: "None" if value is None and name != "factuality" else value for name, value in given.items()}
 
 
 class SelfCheck(Task[SelfChecked]):
-    """Whether a claim is factual, from what the model knows (FacTool's baseline Self-Check).
-
-    Attributes:
-        demonstrations: claims with replies, before the claim; empty for none (0-shot).
-    """
+    """Whether a claim is factual, from what the model knows (FacTool's baseline Self-Check)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
@@ -182,11 +167,7 @@ class ReasonStepByStep(AnswerStepByStep):
 
 
 class AnswerFromReasoning(AnswerZeroShot):
-    """The answer after the reasoning: the second question, in the same chat.
-
-    Attributes:
-        reasoning: the first question with its reply.
-    """
+    """The answer after the reasoning: the second question, in the same chat."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
 

@@ -1,7 +1,4 @@
-"""Questions of the tool-augmented checkers of long answers: what to search for, and whether a text holds an error.
-
-FacTool (Chern et al., arXiv 2307.13528) and Factcheck-GPT (Wang et al., arXiv 2311.09000): verdicts of one form.
-"""
+"""Factcheck-GPT's prompts (Wang et al., arXiv 2311.09000)."""
 
 from __future__ import annotations
 
@@ -62,11 +59,10 @@ class JudgeWorthiness(Task[Worthiness]):
 
 
 class AskQuestions(Task[Questions]):
-    """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each of which is a sample of its own.
+    """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each a sample of its own.
 
     Attributes:
         most: questions that are read.
-        demonstrations: claims with their questions.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
@@ -95,16 +91,11 @@ class AskQuestions(Task[Questions]):
         return {"claim": claim, "demonstrations": self.demonstrations}
 
     def validate_answer(self, answer: Questions) -> Questions:
-        """As many as are read, at most."""
         return Questions(questions=plain_texts(answer.questions, self.most))
 
 
 class StateStance(Task[Stance]):
-    """Factcheck-GPT: what one piece of evidence says of a claim, where no verdict on all of it can be read.
-
-    Attributes:
-        passage: the evidence.
-    """
+    """Factcheck-GPT: what one piece of evidence says of a claim, asked where no verdict on all of it can be read."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence")
 

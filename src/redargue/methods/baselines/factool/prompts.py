@@ -1,7 +1,4 @@
-"""Questions of the tool-augmented checkers of long answers: what to search for, and whether a text holds an error.
-
-FacTool (Chern et al., arXiv 2307.13528) and Factcheck-GPT (Wang et al., arXiv 2311.09000): verdicts of one form.
-"""
+"""FacTool's prompts (Chern et al., arXiv 2307.13528)."""
 
 from __future__ import annotations
 
@@ -23,12 +20,7 @@ class Queries(Frozen):
 
 
 class WriteScepticalQueries(Task[Queries]):
-    """FacTool's queries for a claim, written by somebody who doubts it.
-
-    Attributes:
-        count: queries that are wanted.
-        demonstrations: claims with their queries.
-    """
+    """FacTool's queries for a claim, written by a sceptic."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "count", "demonstrations")
 
@@ -57,5 +49,4 @@ class WriteScepticalQueries(Task[Queries]):
         return {"claim": claim, "count": str(self.count), "demonstrations": self.demonstrations}
 
     def validate_answer(self, answer: Queries) -> Queries:
-        """As many as are wanted, at most."""
         return Queries(queries=plain_texts(answer.queries, self.count))

@@ -1,8 +1,4 @@
-"""Searching in turns before a claim is rated: what is known so far, and what to look for next.
-
-FIRE (Xie et al., arXiv 2411.00784) asks for either the next query or the answer; SAFE (Wei et al., arXiv 2403.18802)
-for queries alone, then for the rating.
-"""
+"""FIRE's prompts (Xie et al., arXiv 2411.00784)."""
 
 from __future__ import annotations
 
@@ -19,13 +15,7 @@ FACT_CHECKER = "You are a fact-checking agent."
 
 
 class FinalAnswer(Frozen):
-    """Whether a statement is true.
-
-    Attributes:
-        reasoning: why; empty where a reply reasons around its JSON.
-        quotes: what it rests on, word for word; checked by code, never believed.
-        final_answer: as the paper spells it.
-    """
+    """Whether a statement is true."""
 
     reasoning: str = Field(
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
@@ -44,14 +34,7 @@ class FinalAnswer(Frozen):
 
 
 class Move(Frozen):
-    """The answer, or the next query.
-
-    Attributes:
-        reasoning: as of a final answer.
-        quotes: as of a final answer.
-        final_answer: empty with a query.
-        search_query: empty with an answer.
-    """
+    """The answer or the next query; the other one is empty."""
 
     model_config = exactly_one("final_answer", "search_query")
 
@@ -82,7 +65,7 @@ class _FromKnowledge(Frozen):
 
 
 class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
-    """The answer that FIRE wants once it searches no more."""
+    """FIRE's forced answer, once it searches no more."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
@@ -113,7 +96,7 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
     """FIRE's step: the answer where the agent is sure, else the next query.
 
     Attributes:
-        diverse: whether it is told that its next query has to differ from those before it.
+        diverse: asks for a query that differs from those before it.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge", "diverse")
@@ -150,7 +133,7 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         return {**known, "diverse": _DIVERSE if self.diverse else ""}
 
     def validate_answer(self, answer: Move) -> Move:
-        """The answer, as the authors' program reads it also where a query stands beside it, or the query."""
+        """An answer wins over a query beside it, as in the authors' program."""
         query = "" if answer.final_answer else " ".join(answer.search_query.split())[:LONGEST_QUERY]
         if not query and not answer.final_answer:
             raise ValueError("the reply holds neither a final_answer nor a search_query")

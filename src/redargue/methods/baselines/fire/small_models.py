@@ -1,8 +1,4 @@
-"""The embedded backend's roles in methods that search in turns and call a claim true or false.
-
-Queries are made of the claim's own words, its parts, and names that evidence brings in; what is called true or false
-is the likelier side of what was read. Where nothing was read there is no side.
-"""
+"""What the small models play of FIRE."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ SURE = 0.6  # the probability of a side at which nothing more is searched for
 
 @play.register
 def _search_or_answer(task: SearchOrAnswer, mind: EmbeddedBackend) -> Move:
-    """Answers once what was read makes it sure, or nothing is left to ask; else asks the next thing."""
+    """Answers once the evidence makes it sure, or nothing is left to ask; else asks the next query."""
     passages = found_in(task.results)
     reading = mind.reader.read(task.claim.text, passages)
     supports, refutes, _ = reading.probabilities()
@@ -31,6 +27,5 @@ def _search_or_answer(task: SearchOrAnswer, mind: EmbeddedBackend) -> Move:
 
 @play.register
 def _give_final_answer(task: GiveFinalAnswer, mind: EmbeddedBackend) -> FinalAnswer:
-    """The likelier side."""
     factual, best, text = sided(task.claim.text, found_in(task.results), mind)
     return FinalAnswer(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")

@@ -1,7 +1,7 @@
 """FOLK: a claim as predicates of first-order logic, grounded by searches, and the truth of each.
 
-Wang & Shu 2023, "Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models"
-(arXiv 2310.05253, Section 3). One call decomposes the claim, all questions are searched concurrently, one call judges.
+Wang & Shu 2023, "Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models" (arXiv
+2310.05253, Section 3). One call decomposes the claim, all questions are searched concurrently, one call judges.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class FolkSettings(MethodSettings):
     Attributes:
         tools: each searches for every question; the paper uses Google's search.
         top_k: passages per search and tool; the paper shows one answer or snippet.
-        temperature: of both calls.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -47,7 +46,7 @@ class FolkSettings(MethodSettings):
 class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     """Predicates of first-order logic, grounded by searches, judged one by one (FOLK, 2310.05253).
 
-    The embedded backend plays it on a claim's clauses: each is a predicate, and its own question.
+    The small models play it on a claim's clauses: each is a predicate and its own question.
     """
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {"top_k": 3}}
@@ -62,7 +61,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     settings: FolkSettings
 
     async def check(self, claim: Claim, decomposer: Agent, reasoner: Agent) -> Verdict:
-        """Decompose, ground, reason; no label where a reply cannot be read."""
         self.two_sides()
         try:
             parts = await self.decompose(decomposer)
@@ -100,7 +98,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
 
     @classmethod
     def plan_for(cls, settings: FolkSettings) -> CostRange:
-        """One question; three, as in the examples; the most."""
 
         def plan(questions: int) -> CostPlan:
             return CostPlan(
@@ -115,18 +112,15 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
 
 
 def in_words(prediction: Prediction) -> str:
-    """Each predicate with its truth, and the explanation."""
     truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
     return "\n".join([*truths, prediction.explanation])
 
 
 def predicate_examples(profile: Profile) -> str:
-    """Seven claims with their predicates and questions."""
     return examples_in(profile, __package__, "predicates", parse_predicates)
 
 
 def prediction_examples(profile: Profile) -> str:
-    """The same claims with what was found for them and the truth of their predicates."""
 
     def read(text: str) -> Prediction:
         return parse_prediction(text).model_copy(update={"written": None})

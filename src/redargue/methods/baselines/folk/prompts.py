@@ -1,4 +1,4 @@
-"""A claim in first-order logic: its predicates with their questions, and whether they hold (FOLK, arXiv 2310.05253)."""
+"""FOLK's prompts: a claim in first-order logic, and whether its predicates hold (Wang & Shu, arXiv 2310.05253)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Predicate(Frozen):
     """A predicate of a claim.
 
     Attributes:
-        predicate: its name and arguments: ``Born(Ada Pell, Veshti)``.
-        verify: what there is to verify: "Verify that Ada Pell was born in Veshti".
+        predicate: its name and arguments, such as ``Born(Ada Pell, Veshti)``.
+        verify: such as "Verify that Ada Pell was born in Veshti".
     """
 
     predicate: str = Field(description="Name(argument, argument)", json_schema_extra=max_length(300))
@@ -53,17 +53,11 @@ class Predicate(Frozen):
 
     @property
     def line(self) -> str:
-        """As it is shown."""
         return f"{self.predicate} ::: {self.verify}"
 
 
 class Predicates(Frozen):
-    """A claim's predicates and the questions that they lead to.
-
-    Attributes:
-        predicates: at least one; all have to hold.
-        questions: at least one.
-    """
+    """A claim's predicates and the questions that they lead to."""
 
     predicates: tuple[Predicate, ...] = Field(
         description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
@@ -81,11 +75,7 @@ class Predicates(Frozen):
 
 
 class WritePredicates(Task[Predicates]):
-    """Predicates and questions of a claim (Section 3.1).
-
-    Attributes:
-        demonstrations: claims with their predicates and questions; empty for none.
-    """
+    """Predicates and questions of a claim (Section 3.1)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
@@ -116,7 +106,6 @@ class WritePredicates(Task[Predicates]):
         return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Predicates | None:
-        """Predicates and questions in the paper's form."""
         return None if is_object(text) else parse_predicates(text)
 
 
@@ -148,13 +137,10 @@ class PredicateTruth(Frozen):
 
 
 class Prediction(Frozen):
-    """What predicates come to.
+    """The truth of each predicate, with an explanation.
 
     Attributes:
-        truths: of each predicate.
-        explanation: for a person.
-        quotes: what it rests on, word for word; checked by code, never believed.
-        written: the label that a reply in the paper's form gives by itself; None where its predicates alone decide.
+        written: the label that a reply in the paper's form states; None where its predicates alone decide.
     """
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
@@ -166,7 +152,7 @@ class Prediction(Frozen):
 
     @property
     def answer(self) -> Side:
-        """The label that was written; else the conjunction of the predicates."""
+        """The written label; else the conjunction of the predicates."""
         return self.written or ("SUPPORTED" if all(each.holds for each in self.truths) else "NOT_SUPPORTED")
 
 
@@ -174,13 +160,7 @@ _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: beca
 
 
 class VerifyPredicates(Task[Prediction]):
-    """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3).
-
-    Attributes:
-        predicates: of the claim.
-        asked: the questions with what was found.
-        demonstrations: the same for other claims; empty for none.
-    """
+    """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
 
@@ -234,7 +214,7 @@ class VerifyPredicates(Task[Prediction]):
         return None if is_object(text) else parse_prediction(text)
 
     def validate_answer(self, answer: Prediction) -> Prediction:
-        """A prediction with the truth of every predicate; in the paper's form a label is enough (FOLK-2)."""
+        """Every predicate has to be judged; in the paper's form a label is enough (FOLK-2)."""
         written = answer.written if self.profile == "paper" else None
         judged, wanted = ({each.predicate for each in some} for some in (answer.truths, self.predicates))
         if not written and len(judged) != len(wanted):

@@ -1,7 +1,4 @@
-"""The embedded backend's roles in methods that take a claim apart before they look for evidence.
-
-A claim's parts are its clauses, where each stands on its own; a part is true where the passages speak for it.
-"""
+"""What the small models play of FOLK."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def _predicate(statement: str) -> str:
 
 @play.register
 def _verify_predicates(task: VerifyPredicates, mind: EmbeddedBackend) -> Prediction:
-    """A predicate holds where all that was found, read together, supports it."""
+    """A predicate holds where all evidence, read together, supports it."""
     found = passages_of(task.asked)
     truths: list[PredicateTruth] = []
     quotes: list[str] = []

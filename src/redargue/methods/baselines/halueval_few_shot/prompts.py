@@ -16,7 +16,7 @@ Reading = Literal["words", "substrings"]
 
 
 class Names(NamedTuple):
-    """What a kind calls the text that is judged, and what stands before it."""
+    """The names of the judged text and of what precedes it, for a kind."""
 
     judged: str
     before: str
@@ -30,13 +30,10 @@ NAMES: dict[Kind, Names] = {
 
 
 class DetectHallucination(LabelledTask):
-    """Whether a text holds what is made up or wrong: Yes or No.
+    """Whether a text holds anything made up or wrong: Yes or No.
 
     Attributes:
-        kind: of text.
-        demonstrations: the kinds of hallucination, each with examples.
-        knowledge: shown before the text; None where it is withheld.
-        reading: whether Yes and No are looked for as words or, as the authors do, as any letters of that case.
+        reading: looks for Yes and No as words or, as the authors do, as any letters of that case.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
@@ -90,17 +87,16 @@ class DetectHallucination(LabelledTask):
         return documents(self.knowledge or (), self.profile) if self.knowledge is not None else ""
 
     def choice(self) -> dict[str, str]:
-        """Yes and No, whatever the claim's labels are called."""
         return {"Yes": "it holds something made up or wrong", "No": "it does not"}
 
     def chosen(self, word: str) -> str | None:
-        """Yes is what is refuted."""
+        """Yes means refuted."""
         meanings = {"yes": Meaning.REFUTED, "no": Meaning.SUPPORTED}
         meaning = meanings.get(word.strip(" .").lower())
         return self.claim.labels.named(meaning) if meaning else None
 
     def label_of(self, text: str) -> str | None:
-        """Of the one word that stands there; None of both or neither."""
+        """The one word that occurs; None for both or neither."""
         if self.reading == "substrings":
             found = {word for word in ("Yes", "No") if word in text.replace(".", "")}
         else:

@@ -1,4 +1,4 @@
-"""MAD: two sides answer tit for tat before a moderator, who ends the debate; if he does not, a judge decides.
+"""MAD: two sides answer tit for tat before a moderator, who may end the debate; otherwise a judge decides.
 
 Liang et al., "Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate" (arXiv 2305.19118),
 with the prompts' structure of its program for free topics. The topic is the claim with the question for its labels.
@@ -36,12 +36,9 @@ class MadSettings(MethodSettings):
     """Settings of ``mad``.
 
     Attributes:
-        tools: each is asked once, and all speakers are shown what was found; without any nobody has evidence, as
-            published.
-        top_k: documents per search.
+        tools: each is searched once, and all speakers see the results; without tools nobody has evidence, as published.
         max_rounds: after which a judge decides.
-        judged: which answers of the two sides the judge is shown: their first, or their last.
-        temperature: of all replies.
+        judged: the judge sees the sides' first answers, or their last.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
@@ -54,11 +51,7 @@ class MadSettings(MethodSettings):
 class Mad(EvidencePool, name="mad", settings=MadSettings):
     """Two sides tit for tat before a moderator, then a judge (2305.19118).
 
-    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
-
-    Attributes:
-        chats: each speaker's questions and verbatim replies so far.
-        labels: the sides' labels in each round.
+    Without tools the small models cannot play it, because they know only what they read.
     """
 
     profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
@@ -71,7 +64,6 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     settings: MadSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Debates until the moderator gives an answer; after the last round a judge does."""
         self.chats: dict[str, tuple[Exchange, ...]] = {}
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
@@ -88,7 +80,7 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
         return await self.judge(first if self.settings.judged == "first" else answers)
 
     async def take_turn(self, side: str, round_: int, opponent: str) -> str:
-        """A side's answer; its label is reported and means nothing to the debate."""
+        """A side's answer; its label is reported and does not affect the debate."""
         kind = DebateTurnOnEvidence if self.settings.tools else DebateTurn
         answer = await self.ask(side, kind(**self.shared_fields(side), opponent=opponent), round_)
         self.answered(side, answer, round_=round_, passages=self.passages)
@@ -124,12 +116,11 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
         return self.conclude(JUDGE, label, decision.reason)
 
     def shared_fields(self, agent: str) -> dict[str, Any]:
-        """What all tasks of a speaker have in common."""
         fields = {"claim": self.claim, "before": self.chats.get(agent, ()), "profile": self.settings.profile}
         return {**fields, "passages": self.passages} if self.settings.tools else fields
 
     async def ask(self, agent: str, task: Task[Out], round_: int = 0) -> Out:
-        """Asks, and keeps question and verbatim reply in the speaker's chat."""
+        """Keeps the question and the verbatim reply in the speaker's chat."""
         (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
         self.chats[agent] = (*self.chats.get(agent, ()), task.exchange(output.text))
         return output.answer
@@ -152,7 +143,6 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     @classmethod
     def plan_for(cls, settings: MadSettings) -> CostRange:
-        """One round; two; all of them and the judge."""
         most = settings.max_rounds
         return CostRange(
             cls._plan(settings, 1, judged=False),

@@ -1,7 +1,7 @@
-"""A debate of two sides before a moderator, and a judge who decides in two steps (MAD, Liang et al., 2305.19118).
+"""MAD's prompts: two sides before a moderator, and a judge who decides in two steps (Liang et al., 2305.19118).
 
-Each speaker has a chat of its own that goes on: what it was asked and said before is sent again, word for word. As
-published nobody has evidence; the tasks ``…OnEvidence`` show the same passages to all.
+Each speaker has its own chat: its questions and replies are sent again, word for word. As published nobody has
+evidence; the tasks ``…OnEvidence`` show the same passages to all.
 """
 
 from __future__ import annotations
@@ -39,29 +39,20 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 
 class _Debated(Frozen):
-    """What all speakers have.
-
-    Attributes:
-        claim: the topic of the debate, with the question for its labels.
-        before: the speaker's chat so far.
-    """
-
     claim: Claim
     before: tuple[Exchange, ...] = ()
 
     @property
     def topic_in_system(self: Any) -> bool:
-        """As in the paper; hardened, no untrusted text goes into a system message."""
+        """As in the paper; hardened, untrusted text stays out of system messages."""
         return bool(self.profile == "paper")
 
 
 def topic(task: Task[Any], claim: Claim) -> str:
-    """Claim, evidence where there is some, and the question."""
     return lines(claim_lines(claim), evidence_line(task), label_question(claim.labels))
 
 
 def topic_vars(task: Task[Any], claim: Claim) -> dict[str, str]:
-    """The parts of ``topic`` that are filled in."""
     return {
         "claim": claim_lines(claim).removeprefix("Claim: "),
         "labels": label_question(claim.labels),
@@ -70,11 +61,7 @@ def topic_vars(task: Task[Any], claim: Claim) -> dict[str, str]:
 
 
 class DebateTurn(LabelledTask, _Debated):
-    """What a side says: its first answer, the negative side's objection, or whether it agrees by now.
-
-    Attributes:
-        opponent: what the other side said last; empty where nobody has spoken.
-    """
+    """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
@@ -131,10 +118,10 @@ class DebateTurnOnEvidence(OnEvidence, DebateTurn, AnswerClaim):
 
 
 def _label_in(text: str, labels: LabelSet) -> str:
-    """The label that the answer of a ruling names; empty where it is empty.
+    """The label that a ruling names; empty where it names nothing.
 
     Raises:
-        ValueError: it names none, or several.
+        ValueError: another text, or several labels.
     """
     text = text.strip()
     label = labels.single(text) if text else ""
@@ -154,12 +141,7 @@ def _named(given: Any) -> Any:
 
 
 class Decision(Frozen):
-    """A judge's decision.
-
-    Attributes:
-        reason: why.
-        debate_answer: a label; empty where there is none.
-    """
+    """A judge's decision."""
 
     reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
     debate_answer: str = Field(description="the answer that is correct")
@@ -171,14 +153,7 @@ class Decision(Frozen):
 
 
 class Ruling(Frozen):
-    """What a moderator says at the end of a round.
-
-    Attributes:
-        preference: whether one side's answer is clearly to be preferred.
-        supported_side: whose it is; empty where there is no preference.
-        reason: why.
-        debate_answer: a label, which ends the debate; empty where it goes on.
-    """
+    """A moderator's ruling; an answer ends the debate."""
 
     preference: bool = Field(description="whether there is a clear preference for an answer")
     supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
@@ -200,7 +175,7 @@ class Ruling(Frozen):
 
 
 class _Moderator:
-    """How the moderator is spoken to, who is the judge in the end. A plain class: it has no fields, and goes first."""
+    """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
 
     def system(self: Any) -> str:
         return lines(MODERATOR, topic(self, self.claim) if self.topic_in_system else None)
@@ -220,18 +195,11 @@ class _Deciding(_Moderator):
         return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
 
     def validate_answer(self: Any, answer: Any) -> Any:
-        """The answer as a label."""
         return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
 
 
 class ModerateRound(_Deciding, Task[Ruling], _Debated):
-    """The moderator's ruling at the end of a round.
-
-    Attributes:
-        number: the round's, from 1.
-        affirmative: what that side said in it.
-        negative: likewise.
-    """
+    """The moderator's ruling at the end of a round."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "round", "affirmative", "negative")
 
@@ -278,12 +246,7 @@ class Candidates(Frozen):
 
 
 class ListCandidates(_Moderator, Task[Candidates], _Debated):
-    """The judge's first step: which answers there are.
-
-    Attributes:
-        affirmative: what that side said.
-        negative: likewise.
-    """
+    """The judge's first step: which answers there are."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "affirmative", "negative")
 
@@ -299,7 +262,6 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
         )
 
     def parse_plain(self, text: str) -> Candidates | None:
-        """One a line."""
         found = tuple(each.strip() for each in text.splitlines() if each.strip())
         return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
 

@@ -1,8 +1,4 @@
-"""The embedded backend's roles in the baselines' debates, where these rest on evidence.
-
-It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
-or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
-"""
+"""What the small models play of MAD."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from redargue.tasks.answering import Answer
 
 @play.register
 def _take_a_turn(task: DebateTurnOnEvidence, mind: EmbeddedBackend) -> Answer:
-    """What the evidence says; to object, what speaks against the other side, where anything does."""
+    """Answers from the evidence; objects with what contradicts the other side, if there is anything."""
     answer = read_evidence(task.claim, task.passages, mind)
     objecting = bool(task.opponent) and not task.before
     heard = task.claim.labels.parse(task.opponent) if objecting else None
@@ -47,7 +43,7 @@ def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], mind: Em
 
 @play.register
 def _moderate(task: ModerateRoundOnEvidence, mind: EmbeddedBackend) -> Ruling:
-    """For the side whose label the evidence bears out; without one the debate goes on."""
+    """Prefers the side whose label the evidence supports; otherwise the debate continues."""
     answer, labels = read_evidence(task.claim, task.passages, mind), task.claim.labels
     if answer.label is not None and answer.label == labels.parse(task.affirmative):
         return Ruling(preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label)
@@ -58,13 +54,11 @@ def _moderate(task: ModerateRoundOnEvidence, mind: EmbeddedBackend) -> Ruling:
 
 @play.register
 def _list_candidates(task: ListCandidatesOnEvidence, mind: EmbeddedBackend) -> Candidates:
-    """The labels that the sides gave."""
     labels = (task.claim.labels.parse(each) for each in (task.affirmative, task.negative))
     return Candidates(candidates=tuple(dict.fromkeys(each for each in labels if each)))
 
 
 @play.register
 def _decide(task: DecideDebateOnEvidence, mind: EmbeddedBackend) -> Decision:
-    """What the evidence says."""
     answer = read_evidence(task.claim, task.passages, mind)
     return Decision(reason=answer.text, debate_answer=answer.label or "")

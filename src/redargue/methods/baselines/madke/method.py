@@ -1,7 +1,7 @@
 """MADKE: debaters choose evidence from one pool in every round; a judge of consistency, then a summariser.
 
 Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates" (arXiv 2312.04854). The pool is
-fixed before the debate. Agents have no chat: in each round an agent is shown its own last answer and the others'.
+fixed before the debate. Agents have no chat: each round shows an agent its own last answer and the others'.
 """
 
 from __future__ import annotations
@@ -38,14 +38,12 @@ class MadkeSettings(MethodSettings):
     """Settings of ``madke``.
 
     Attributes:
-        tools: where the pool comes from, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
-        pieces: passages per tool, as many as the paper takes; the last figure holds for all further tools.
-        agents: that debate.
+        tools: sources of the pool, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
+        pieces: passages per tool, by default as in the paper; the last number holds for all further tools.
         max_rounds: after which the answers are summarised, consistent or not.
-        selecting: each agent chooses from the pool in each round; off, it is shown all of it.
-        sequential: an agent sees what those before it answered in the same round; off, all answer concurrently.
-        swapped: the summariser gets question and answers in each other's place (``MADKE-1``).
-        temperature: of all replies.
+        selecting: each agent chooses from the pool in each round; off, it sees all of it.
+        sequential: an agent sees the answers given before its own in the same round; off, all answer concurrently.
+        swapped: exchanges question and answers in the summariser's prompt (``MADKE-1``).
     """
 
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
@@ -59,12 +57,7 @@ class MadkeSettings(MethodSettings):
 
 
 class Madke(EqualAgents, name="madke", settings=MadkeSettings):
-    """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854).
-
-    Attributes:
-        last: each debater's last answer.
-        labels: the debaters' labels in each round.
-    """
+    """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854)."""
 
     profiles = {
         "paper": {"profile": "paper"},
@@ -81,7 +74,6 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
     settings: MadkeSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """The pool; rounds until the judge finds the answers consistent; the summary."""
         self.last: dict[str, Answer] = {}
         self.labels: list[tuple[str | None, ...]] = []
         self.examples = with_labels(read_examples(__package__), claim.labels)
@@ -94,7 +86,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return await self.summarise()
 
     async def hold_round(self, round_: int) -> None:
-        """All choose evidence concurrently, which depends on nobody else's answer; then they answer."""
+        """All choose evidence concurrently, because the choice depends on no other answer; then they answer."""
         chosen = await together(self.select(agent, round_) for agent in self.debaters)
         turns = list(zip(self.debaters, chosen, strict=True))
         if self.settings.sequential:
@@ -106,7 +98,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         self.labels.append(tuple(self.last[agent].label for agent in self.debaters))
 
     async def select(self, agent: str, round_: int) -> tuple[Passage, ...]:
-        """At most three pieces of the pool; none where the agent chooses none, or its reply cannot be read."""
+        """At most three pieces of the pool; none where the agent chooses none or its reply cannot be read."""
         if not self.settings.selecting or not self.passages:
             return self.passages
         own = self.last[agent].text if agent in self.last else ""
@@ -118,7 +110,6 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return task.chosen(selection)
 
     async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
-        """An answer; in the first round from the evidence alone."""
         own = self.last[agent].text if agent in self.last else ""
         task = AnswerWithKnowledge(
             claim=self.claim,
@@ -133,7 +124,6 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return answer
 
     def latest_answers(self, *, but: str = "") -> tuple[OtherAnswer, ...]:
-        """The debaters' latest answers, in their order."""
         return tuple(
             OtherAnswer(agent=agent, text=self.last[agent].text)
             for agent in self.debaters
@@ -141,7 +131,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         )
 
     async def is_consistent(self, round_: int) -> bool:
-        """Whether the judge finds that the answers agree; a reply that cannot be read means no (``MADKE-3``)."""
+        """Asks the judge whether the answers agree; an unreadable reply means no (``MADKE-3``)."""
         task = JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
         try:
             ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
@@ -162,7 +152,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return consistent
 
     async def summarise(self) -> Verdict:
-        """The summariser's answer; without one that can be read there is no label (``MADKE-5``)."""
+        """The summariser's answer; an unreadable one gives no label (``MADKE-5``)."""
         task = SummariseAnswers(
             claim=self.claim,
             answers=self.latest_answers(),
@@ -194,7 +184,6 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     @classmethod
     def plan_for(cls, settings: MadkeSettings) -> CostRange:
-        """One round over an empty pool, from which nobody chooses; one round; all of them."""
         selecting = settings.selecting
         return CostRange(
             cls._plan(settings, 1, selecting=False),

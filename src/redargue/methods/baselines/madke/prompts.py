@@ -1,4 +1,4 @@
-"""MADKE's prompts."""
+"""MADKE's prompts (Wang et al., arXiv 2312.04854)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ STEPS = "Think step by step."
 
 
 def bracketed(text: str, labels: LabelSet) -> str | None:
-    """The label in the last square brackets of a text; None without brackets, or where they hold something else."""
+    """The label in the last square brackets; None without brackets, or if they hold something else."""
     found = BRACKETS.findall(text)
     return labels.single(found[-1]) if found else None
 
 
 def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
-    """The pieces of evidence, one a number."""
     shown = ((each.text, each.title) for each in passages)
     return "\n".join(
         f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else wrap_untrusted(lines(title, text))}"
@@ -43,7 +42,6 @@ def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
 
 
 def answers(given: tuple[OtherAnswer, ...]) -> str:
-    """Several agents' answers, each with its agent's name."""
     return "\n".join(f"({each.agent}) {wrap_untrusted(each.text)}" for each in given)
 
 
@@ -54,7 +52,7 @@ class Piece(Frozen):
 
 
 class Selection(Frozen):
-    """The pieces that help most; none where none does."""
+    """The pieces that help most, if any."""
 
     pieces: tuple[Piece, ...] = Field(
         description="the most helpful pieces of evidence, at most 3; none if none helps",
@@ -63,12 +61,7 @@ class Selection(Frozen):
 
 
 class SelectEvidence(Task[Selection]):
-    """Which pieces of a pool help to answer.
-
-    Attributes:
-        pool: the evidence, in its order.
-        own: the agent's own last answer; empty in the first round.
-    """
+    """Which pieces of a pool help to answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "pool", "own")
 
@@ -102,7 +95,7 @@ class SelectEvidence(Task[Selection]):
         )
 
     def parse_plain(self, text: str) -> Selection | None:
-        """The numbers in brackets from the last one back; none where the reply says so."""
+        """The numbers in brackets, from the last one back; none where the reply says so."""
         found = BRACKETS.findall(text)
         if not found:
             return None
@@ -112,12 +105,10 @@ class SelectEvidence(Task[Selection]):
         return Selection(pieces=tuple(Piece(number=each) for each in numbers if 1 <= each <= len(self.pool)))
 
     def validate_answer(self, answer: Selection) -> Selection:
-        """The first different ones that the pool has."""
         numbers = dict.fromkeys(each.number for each in answer.pieces if each.number <= len(self.pool))
         return Selection(pieces=tuple(Piece(number=each) for each in list(numbers)[:MOST_PIECES]))
 
     def chosen(self, answer: Selection) -> tuple[Passage, ...]:
-        """The pieces themselves."""
         return tuple(self.pool[each.number - 1] for each in answer.pieces)
 
     def template_vars(self) -> dict[str, str]:
@@ -136,11 +127,7 @@ class Consistency(Frozen):
 
 
 class JudgeConsistency(Task[Consistency]):
-    """Whether all agents of a round gave one answer.
-
-    Attributes:
-        answers: of the round, one an agent.
-    """
+    """Whether all agents of a round gave one answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
 
@@ -182,9 +169,7 @@ class SummariseAnswers(LabelledTask):
     """One answer from those of all agents.
 
     Attributes:
-        answers: of the last round, one an agent.
-        swapped: whether question and answers stand in each other's place, as in the authors' program.
-        example: one of such a summary; empty where the labels have none.
+        swapped: exchanges question and answers, as in the authors' program.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
@@ -218,7 +203,6 @@ class SummariseAnswers(LabelledTask):
         return lines(claim, given)
 
     def label_of(self, text: str) -> str | None:
-        """The last one in square brackets."""
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:
@@ -236,12 +220,7 @@ DEBATER = (
 
 
 class AnswerWithKnowledge(AnswerClaim):
-    """An answer from the chosen evidence, from the second round on also from the others' and the own last answer.
-
-    Attributes:
-        own: what the agent answered in the last round; empty in the first.
-        examples: of answers, our own; empty where the labels have none.
-    """
+    """An answer from the chosen evidence; from the second round on also from the others' and its own last answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
 
@@ -294,7 +273,6 @@ class AnswerWithKnowledge(AnswerClaim):
         )
 
     def label_of(self, text: str) -> str | None:
-        """The last one in square brackets."""
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:

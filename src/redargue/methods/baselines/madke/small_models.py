@@ -1,8 +1,4 @@
-"""The embedded backend's roles in the baselines' debates, where these rest on evidence.
-
-It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
-or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
-"""
+"""What the small models play of MADKE."""
 
 from __future__ import annotations
 
@@ -22,7 +18,6 @@ from redargue.tasks.base import lines
 
 @play.register
 def _select(task: SelectEvidence, mind: EmbeddedBackend) -> Selection:
-    """The most relevant pieces of those that say anything of the claim."""
     relevant = mind.entailment.relevance([(task.claim.text, lines(each.title, each.text)) for each in task.pool])
     order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
     return Selection(pieces=tuple(Piece(number=place + 1) for place in order[:MOST_PIECES]))
@@ -30,7 +25,6 @@ def _select(task: SelectEvidence, mind: EmbeddedBackend) -> Selection:
 
 @play.register
 def _judge_consistency(task: JudgeConsistency, mind: EmbeddedBackend) -> Consistency:
-    """By the labels that the answers give."""
     labels = [task.claim.labels.parse(each.text) for each in task.answers]
     same = None not in labels and len(set(labels)) == 1
     return Consistency(reason=", ".join(each or "no label" for each in labels), consistent="yes" if same else "no")
@@ -38,7 +32,7 @@ def _judge_consistency(task: JudgeConsistency, mind: EmbeddedBackend) -> Consist
 
 @play.register
 def _sum_up(task: SummariseAnswers, mind: EmbeddedBackend) -> Answer:
-    """The answer whose label most agents give, the first of them on ties."""
+    """The answer whose label most agents give; on ties the first."""
     labels = [task.claim.labels.parse(each.text) for each in task.answers]
     given = [each for each in labels if each is not None]
     if not given:

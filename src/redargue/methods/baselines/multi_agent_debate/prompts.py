@@ -1,4 +1,4 @@
-"""The prompts of multi-agent debate."""
+"""The prompts of multi-agent debate (Du et al., arXiv 2305.14325)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ class SolveWithOthers(LabelledTask):
     """An agent's answer: its own first, then one that takes the other agents' last answers as advice.
 
     Attributes:
-        before: the agent's chat so far.
-        solutions: what the other agents answered last; with none in a later round it checks its own once more.
+        solutions: the other agents' last answers; with none in a later round the agent checks its own once more.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
@@ -76,7 +75,6 @@ class SolveWithOthers(LabelledTask):
         }
 
     def _solutions(self) -> str:
-        """Each between fences, without its writer's name."""
         mark = "```" if self.profile == "paper" else ""  # the paper's own fence
         return "\n".join(f"One agent's answer: {mark}{wrap_untrusted(each.text)}{mark}" for each in self.solutions)
 

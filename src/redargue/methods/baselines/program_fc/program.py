@@ -1,6 +1,6 @@
 """Programs that check a claim (ProgramFC, Pan et al. 2023, arXiv 2305.12744, Section 3).
 
-A program is read by a grammar of its own and becomes data; nothing of it is ever run as Python.
+A program is parsed by its own grammar and becomes data; nothing of it is run as Python.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class ProgramStep(Frozen):
     """A line of a program.
 
     Attributes:
-        function: what is done.
-        text: the question or the statement; ``{answer_1}`` stands for the answer to the first question.
+        text: the question or the statement; ``{answer_1}`` refers to the answer to the first question.
     """
 
     function: Function = Field(description="Question to find something out, Verify to check a statement")
@@ -52,11 +51,10 @@ class ProgramStep(Frozen):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The answers that its text needs, each once."""
         return tuple(dict.fromkeys(_REFERENCE.findall(self.text)))
 
     def filled(self, answers: Mapping[str, str]) -> str:
-        """The text with answers in the place of their names; what an answer holds is never a name."""
+        """The text with answers instead of references; an answer's own braces are left alone."""
         return _REFERENCE.sub(lambda found: answers[found.group(1)], self.text)
 
 
@@ -64,7 +62,7 @@ class Program(Frozen):
     """A program: the n-th question's answer is ``answer_n``, the n-th statement ``fact_n``; every fact has to hold.
 
     Attributes:
-        steps: in order; a text needs nothing but the answers of questions before it.
+        steps: in order; a text refers only to answers of questions before it.
     """
 
     steps: tuple[ProgramStep, ...] = Field(
@@ -92,12 +90,11 @@ class Program(Frozen):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Each step's variable."""
         return _names([step.function for step in self.steps])
 
     @cached_property
     def levels(self) -> tuple[tuple[int, ...], ...]:
-        """The steps' places, those together that need nothing of each other: a level waits for those before it."""
+        """Indices of steps that do not depend on each other; a level needs those before it."""
         depth: dict[str, int] = {}
         found: list[list[int]] = []
         for place, (name, step) in enumerate(zip(self.names, self.steps, strict=True)):
@@ -108,7 +105,6 @@ class Program(Frozen):
 
     @property
     def text(self) -> str:
-        """The program as the paper writes it."""
         facts = " and ".join(name for name in self.names if name.startswith("fact"))
         body = [*map(_line, self.names, self.steps), f"label = Predict({facts})"]
         return "\n".join(["def program():", *(f"    {line}" for line in body)])
@@ -119,13 +115,12 @@ def _line(name: str, step: ProgramStep) -> str:
 
 
 def _names(functions: list[Function]) -> tuple[str, ...]:
-    """``answer_1``, ``answer_2`` … for questions, ``fact_1`` … for statements."""
     kinds = ["answer" if each == "Question" else "fact" for each in functions]
     return tuple(f"{kind}_{kinds[: place + 1].count(kind)}" for place, kind in enumerate(kinds))
 
 
 class _Line(Frozen):
-    """A line as it was written: its own variable, and those that it needs."""
+    """A parsed line with the variable that it assigns."""
 
     variable: str
     step: ProgramStep
@@ -134,13 +129,13 @@ class _Line(Frozen):
 def parse_program(text: str) -> Program:
     """Reads a program in the paper's form.
 
-    Lines assign ``Question("...")`` and ``Verify("...")``, and the first ``Predict(a and b)`` ends it: what stands
-    after it is not read. Variables may have any name. Facts that Predict does not join, and answers that none of its
-    facts needs, do not change the label, and are left out.
+    Lines assign ``Question("...")`` and ``Verify("...")``; the first ``Predict(a and b)`` ends the program. Variables
+    may have any name. Facts that Predict does not join, and answers that none of its facts needs, do not change the
+    label and are left out.
 
     Raises:
-        ValueError: names the line that is none, whose function is unknown, or that needs what no line before it gives
-            (in a circle, one of its lines always does); or there is no Predict, or nothing to verify.
+        ValueError: names the line that is malformed, calls an unknown function or uses a variable that no line before
+            it assigns; or there is no Predict, or nothing to verify.
     """
     written: dict[str, _Line] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
@@ -164,7 +159,6 @@ def parse_program(text: str) -> Program:
 
 
 def _read(line: str, where: str) -> _Line:
-    """A line that assigns the outcome of Question or Verify."""
     found = _STEP.fullmatch(line)
     if found is None:
         raise ValueError(f'{where}: not of the form variable = Question("...") or variable = Verify("...")')

@@ -1,4 +1,4 @@
-"""Whether a statement is true, and short answers: the lines of a program (ProgramFC, arXiv 2305.12744, Section 3.3)."""
+"""ProgramFC's prompts: programs, facts and short answers (Pan et al. 2023, arXiv 2305.12744, Section 3)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ LONGEST_SPAN = 200  # characters of a short answer
 
 
 class TruthJudgement(Frozen):
-    """Whether a statement is true.
-
-    Attributes:
-        verdict: what the evidence, or the model's own knowledge, says.
-        quotes: what it rests on, word for word; checked by code, never believed.
-    """
+    """Whether a statement is true."""
 
     quotes: tuple[str, ...] = Field(
         default=(),
@@ -55,7 +50,7 @@ class RecallFact(Task[TruthJudgement]):
     """Whether a statement is true, from the model's own knowledge (closed book).
 
     Attributes:
-        statement: with answers in the place of variables; they were found in strangers' texts.
+        statement: with answers, which come from untrusted texts, instead of variables.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement",)
@@ -111,12 +106,7 @@ class VerifyFact(RecallFact):
 
 
 class Span(Frozen):
-    """A short answer.
-
-    Attributes:
-        text: a name, a date, a number; empty where nothing says it.
-        quotes: what it rests on, word for word; checked by code, never believed.
-    """
+    """A short answer: a name, a date, a number; empty where nothing states it."""
 
     quotes: tuple[str, ...] = Field(
         default=(),
@@ -140,7 +130,7 @@ class RecallAnswer(Task[Span]):
     """A short answer to a question, from the model's own knowledge (closed book).
 
     Attributes:
-        question: with answers in the place of variables; they were found in strangers' texts.
+        question: with answers, which come from untrusted texts, instead of variables.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("question",)
@@ -162,7 +152,6 @@ class RecallAnswer(Task[Span]):
         return {"question": wrap_untrusted(self.question)}
 
     def parse_plain(self, text: str) -> Span | None:
-        """A few words; none, or too many, are an error."""
         if text.lstrip().startswith("{"):
             return None
         said = _after_lead(text)
@@ -197,11 +186,7 @@ def _from_documents(wanted: str) -> str:
 
 
 class WriteProgram(Task[Program]):
-    """The program for a claim (Section 3.2).
-
-    Attributes:
-        demonstrations: claims with their programs; empty for none.
-    """
+    """The program for a claim (Section 3.2)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
@@ -236,5 +221,4 @@ class WriteProgram(Task[Program]):
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Program | None:
-        """A program in the paper's form."""
         return None if text.lstrip().startswith("{") else parse_program(text)

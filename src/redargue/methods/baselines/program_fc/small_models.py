@@ -1,7 +1,4 @@
-"""The embedded backend's roles in methods that take a claim apart before they look for evidence.
-
-A claim's parts are its clauses, where each stands on its own; a part is true where the passages speak for it.
-"""
+"""What the small models play of ProgramFC."""
 
 from __future__ import annotations
 
@@ -21,14 +18,13 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 @play.register
 def _write_program(task: WriteProgram, mind: EmbeddedBackend) -> Program:
-    """Verifies each clause; it asks nothing, because it cannot name what it would have to find out."""
+    """Verifies each clause; asks nothing, because it cannot name what would have to be found out."""
     plain = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
     return Program(steps=tuple(ProgramStep(function="Verify", text=each) for each in plain))
 
 
 @play.register
 def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> TruthJudgement:
-    """The likeliest of supported, refuted and open."""
     reading = mind.reader.read(task.statement, task.passages)
     meaning = likeliest(reading)
     verdict = {Meaning.SUPPORTED: "true", Meaning.REFUTED: "false"}.get(meaning, "impossible to say")
@@ -37,7 +33,7 @@ def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> TruthJudgement:
 
 @play.register
 def _answer_question(task: AnswerQuestion, mind: EmbeddedBackend) -> Span:
-    """The sentence nearest to the question, whole; a program of this backend's own asks nothing."""
+    """The sentence nearest to the question."""
     best = mind.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
     nearest = best[0].quote if best else ""
     return Span(text=nearest if len(nearest) <= LONGEST_SPAN else "", quotes=(nearest,) if nearest else ())

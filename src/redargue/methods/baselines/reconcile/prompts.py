@@ -1,7 +1,4 @@
-"""An answer with its reasons and how sure the agent is of it, alone or after a look at all agents' answers (ReConcile).
-
-Chen et al., "ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs" (2309.13007).
-"""
+"""ReConcile's prompts (Chen et al., 2309.13007)."""
 
 from __future__ import annotations
 
@@ -17,14 +14,7 @@ from redargue.tasks.untrusted import wrap_untrusted
 
 
 class AnswerWithConfidence(Frozen):
-    """An agent's answer.
-
-    Attributes:
-        reasoning: why.
-        answer: a label; empty where a mind without language finds nothing to answer from.
-        confidence_level: how likely the agent holds it to be right, in [0, 1]; "90%" is 0.9.
-        quotes: what it rests on, word for word; checked by code, never believed.
-    """
+    """An agent's label with its reasoning and stated confidence in [0, 1]; "90%" is 0.9."""
 
     reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
     answer: str = Field(description="your answer")
@@ -40,31 +30,20 @@ class AnswerWithConfidence(Frozen):
     @field_validator("confidence_level", mode="before")
     @classmethod
     def _percent(cls, given: Any) -> Any:
-        """A text in per cent as a share."""
         if isinstance(given, str) and given.strip().endswith("%"):
             return float(given.strip().removesuffix("%")) / 100
         return given
 
 
 class Group(Frozen):
-    """Agents of one opinion.
-
-    Attributes:
-        answer: their label.
-        given: their answers, one an agent.
-    """
+    """Agents of one opinion."""
 
     answer: str
     given: tuple[AnswerWithConfidence, ...]
 
 
 class AnswerSurely(Task[AnswerWithConfidence]):
-    """An agent's answer with its confidence.
-
-    Attributes:
-        groups: all agents' last answers, those of most agents first; empty for an agent's first answer.
-        samples: questions with explanations that convinced other agents, our own; may be empty.
-    """
+    """An agent's answer with its confidence."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
 
@@ -122,7 +101,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
         return {} if labels.free_text else {"answer": labels.names}
 
     def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
-        """The answer as a label."""
         label = self.claim.labels.single(answer.answer)
         if label is None:
             raise ValueError(f"{answer.answer[:60]!r} is none of the labels {', '.join(self.claim.labels.names)}")
@@ -143,7 +121,6 @@ class AnswerSurelyOnEvidence(OnEvidence, AnswerSurely):
 
 
 def _told(name: str, group: Group) -> str:
-    """How many say so, and each one's reasons with its confidence."""
     count = len(group.given)
     who = "There is 1 agent that thinks" if count == 1 else f"There are {count} agents that think"
     return lines(

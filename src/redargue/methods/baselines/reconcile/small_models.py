@@ -1,8 +1,4 @@
-"""The embedded backend's roles in the baselines' debates, where these rest on evidence.
-
-It reads the same passages in the same way whoever it plays: its debaters differ only where the evidence has two sides,
-or where they chose other pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
-"""
+"""What the small models play of ReConcile."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 @play.register
 def _answer_surely(task: AnswerSurelyOnEvidence, mind: EmbeddedBackend) -> AnswerWithConfidence:
-    """What the evidence says, as sure as its reading is calibrated; not sure at all where nothing was calibrated."""
+    """States the reading's calibrated confidence, or 0 where nothing was calibrated."""
     answer = read_evidence(task.claim, task.passages, mind)
     return AnswerWithConfidence(
         reasoning=answer.text,

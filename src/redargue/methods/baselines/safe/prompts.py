@@ -1,7 +1,6 @@
-"""SAFE's questions (Wei et al., "Long-form factuality in large language models", arXiv 2403.18802).
+"""SAFE's prompts (Wei et al., "Long-form factuality in large language models", arXiv 2403.18802).
 
-A statement is made self-contained, asked for its relevance to the text it stands in, searched for in turns, and rated:
-is it supported by what was found, or not?
+A statement is made self-contained, checked for relevance, searched for in turns, and rated.
 """
 
 from __future__ import annotations
@@ -37,13 +36,12 @@ _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 
 def code_block(text: str) -> str | None:
-    """What the first code block of a reply holds, on one line; None without one."""
+    """The content of the first code block, on one line; None without one."""
     found = _BLOCK.search(text)
     return " ".join(found.group(1).split()) if found else None
 
 
 def bracketed(text: str, *words: str) -> list[str]:
-    """Those of these words that stand in square brackets, each once."""
     said = {re.sub(r"[^\w\s]", "", each).strip() for each in _BRACKETS.findall(text)}
     return [word for word in words if word in said]
 
@@ -62,7 +60,7 @@ class Relevance(Frozen):
 
 
 class _OfAResponse:
-    """A statement and the text that it stands in. A plain class: it has no fields, and goes first."""
+    """A statement and the text around it. A plain class without fields, so it goes first."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "response")
 
@@ -80,11 +78,7 @@ class _OfAResponse:
 
 
 class MakeSelfContained(_OfAResponse, Task[SelfContained]):
-    """A statement of a text in words that need no text around them.
-
-    Attributes:
-        claim: the statement; its context is the text.
-    """
+    """A statement of a text in words that need no text around them."""
 
     claim: Claim
 
@@ -100,23 +94,17 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
         return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
 
     def parse_plain(self, text: str) -> SelfContained | None:
-        """What the first code block holds."""
         found = code_block(text)
         return None if found is None else SelfContained(statement=found)
 
     def validate_answer(self, answer: SelfContained) -> SelfContained:
-        """The statement, if it states something."""
         if not re.search(r"\w", answer.statement):
             raise ValueError("the statement is empty")
         return SelfContained(statement=readable(answer.statement.strip()))
 
 
 class CheckRelevance(_OfAResponse, Task[Relevance]):
-    """Whether a statement has to do with what its text is about.
-
-    Attributes:
-        claim: the statement; its context is the text.
-    """
+    """Whether a statement has to do with what its text is about."""
 
     claim: Claim
 
@@ -134,7 +122,6 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
         return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
     def parse_plain(self, text: str) -> Relevance | None:
-        """What stands in square brackets."""
         found = bracketed(text, "Foo", "Not Foo")
         if len(found) > 1:
             raise ValueError("both [Foo] and [Not Foo] stand there")
@@ -166,7 +153,7 @@ class WriteNextQuery(Task[Query]):
         return statement_vars(self.claim, self.results, self.profile)
 
     def parse_plain(self, text: str) -> Query | None:
-        """What the first code block holds; else as other queries are read."""
+        """The first code block; else as other queries are read."""
         found = code_block(text)
         if found == "":
             raise ValueError("the code block is empty")
@@ -201,7 +188,7 @@ class RateSupport(LabelledTask):
         return statement_vars(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
-        """The label in square brackets, if it is one; without one what the last line alone names."""
+        """The label in square brackets; without one the label on the last line."""
         rated = bracketed(text, SUPPORTED, NOT_SUPPORTED)
         if rated:
             return rated[0] if len(rated) == 1 else None

@@ -1,8 +1,4 @@
-"""The embedded backend's roles in methods that search in turns and call a claim true or false.
-
-Queries are made of the claim's own words, its parts, and names that evidence brings in; what is called true or false
-is the likelier side of what was read. Where nothing was read there is no side.
-"""
+"""What the small models play of SAFE."""
 
 from __future__ import annotations
 
@@ -28,14 +24,14 @@ from redargue.tasks.querying import Query
 
 @play.register
 def _make_self_contained(task: MakeSelfContained, mind: EmbeddedBackend) -> SelfContained:
-    """The statement with a leading pronoun replaced, where the text around it leaves no doubt; else as it stands."""
+    """Replaces a leading pronoun where the text around it leaves no doubt."""
     (found,) = checkable.claims((task.claim.text,), sentences(task.claim.context))
     return SelfContained(statement=found or task.claim.text)
 
 
 @play.register
 def _check_relevance(task: CheckRelevance, mind: EmbeddedBackend) -> Relevance:
-    """A statement is about the same thing where it shares a telling word with the text."""
+    """A statement is relevant where it shares a content word with the text."""
     around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
     shared = [word for word in words(task.claim.text) if word.lower() in around]
     return Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
@@ -43,7 +39,7 @@ def _check_relevance(task: CheckRelevance, mind: EmbeddedBackend) -> Relevance:
 
 @play.register
 def _write_next_query(task: WriteNextQuery, mind: EmbeddedBackend) -> Query:
-    """What was not asked yet; the claim again where nothing is left to ask."""
+    """The next new query; the claim again where none is left."""
     passages = found_in(task.results)
     best = mind.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
     asked = {each.query for each in task.results}
@@ -52,10 +48,10 @@ def _write_next_query(task: WriteNextQuery, mind: EmbeddedBackend) -> Query:
 
 @play.register
 def _rate_support(task: RateSupport, mind: EmbeddedBackend) -> Answer:
-    """Supported where that is likelier than both of the others together: silence is no support.
+    """Supported where that is more probable than the other two together: silence is not support.
 
     Raises:
-        BadReply: nothing was read.
+        BadReply: there is no evidence to read.
     """
     passages = not_empty(found_in(task.results))
     reading = mind.reader.read(task.claim.text, passages)

@@ -2,7 +2,7 @@
 
 Press et al. 2022, "Measuring and Narrowing the Compositionality Gap in Language Models" (arXiv 2210.03350, Section 3).
 The original interleaves questions and answers in one growing text; FOLK's comparison (Wang & Shu 2023, arXiv
-2310.05253) asks all questions first and aggregates what was found.
+2310.05253) asks all questions first and aggregates the results.
 """
 
 from __future__ import annotations
@@ -45,12 +45,11 @@ class SelfAskSettings(MethodSettings):
     """Settings of ``self-ask``.
 
     Attributes:
-        variant: ``interleaved``: each question knows the answers before it; ``decomposed``: all questions first, and
-            one call that reads what was found (FOLK's).
+        variant: ``interleaved``: each question follows the answers before it; ``decomposed``: all questions first, and
+            one call that reads the results (FOLK's).
         tools: each searches for every question; the paper uses Google's search.
         top_k: passages per search and tool; the paper shows one answer or snippet.
         most_questions: after which the interleaved variant asks for the final answer; the paper states no limit.
-        temperature: of all calls.
     """
 
     variant: Literal["interleaved", "decomposed"] = "interleaved"
@@ -63,11 +62,7 @@ class SelfAskSettings(MethodSettings):
 class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     """Follow-up questions that a search engine answers (Self-Ask, 2210.03350).
 
-    The embedded backend plays it on a claim's clauses: it asks whether each is true, and reads all that was found.
-
-    Attributes:
-        asked: the questions so far, with what was found for them.
-        round: of the next call, from 1.
+    The small models play it on a claim's clauses: they ask whether each is true, and read all results.
     """
 
     profiles = {
@@ -85,7 +80,6 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     settings: SelfAskSettings
 
     async def check(self, claim: Claim, asker: Agent) -> Verdict:
-        """Questions, searches, an answer; no label where a reply cannot be read."""
         self.two_sides()
         self.asked: tuple[Grounded, ...] = ()
         self.round = 1
@@ -97,7 +91,6 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         return self.conclude(asker, answer, self.asked, round_=self.round)
 
     async def ask_and_answer(self, asker: Agent) -> Aggregate:
-        """One question after another; each knows what was found for those before it."""
         temperature = self.settings.temperature
         prompt: dict[str, Any] = {
             "claim": self.claim,
@@ -168,12 +161,10 @@ class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "deco
 
 
 def question_examples(profile: Profile) -> str:
-    """Four claims with their questions."""
     return examples_in(profile, __package__, "questions", lambda text: FollowUps(questions=questions_in(text)))
 
 
 def aggregate_examples(profile: Profile) -> str:
-    """The same claims with what was found for them, and their label."""
 
     def read(text: str) -> Aggregate:
         return Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))

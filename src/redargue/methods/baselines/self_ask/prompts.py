@@ -1,7 +1,4 @@
-"""Questions whose answers a search finds, and what they come to (Self-Ask, Press et al. 2022, arXiv 2210.03350).
-
-One after the other, as in the paper, or all before the first search, as FOLK has it (arXiv 2310.05253, Section 4).
-"""
+"""Self-Ask's prompts: interleaved (Press et al., arXiv 2210.03350), or all questions first (FOLK, arXiv 2310.05253)."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ from redargue.tasks.untrusted import wrap_untrusted
 
 
 class FollowUps(Frozen):
-    """The questions that a claim's check needs answers to, at least one."""
+    """The questions that a claim's check needs answers to."""
 
     questions: Questions = Field(
         description="what has to be known to check the claim, one question each", json_schema_extra=SOME_QUESTIONS
@@ -40,11 +37,7 @@ class FollowUps(Frozen):
 
 
 class WriteFollowUps(Task[FollowUps]):
-    """All questions before the first search (FOLK's Self-Ask).
-
-    Attributes:
-        demonstrations: claims with their questions; empty for none.
-    """
+    """All questions before the first search (FOLK's Self-Ask)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
@@ -71,18 +64,11 @@ class WriteFollowUps(Task[FollowUps]):
         return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> FollowUps | None:
-        """One line a question."""
         return None if is_object(text) else FollowUps(questions=questions_in(text))
 
 
 class Aggregate(Frozen):
-    """Whether a claim is supported.
-
-    Attributes:
-        explanation: why.
-        quotes: what it rests on, word for word; checked by code, never believed.
-        answer: supported or not.
-    """
+    """Whether a claim is supported."""
 
     explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = Field(
@@ -92,12 +78,7 @@ class Aggregate(Frozen):
 
 
 class JudgeAnswers(Task[Aggregate]):
-    """The label, from all questions and what was found for them.
-
-    Attributes:
-        asked: the questions with what was found.
-        demonstrations: claims with their label; empty for none.
-    """
+    """The label, from all questions and what was found for them."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
 
@@ -129,20 +110,11 @@ class JudgeAnswers(Task[Aggregate]):
         }
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        """The first label in brackets."""
         return None if is_object(text) else Aggregate(explanation=text.strip(), answer=bracketed(text))
 
 
 class FollowUp(Frozen):
-    """The next question, or the answer.
-
-    Attributes:
-        needed: whether there is something left to ask.
-        question: the next one, where there is.
-        explanation: why the claim is supported or not, where there is none.
-        quotes: what the answer rests on, word for word; checked by code, never believed.
-        answer: supported or not, where there is no question; else it is not read.
-    """
+    """The next question, or the answer."""
 
     needed: bool = Field(description="whether a follow up question is needed")
     question: str = Field(
@@ -163,12 +135,7 @@ _FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate a
 
 
 class AskFollowUp(Task[FollowUp]):
-    """The next follow-up question of Self-Ask, or its final answer.
-
-    Attributes:
-        asked: the questions so far with what was found.
-        demonstrations: whole courses of questions and answers; empty for none.
-    """
+    """The next follow-up question of Self-Ask, or its final answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
@@ -216,10 +183,10 @@ class AskFollowUp(Task[FollowUp]):
         return "\n".join(parts)
 
     def parse_plain(self, text: str) -> FollowUp | None:
-        """What comes first: a question or the final answer; what stands after "Intermediate answer:" is made up.
+        """Whichever comes first, a question or the final answer; what follows "Intermediate answer:" is made up.
 
         Raises:
-            ValueError: neither is there.
+            ValueError: neither occurs.
         """
         if is_object(text):
             return None
@@ -232,7 +199,6 @@ class AskFollowUp(Task[FollowUp]):
         return FollowUp(needed=False, answer=_side(found.group(2)), explanation=own.strip())
 
     def validate_answer(self, answer: FollowUp) -> FollowUp:
-        """A question that is one, or a label."""
         question = " ".join(answer.question.split())
         if answer.needed and not question:
             raise ValueError("the follow up question is empty")
@@ -249,7 +215,7 @@ def _side(text: str) -> Side:
 
 
 class ConcludeAsking(JudgeAnswers):
-    """The final answer of Self-Ask once no more questions may be asked: the text so far, ended by its last marker."""
+    """The forced final answer of Self-Ask: the text so far, ended by its last marker."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
@@ -269,7 +235,6 @@ class ConcludeAsking(JudgeAnswers):
         return self._asking().template_vars()
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        """The label that the text ends in."""
         if is_object(text):
             return None
         own = text.strip().removeprefix(_FINAL).strip()

@@ -1,7 +1,4 @@
-"""The embedded backend's roles in methods that take a claim apart before they look for evidence.
-
-A claim's parts are its clauses, where each stands on its own; a part is true where the passages speak for it.
-"""
+"""What the small models play of Self-Ask."""
 
 from __future__ import annotations
 
@@ -21,13 +18,12 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 @play.register
 def _write_follow_ups(task: WriteFollowUps, mind: EmbeddedBackend) -> FollowUps:
-    """Whether each clause is true."""
     return FollowUps(questions=tuple(map(is_it_true, clauses_of(task.claim))))
 
 
 @play.register
 def _ask_follow_up(task: AskFollowUp, mind: EmbeddedBackend) -> FollowUp:
-    """Whether the next clause is true; once all were asked, the answer."""
+    """Asks whether the next clause is true; after the last one, answers."""
     wanted = [is_it_true(each) for each in clauses_of(task.claim)]
     asked = {each.question for each in task.asked}
     following = next((each for each in wanted if each not in asked), "")
@@ -39,7 +35,6 @@ def _ask_follow_up(task: AskFollowUp, mind: EmbeddedBackend) -> FollowUp:
 
 @play.register
 def _aggregate_answers(task: JudgeAnswers, mind: EmbeddedBackend) -> Aggregate:
-    """The claim against all that was found."""
     return _aggregate(task.claim.text, task.asked, mind)
 
 
