@@ -77,7 +77,7 @@ class _Form:
     def __init__(self, draft: Draft, task: AnyTask, longest: int) -> None:
         self.draft, self.schema = draft, schema_of(task)
         self._task, self._longest = task, longest
-        for listed, (name, values) in task.known_items().items():
+        for listed, (name, values) in task.fixed_items().items():
             self._known(listed, name, values)
         if isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])

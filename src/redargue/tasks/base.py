@@ -171,7 +171,7 @@ class Task(Frozen, Generic[Out]):
         """Fields of the answer that take one of several texts, which depend on the task."""
         return {}
 
-    def known_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
         """Lists of the answer that hold one item for each of several known values.
 
         Returns:

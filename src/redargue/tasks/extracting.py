@@ -92,7 +92,7 @@ class MarkOpinions(Task[SentenceMarks]):
         """What was said before, and the sentences."""
         return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences, self.profile)}
 
-    def known_items(self) -> dict[str, tuple[str, Sequence[int]]]:
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[int]]]:
         return {"marks": ("sentence", range(1, len(self.sentences) + 1))}
 
     def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:

@@ -182,7 +182,7 @@ class CheckStatements(Task[CheckedStatements]):
         """Context and statements, these as JSON."""
         return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
 
-    def known_items(self) -> dict[str, tuple[str, Sequence[str]]]:
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[str]]]:
         return {"statements": ("statement", self.statements)}
 
 

@@ -19,7 +19,7 @@ class OnEvidence(Frozen):
 def label_question(labels: LabelSet) -> str:
     if labels.free_text:
         return "What is the answer?"
-    meanings = ", ".join(f"**{each.name}** ({each.description or 'this option is right'})" for each in labels.labels)
+    meanings = ", ".join(f"**{label.name}** ({label.description or 'this option is right'})" for label in labels.labels)
     return f"Which of these is right: {meanings}?"
 
 

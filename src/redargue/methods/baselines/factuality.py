@@ -45,8 +45,8 @@ class FactualityCheck(Frozen):
 
     @field_validator("error", "correction", mode="before")
     @classmethod
-    def _nothing(cls, given: object) -> object:
-        return "" if given is None else given
+    def _nothing(cls, value: object) -> object:
+        return "" if value is None else value
 
 
 class CheckFactuality(Task[FactualityCheck]):

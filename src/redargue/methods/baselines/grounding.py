@@ -47,10 +47,12 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
     """Questions with their results; the paper's form leaves out those without an answer."""
     if profile == "paper":
         pairs = (
-            (each.question, " ".join(documents(each.passages, profile).split())) for each in asked if each.passages
+            (question.question, " ".join(documents(question.passages, profile).split()))
+            for question in asked
+            if question.passages
         )
         return "\n".join(f"{question} {answer}" for question, answer in pairs)
-    shown = ((wrap_untrusted(each.question), documents(each.passages, profile)) for each in asked)
+    shown = ((wrap_untrusted(question.question), documents(question.passages, profile)) for question in asked)
     return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
 
 
@@ -84,8 +86,8 @@ def is_object(text: str) -> bool:
     return text.lstrip().startswith("{")
 
 
-def _some(given: tuple[str, ...]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(text for each in given if (text := " ".join(each.split()))))
+def _some(raw: tuple[str, ...]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(text for answer in raw if (text := " ".join(answer.split()))))
     if not 0 < len(found) <= MOST_QUESTIONS:
         raise ValueError(f"{len(found)} questions; 1 to {MOST_QUESTIONS} were asked for")
     return found

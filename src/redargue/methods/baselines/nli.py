@@ -106,13 +106,13 @@ def _in_words(inferred: Inferred) -> str:
 
 
 @play.register
-def _infer(task: InferClaim, mind: EmbeddedBackend) -> Inferences:
+def _infer(task: InferClaim, backend: EmbeddedBackend) -> Inferences:
     """Reads with the model that ``REDARGUE_ENTAILMENT`` names, else with the bundled one, which has three outputs."""
-    if mind.entailer is None:
-        read = mind.entailment.read([(task.hypothesis, premise) for premise in task.premises])
+    if backend.entailer is None:
+        read = backend.entailment.read([(task.hypothesis, premise) for premise in task.premises])
         pairs = [(each.supports, None if task.sigmoid else each.refutes) for each in read]
     else:
-        pairs = mind.entailer.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
+        pairs = backend.entailer.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
     found = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
     return Inferences(inferences=tuple(found))
 

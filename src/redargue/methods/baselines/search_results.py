@@ -22,17 +22,17 @@ class SearchResult(Frozen):
     @property
     def text(self) -> str:
         """The passages as one text, as both programs keep a result."""
-        return " ".join(each.text for each in self.passages) or NOTHING_FOUND
+        return " ".join(passage.text for passage in self.passages) or NOTHING_FOUND
 
 
 def found_in(results: tuple[SearchResult, ...]) -> tuple[Passage, ...]:
-    return tuple({each.sha256: each for result in results for each in result.passages}.values())
+    return tuple({passage.sha256: passage for result in results for passage in result.passages}.values())
 
 
 def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
     """The results joined by newlines; hardened: the passages, each fenced."""
     if profile == "paper":
-        return "\n".join(each.text for each in results) or NOTHING_KNOWN
+        return "\n".join(result.text for result in results) or NOTHING_KNOWN
     passages = found_in(results)
     return documents(passages, profile) if passages else NOTHING_KNOWN
 

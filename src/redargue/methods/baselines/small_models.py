@@ -23,15 +23,15 @@ QUOTES = 2  # at most in an answer
 OPPOSITE = {Meaning.SUPPORTED: Meaning.REFUTED, Meaning.REFUTED: Meaning.SUPPORTED}
 
 
-def read_evidence(claim: Claim, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer:
-    return say(claim, mind.reader.read(claim.text, passages), passages, mind)
+def read_evidence(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
+    return say(claim, backend.reader.read(claim.text, passages), passages, backend)
 
 
 @play.register
-def _check_factuality(task: CheckFactuality, mind: EmbeddedBackend) -> FactualityCheck:
+def _check_factuality(task: CheckFactuality, backend: EmbeddedBackend) -> FactualityCheck:
     """The likelier side; the error is what contradicts the claim, without a correction."""
-    factual, best, text = sided(task.claim.text, task.passages, mind)
-    error = "" if factual else " ".join(each.quote for each in best[:1])
+    factual, best, text = sided(task.claim.text, task.passages, backend)
+    error = "" if factual else " ".join(sentence.quote for sentence in best[:1])
     return FactualityCheck(reasoning=text, error=error, quotes=quotes_of(best), factuality=factual)
 
 
@@ -41,7 +41,7 @@ def not_empty(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
     return passages
 
 
-def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:
+def sided(claim: str, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> tuple[bool, tuple[Cited, ...], str]:
     """Whether a claim is more probably true than false, the sentences that say so, and both as a text.
 
     Where nothing speaks for the likelier side, nothing is quoted, and the text leaves the claim open.
@@ -49,7 +49,7 @@ def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> t
     Raises:
         BadReply: there is no evidence to read.
     """
-    reading = mind.reader.read(claim, not_empty(passages))
+    reading = backend.reader.read(claim, not_empty(passages))
     supports, refutes, _ = reading.probabilities()
     factual = supports >= refutes
     meaning = Meaning.SUPPORTED if factual else Meaning.REFUTED
@@ -61,7 +61,7 @@ def sided(claim: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> t
 
 def untried(claim: str, best: tuple[Cited, ...], asked: Collection[str]) -> Iterator[str]:
     """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
-    said = " ".join(each.quote for each in best)
+    said = " ".join(sentence.quote for sentence in best)
     covered = {word.lower() for word in words(said)}
     still_open = [word for word in words(claim) if word.lower() not in covered]
     bridges = [name for name in names_in(said) if name.lower() not in claim.lower()]
@@ -69,14 +69,14 @@ def untried(claim: str, best: tuple[Cited, ...], asked: Collection[str]) -> Iter
     every += [" ".join([*bridges[:2], *still_open])] if bridges and still_open else []
     every += [" ".join(words(claim)), *decompose(claim).entities]
     seen = set(asked)
-    for query in (each[:300] for each in every):
+    for query in (query[:300] for query in every):
         if query and query not in seen:
             seen.add(query)
             yield query
 
 
 def quotes_of(best: tuple[Cited, ...]) -> tuple[str, ...]:
-    return tuple(each.quote for each in best)
+    return tuple(sentence.quote for sentence in best)
 
 
 def clauses_of(claim: Claim) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def is_it_true(statement: str) -> str:
 
 
 def passages_of(asked: tuple[Grounded, ...]) -> tuple[Passage, ...]:
-    return tuple(passage for each in asked for passage in each.passages)
+    return tuple(passage for question in asked for passage in question.passages)
 
 
 def likeliest(reading: Reading) -> Meaning:
@@ -101,4 +101,6 @@ def likeliest(reading: Reading) -> Meaning:
 
 
 def quotes_for(reading: Reading, meaning: Meaning) -> tuple[str, ...]:
-    return tuple(each.quote for each in reading.best(meaning, QUOTES)) if meaning is not Meaning.NOT_ENOUGH else ()
+    return (
+        tuple(sentence.quote for sentence in reading.best(meaning, QUOTES)) if meaning is not Meaning.NOT_ENOUGH else ()
+    )

@@ -176,7 +176,7 @@ class SummariseTeam(Task[Argument], _OfATeam):
         return lines(
             "You summarise for a team that debates a claim: one statement from what its members found.",
             _view(self.position),
-            LEVELS if any(each.level is not None for each in self.texts) else None,
+            LEVELS if any(text.level is not None for text in self.texts) else None,
         )
 
     def hardened_rules(self) -> str:

@@ -58,27 +58,29 @@ class Judgement(Frozen):
         default=None, description="how sure you are, from 0 to 1"
     )
 
-    @field_validator("confidence", *(f"{side}_{each}" for side in STANCES for each in DIMENSIONS), mode="before")
+    @field_validator(
+        "confidence", *(f"{side}_{dimension}" for side in STANCES for dimension in DIMENSIONS), mode="before"
+    )
     @classmethod
-    def _percent(cls, given: Any) -> Any:
+    def _percent(cls, value: Any) -> Any:
         """Reads 90, 90 % and "90%" as 0.9; a number is never clipped."""
-        if isinstance(given, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*(%?)\s*", given)):
-            given = float(found[1]) / 100 if found[2] else float(found[1])
-        if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
-            return given / 100 if 1 < given <= 100 else given
-        return None if given == "" else given
+        if isinstance(value, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*(%?)\s*", value)):
+            value = float(found[1]) / 100 if found[2] else float(found[1])
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return value / 100 if 1 < value <= 100 else value
+        return None if value == "" else value
 
     @field_validator("vote", mode="before")
     @classmethod
-    def _named(cls, given: Any) -> Any:
+    def _named(cls, value: Any) -> Any:
         """Reads names in any case, and the paper's +1, −1 and 0."""
-        if given in ("", None):
+        if value in ("", None):
             return None
-        word = str(given).strip().lower().removesuffix(" team").removesuffix(" side")
+        word = str(value).strip().lower().removesuffix(" team").removesuffix(" side")
         return {"+1": "affirmative", "1": "affirmative", "-1": "negative", "0": "tie"}.get(word, word)
 
     def scores(self, position: Position) -> dict[str, float]:
-        return {each: getattr(self, f"{position}_{each}") for each in DIMENSIONS}
+        return {dimension: getattr(self, f"{position}_{dimension}") for dimension in DIMENSIONS}
 
     def mean(self, position: Position) -> float:
         return sum(self.scores(position).values()) / len(DIMENSIONS)
@@ -145,7 +147,7 @@ class JudgeTeams(Task[Judgement]):
         return "Quotations that were not found in the documents are no evidence."
 
     def output_format(self) -> str:
-        fields = ", ".join(f'"{side}_{each}": 0.0' for side in STANCES for each in DIMENSIONS)
+        fields = ", ".join(f'"{side}_{dimension}": 0.0' for side in STANCES for dimension in DIMENSIONS)
         return (
             f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
         )
@@ -163,7 +165,7 @@ class JudgeTeams(Task[Judgement]):
     def _debate(self) -> str:
         if self.passages:
             return f"Nothing was said yet. Documents: {documents(self.passages, self.profile)}"
-        return "\n".join(_speech(each, self.profile) for each in self.speeches) or "(nothing was said)"
+        return "\n".join(_speech(speech, self.profile) for speech in self.speeches) or "(nothing was said)"
 
 
 def _speech(speech: Speech, profile: Profile) -> str:

@@ -105,7 +105,7 @@ class DualPositionSettings(MethodSettings):
             samples=sampled if self.uncertainty == "agreement" else {},
             asked_by={
                 **{name: members(role) for name, role in _ASKS.items()},
-                "JudgeTeams": tuple(referee_name(each) for each in self.referees),
+                "JudgeTeams": tuple(referee_name(referee) for referee in self.referees),
             },
             call_depth=int(self.gatherers or self.analysts) + rounds * (speaking * together + 1),
             search_depth=int(self.gatherers),

@@ -47,16 +47,16 @@ _LOUD = re.compile(
 
 
 @play.register
-def _write_team_queries(task: WriteTeamQueries, mind: EmbeddedBackend) -> TeamQueries:
+def _write_team_queries(task: WriteTeamQueries, backend: EmbeddedBackend) -> TeamQueries:
     text = task.claim.text[:300]
     return TeamQueries(support=text, refute=" ".join(words(task.claim.text))[:300] or text)
 
 
 @play.register
-def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
+def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
     """Finds loud words and shouting; says that it cannot judge the rest."""
     text = f"{task.claim.context} {task.claim.text}"
-    loud = list(dict.fromkeys(each.group() for each in _LOUD.finditer(text)))
+    loud = list(dict.fromkeys(match.group() for match in _LOUD.finditer(text)))
     shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
     found = ", ".join([*loud, *shouted[:3]])
     unjudged = "not judged without a language model"
@@ -66,8 +66,8 @@ def _analyse(task: AnalyseText, mind: EmbeddedBackend) -> Analysis:
 
 
 @play.register
-def _rebut(task: Rebut, mind: EmbeddedBackend) -> Argument:
-    reading = mind.reader.read(task.claim.text, task.passages)
+def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
+    reading = backend.reader.read(task.claim.text, task.passages)
     return write_argument(task.claim.text, task.position, reading)
 
 
@@ -76,16 +76,16 @@ def write_argument(claim: str, position: Position, reading: Reading) -> Argument
     best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
     opening = OPENINGS[position] if best else OPEN
     text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
-    return Argument(text=text, quotes=tuple(each.quote for each in best))
+    return Argument(text=text, quotes=tuple(sentence.quote for sentence in best))
 
 
 @play.register
-def _summarise(task: SummariseTeam, mind: EmbeddedBackend) -> Argument:
+def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
     """Selects from what the members quote, the most certain member's first."""
     order = sorted(task.texts, key=lambda each: -(each.level or 5))
     passages = tuple(Passage(text=text) for each in order for text in quoted((_as_answer(each),)))
-    passages = tuple({each.text: each for each in passages}.values())
-    return write_argument(task.claim.text, task.position, mind.reader.read(task.claim.text, passages))
+    passages = tuple({passage.text: passage for passage in passages}.values())
+    return write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
 
 
 def _as_answer(text: AgentText) -> OtherAnswer:
@@ -93,14 +93,14 @@ def _as_answer(text: AgentText) -> OtherAnswer:
 
 
 @play.register
-def _judge(task: JudgeTeams, mind: EmbeddedBackend) -> Judgement:
+def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
     """Scores what each team could quote, and votes by the referee's emphasis."""
     claim = task.claim.text
     evidence = {position: _evidence(task.speeches, position) for position in MEANINGS}
     if task.passages:
         evidence = dict.fromkeys(MEANINGS, task.passages)
-    both = mind.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
-    own = {position: mind.reader.read(claim, passages) for position, passages in evidence.items()}
+    both = backend.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
+    own = {position: backend.reader.read(claim, passages) for position, passages in evidence.items()}
     scores: dict[str, float] = {}
     for position, meaning in MEANINGS.items():
         against = MEANINGS["negative" if position == "affirmative" else "affirmative"]
@@ -115,8 +115,8 @@ def _judge(task: JudgeTeams, mind: EmbeddedBackend) -> Judgement:
 
 
 def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, ...]:
-    found = (each for speech in speeches if speech.position == position for each in speech.verified)
-    return tuple({each.text: each for each in found}.values())
+    found = (passage for speech in speeches if speech.position == position for passage in speech.verified)
+    return tuple({match.text: match for match in found}.values())
 
 
 def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:

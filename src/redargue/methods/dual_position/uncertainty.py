@@ -69,8 +69,8 @@ async def uncertain(
     if measure == "entropy" and output.entropy is not None:
         return Uncertain(output, output.entropy, measure)
     if measure == "token-sar" and output.tokens:
-        relevances = await token_relevances(agent, [each.text for each in output.tokens], question, round_=round_)
-        value = token_sar([each.logprob for each in output.tokens], relevances)
+        relevances = await token_relevances(agent, [token.text for token in output.tokens], question, round_=round_)
+        value = token_sar([token.logprob for token in output.tokens], relevances)
         if value is not None:
             return Uncertain(output, value, measure)
     again = task.model_copy(update={"sample": task.sample + 1})
@@ -87,11 +87,11 @@ async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: 
     Args:
         outputs: at least two.
     """
-    labels = [each.answer.label for each in outputs if isinstance(each.answer, Answer)]
+    labels = [output.answer.label for output in outputs if isinstance(output.answer, Answer)]
     if len(labels) == len(outputs):
         alike = [float(left is not None and left == right) for left, right in combinations(labels, 2)]
     else:
-        texts = tuple(each.text or each.answer.model_dump_json() for each in outputs)
+        texts = tuple(output.text or output.answer.model_dump_json() for output in outputs)
         compared = (
             agent.perform(CompareTexts(reference=text, texts=texts[place + 1 :]), round_=round_)
             for place, text in enumerate(texts[:-1])
@@ -146,10 +146,10 @@ def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
     """
     confidences = attention_weights(uncertainties)
     total = sum(confidences)
-    scaled = (each * 14 / total + 1 / len(confidences) for each in confidences)
-    return tuple(round(min(10.0, max(1.0, each))) for each in scaled)
+    scaled = (confidence * 14 / total + 1 / len(confidences) for confidence in confidences)
+    return tuple(round(min(10.0, max(1.0, level))) for level in scaled)
 
 
 def attention_weights(uncertainties: Sequence[float]) -> tuple[float, ...]:
     """The weights of attention to agents' texts: 1/u, of which only the proportions count."""
-    return tuple(1 / max(each, SUREST) for each in uncertainties)
+    return tuple(1 / max(uncertainty, SUREST) for uncertainty in uncertainties)

@@ -38,17 +38,17 @@ class Opinion(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_otherwise(cls, given: Any) -> Any:
+    def _named_otherwise(cls, data: Any) -> Any:
         """Accepts ``Error severity``, the paper's name."""
-        if not isinstance(given, dict):
-            return given
+        if not isinstance(data, dict):
+            return data
         names = {"error severity": "severity", "error_severity": "severity"}
-        return {names.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in given.items()}
+        return {names.get(str(name).strip().lower(), str(name).strip().lower()): value for name, value in data.items()}
 
     @field_validator("severity", mode="before")
     @classmethod
-    def _number(cls, given: Any) -> Any:
-        return int(given) if isinstance(given, str) and given.strip().isdecimal() else given
+    def _number(cls, value: Any) -> Any:
+        return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
 
 
 class GiveOpinion(Task[Opinion]):
@@ -93,7 +93,7 @@ class GiveOpinion(Task[Opinion]):
 
     def _others(self) -> str:
         said = (
-            f"{each.opinion} (factual: {str(each.factuality).lower()}, severity {each.severity})"
-            for each in self.others
+            f"{opinion.opinion} (factual: {str(opinion.factuality).lower()}, severity {opinion.severity})"
+            for opinion in self.others
         )
         return "\n".join(wrap_untrusted(each) for each in said)

@@ -10,12 +10,12 @@ LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants it
 
 
 @play.register
-def _opine(task: GiveOpinion, mind: EmbeddedBackend) -> Opinion:
+def _opine(task: GiveOpinion, backend: EmbeddedBackend) -> Opinion:
     """Trust and doubt each need less for their own side, the leader and the judge as much for both.
 
     The form has no place for an open claim: one without evidence gets an opinion without quotations.
     """
-    reading = mind.reader.read(task.claim.text, task.passages)
+    reading = backend.reader.read(task.claim.text, task.passages)
     supports, refutes, _ = reading.probabilities()
     leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
     factual = supports + leaning >= refutes

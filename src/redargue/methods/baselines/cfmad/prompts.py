@@ -169,7 +169,7 @@ class JudgeStances(AnswerClaim):
     def _names(self) -> list[str]:
         sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
         meaning = self.claim.labels.meaning
-        return [sides.get(meaning(each.stance), f"Option {each.stance}") for each in self.threads]
+        return [sides.get(meaning(thread.stance), f"Option {thread.stance}") for thread in self.threads]
 
     def template_vars(self) -> dict[str, str]:
         return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}

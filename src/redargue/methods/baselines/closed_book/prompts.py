@@ -94,10 +94,10 @@ class SelfChecked(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _nothing(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        return {name: "None" if value is None and name != "factuality" else value for name, value in given.items()}
+    def _nothing(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: "None" if value is None and name != "factuality" else value for name, value in data.items()}
 
 
 class SelfCheck(Task[SelfChecked]):

@@ -18,19 +18,19 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 
 @play.register
-def _judge_worthiness(task: JudgeWorthiness, mind: EmbeddedBackend) -> Worthiness:
+def _judge_worthiness(task: JudgeWorthiness, backend: EmbeddedBackend) -> Worthiness:
     return Worthiness(checkworthy="Yes" if checkable.statement(task.claim.text.rstrip("? ")) else "No")
 
 
 @play.register
-def _ask_questions(task: AskQuestions, mind: EmbeddedBackend) -> Questions:
+def _ask_questions(task: AskQuestions, backend: EmbeddedBackend) -> Questions:
     """The claim itself in the first round, its content words and its parts in the next."""
     every = tuple(untried(task.claim.text, (), ()))
     return Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
 
 
 @play.register
-def _state_stance(task: StateStance, mind: EmbeddedBackend) -> Stance:
-    supports, refutes, neither = mind.reader.read(task.claim.text, (task.passage,)).probabilities()
+def _state_stance(task: StateStance, backend: EmbeddedBackend) -> Stance:
+    supports, refutes, neither = backend.reader.read(task.claim.text, (task.passage,)).probabilities()
     side: Literal["support", "refute"] = "support" if supports >= refutes else "refute"
     return Stance(stance=side if max(supports, refutes) > neither else "irrelevant")

@@ -8,5 +8,5 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 
 @play.register
-def _write_sceptical_queries(task: WriteScepticalQueries, mind: EmbeddedBackend) -> Queries:
+def _write_sceptical_queries(task: WriteScepticalQueries, backend: EmbeddedBackend) -> Queries:
     return Queries(queries=tuple(untried(task.claim.text, (), ()))[: task.count])

@@ -29,8 +29,8 @@ class FinalAnswer(Frozen):
 
     @field_validator("final_answer", mode="before")
     @classmethod
-    def _spelled(cls, given: object) -> object:
-        return str(given) if isinstance(given, bool) else given
+    def _spelled(cls, value: object) -> object:
+        return str(value) if isinstance(value, bool) else value
 
 
 class Move(Frozen):
@@ -55,8 +55,8 @@ class Move(Frozen):
 
     @field_validator("final_answer", mode="before")
     @classmethod
-    def _spelled(cls, given: object) -> object:
-        return str(given) if isinstance(given, bool) else given
+    def _spelled(cls, value: object) -> object:
+        return str(value) if isinstance(value, bool) else value
 
 
 class _FromKnowledge(Frozen):

@@ -12,20 +12,20 @@ SURE = 0.6  # the probability of a side at which nothing more is searched for
 
 
 @play.register
-def _search_or_answer(task: SearchOrAnswer, mind: EmbeddedBackend) -> Move:
+def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
     """Answers once the evidence makes it sure, or nothing is left to ask; else asks the next query."""
     passages = found_in(task.results)
-    reading = mind.reader.read(task.claim.text, passages)
+    reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, _ = reading.probabilities()
     best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
-    query = next(untried(task.claim.text, best, {each.query for each in task.results}), None)
+    query = next(untried(task.claim.text, best, {result.query for result in task.results}), None)
     if passages and (query is None or max(supports, refutes) >= SURE):
-        factual, best, text = sided(task.claim.text, passages, mind)
+        factual, best, text = sided(task.claim.text, passages, backend)
         return Move(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")
     return Move(reasoning="What was read does not settle the claim yet.", search_query=query or task.claim.text[:300])
 
 
 @play.register
-def _give_final_answer(task: GiveFinalAnswer, mind: EmbeddedBackend) -> FinalAnswer:
-    factual, best, text = sided(task.claim.text, found_in(task.results), mind)
+def _give_final_answer(task: GiveFinalAnswer, backend: EmbeddedBackend) -> FinalAnswer:
+    factual, best, text = sided(task.claim.text, found_in(task.results), backend)
     return FinalAnswer(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")

@@ -68,10 +68,10 @@ class Predicates(Frozen):
 
     @field_validator("predicates")
     @classmethod
-    def _any(cls, given: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
-        if not 0 < len(given) <= MOST_PREDICATES:
-            raise ValueError(f"{len(given)} predicates; 1 to {MOST_PREDICATES} were asked for")
-        return given
+    def _any(cls, raw: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+        if not 0 < len(raw) <= MOST_PREDICATES:
+            raise ValueError(f"{len(raw)} predicates; 1 to {MOST_PREDICATES} were asked for")
+        return raw
 
 
 class WritePredicates(Task[Predicates]):
@@ -153,7 +153,7 @@ class Prediction(Frozen):
     @property
     def answer(self) -> Side:
         """The written label; else the conjunction of the predicates."""
-        return self.written or ("SUPPORTED" if all(each.holds for each in self.truths) else "NOT_SUPPORTED")
+        return self.written or ("SUPPORTED" if all(truth.holds for truth in self.truths) else "NOT_SUPPORTED")
 
 
 _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
@@ -203,11 +203,11 @@ class VerifyPredicates(Task[Prediction]):
             "demonstrations": self.demonstrations,
         }
 
-    def known_items(self) -> dict[str, tuple[str, Sequence[str]]]:
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[str]]]:
         return {"truths": ("predicate", [predicate.predicate for predicate in self.predicates])}
 
     def _predicates(self) -> str:
-        return wrap_untrusted("\n".join(each.line for each in self.predicates))
+        return wrap_untrusted("\n".join(predicate.line for predicate in self.predicates))
 
     def parse_plain(self, text: str) -> Prediction | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""
@@ -229,7 +229,7 @@ def parse_prediction(text: str) -> Prediction:
         ValueError: the first brackets hold no label.
     """
     own = text.partition(NEXT_EXAMPLE)[0]
-    judged = [each for each in _TRUTH.findall(own) if "&&" not in each[0]]
+    judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
     label = bracketed(own)
     truths = {
         name: PredicateTruth(predicate=name.strip(), reason=why.strip(), holds=value == "True")

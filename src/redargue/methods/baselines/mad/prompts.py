@@ -130,11 +130,11 @@ def _label_in(text: str, labels: LabelSet) -> str:
     return label
 
 
-def _named(given: Any) -> Any:
+def _named(data: Any) -> Any:
     """The paper's keys as fields: ``Whether there is a preference`` is ``preference``."""
-    if not isinstance(given, dict):
-        return given
-    names = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in given.items()}
+    if not isinstance(data, dict):
+        return data
+    names = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in data.items()}
     if "whether_there_is_a_preference" in names:
         names["preference"] = names.pop("whether_there_is_a_preference")
     return names
@@ -148,8 +148,8 @@ class Decision(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _in_the_papers_names(cls, given: Any) -> Any:
-        return _named(given)
+    def _in_the_papers_names(cls, value: Any) -> Any:
+        return _named(value)
 
 
 class Ruling(Frozen):
@@ -162,15 +162,15 @@ class Ruling(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _in_the_papers_names(cls, given: Any) -> Any:
-        return _named(given)
+    def _in_the_papers_names(cls, value: Any) -> Any:
+        return _named(value)
 
     @field_validator("supported_side", mode="before")
     @classmethod
-    def _a_side_or_none(cls, given: Any) -> Any:
-        if not isinstance(given, str):
-            return given
-        side = given.strip().lower().removesuffix(" side")
+    def _a_side_or_none(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        side = value.strip().lower().removesuffix(" side")
         return "" if side in ("none", "neither", "n/a") else side
 
 
@@ -262,7 +262,7 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
         )
 
     def parse_plain(self, text: str) -> Candidates | None:
-        found = tuple(each.strip() for each in text.splitlines() if each.strip())
+        found = tuple(line.strip() for line in text.splitlines() if line.strip())
         return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
 
     def template_vars(self) -> dict[str, str]:

@@ -19,32 +19,32 @@ from redargue.tasks.answering import Answer
 
 
 @play.register
-def _take_a_turn(task: DebateTurnOnEvidence, mind: EmbeddedBackend) -> Answer:
+def _take_a_turn(task: DebateTurnOnEvidence, backend: EmbeddedBackend) -> Answer:
     """Answers from the evidence; objects with what contradicts the other side, if there is anything."""
-    answer = read_evidence(task.claim, task.passages, mind)
+    answer = read_evidence(task.claim, task.passages, backend)
     objecting = bool(task.opponent) and not task.before
     heard = task.claim.labels.parse(task.opponent) if objecting else None
     if heard is None or heard != answer.label:
         return answer
-    return _objection(task.claim, heard, task.passages, mind) or answer
+    return _objection(task.claim, heard, task.passages, backend) or answer
 
 
-def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], mind: EmbeddedBackend) -> Answer | None:
+def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer | None:
     """The strongest sentences for the opposite label; None where none is strong, or there is no such label."""
     meaning = OPPOSITE.get(claim.labels.meaning(heard))
     label = claim.labels.named(meaning) if meaning else None
-    reading = mind.reader.read(claim.text, passages)
+    reading = backend.reader.read(claim.text, passages)
     if meaning is None or label is None or reading.strongest(meaning) <= 0.5:
         return None
     best = reading.best(meaning, QUOTES)
     text = "\n".join([*map(cite, best), f"**{label}**"])
-    return Answer(text=text, label=label, quotes=tuple(each.quote for each in best))
+    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best))
 
 
 @play.register
-def _moderate(task: ModerateRoundOnEvidence, mind: EmbeddedBackend) -> Ruling:
+def _moderate(task: ModerateRoundOnEvidence, backend: EmbeddedBackend) -> Ruling:
     """Prefers the side whose label the evidence supports; otherwise the debate continues."""
-    answer, labels = read_evidence(task.claim, task.passages, mind), task.claim.labels
+    answer, labels = read_evidence(task.claim, task.passages, backend), task.claim.labels
     if answer.label is not None and answer.label == labels.parse(task.affirmative):
         return Ruling(preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label)
     if answer.label is not None and answer.label == labels.parse(task.negative):
@@ -53,12 +53,12 @@ def _moderate(task: ModerateRoundOnEvidence, mind: EmbeddedBackend) -> Ruling:
 
 
 @play.register
-def _list_candidates(task: ListCandidatesOnEvidence, mind: EmbeddedBackend) -> Candidates:
+def _list_candidates(task: ListCandidatesOnEvidence, backend: EmbeddedBackend) -> Candidates:
     labels = (task.claim.labels.parse(each) for each in (task.affirmative, task.negative))
-    return Candidates(candidates=tuple(dict.fromkeys(each for each in labels if each)))
+    return Candidates(candidates=tuple(dict.fromkeys(label for label in labels if label)))
 
 
 @play.register
-def _decide(task: DecideDebateOnEvidence, mind: EmbeddedBackend) -> Decision:
-    answer = read_evidence(task.claim, task.passages, mind)
+def _decide(task: DecideDebateOnEvidence, backend: EmbeddedBackend) -> Decision:
+    answer = read_evidence(task.claim, task.passages, backend)
     return Decision(reason=answer.text, debate_answer=answer.label or "")

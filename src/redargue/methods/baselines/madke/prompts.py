@@ -34,7 +34,7 @@ def bracketed(text: str, labels: LabelSet) -> str | None:
 
 
 def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
-    shown = ((each.text, each.title) for each in passages)
+    shown = ((passage.text, passage.title) for passage in passages)
     return "\n".join(
         f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else wrap_untrusted(lines(title, text))}"
         for number, (text, title) in enumerate(shown, 1)
@@ -42,7 +42,7 @@ def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
 
 
 def answers(given: tuple[OtherAnswer, ...]) -> str:
-    return "\n".join(f"({each.agent}) {wrap_untrusted(each.text)}" for each in given)
+    return "\n".join(f"({answer.agent}) {wrap_untrusted(answer.text)}" for answer in given)
 
 
 class Piece(Frozen):
@@ -99,17 +99,17 @@ class SelectEvidence(Task[Selection]):
         found = BRACKETS.findall(text)
         if not found:
             return None
-        if "no found" in (each.strip().lower() for each in found):
+        if "no found" in (match.strip().lower() for match in found):
             return Selection(pieces=())
-        numbers = [int(each) for each in reversed(found) if each.strip().isdecimal()]
-        return Selection(pieces=tuple(Piece(number=each) for each in numbers if 1 <= each <= len(self.pool)))
+        numbers = [int(match) for match in reversed(found) if match.strip().isdecimal()]
+        return Selection(pieces=tuple(Piece(number=number) for number in numbers if 1 <= number <= len(self.pool)))
 
     def validate_answer(self, answer: Selection) -> Selection:
-        numbers = dict.fromkeys(each.number for each in answer.pieces if each.number <= len(self.pool))
-        return Selection(pieces=tuple(Piece(number=each) for each in list(numbers)[:MOST_PIECES]))
+        numbers = dict.fromkeys(piece.number for piece in answer.pieces if piece.number <= len(self.pool))
+        return Selection(pieces=tuple(Piece(number=number) for number in list(numbers)[:MOST_PIECES]))
 
     def chosen(self, answer: Selection) -> tuple[Passage, ...]:
-        return tuple(self.pool[each.number - 1] for each in answer.pieces)
+        return tuple(self.pool[piece.number - 1] for piece in answer.pieces)
 
     def template_vars(self) -> dict[str, str]:
         return {
@@ -154,7 +154,7 @@ class JudgeConsistency(Task[Consistency]):
 
     def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
-        said = [each.strip().lower() for each in BRACKETS.findall(text)]
+        said = [match.strip().lower() for match in BRACKETS.findall(text)]
         last = next((each for each in reversed(said) if each in ("yes", "no")), None)
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
@@ -259,8 +259,8 @@ class AnswerWithKnowledge(AnswerClaim):
 
     def output_format(self) -> str:
         rules = "\n".join(
-            f"If {each.description or 'this option is right'}, answer [{each.name}]."
-            for each in self.claim.labels.labels
+            f"If {label.description or 'this option is right'}, answer [{label.name}]."
+            for label in self.claim.labels.labels
         )
         return lines(rules, "Put your answer in the form [answer], at the end.")
 

@@ -17,24 +17,26 @@ from redargue.tasks.base import lines
 
 
 @play.register
-def _select(task: SelectEvidence, mind: EmbeddedBackend) -> Selection:
-    relevant = mind.entailment.relevance([(task.claim.text, lines(each.title, each.text)) for each in task.pool])
+def _select(task: SelectEvidence, backend: EmbeddedBackend) -> Selection:
+    relevant = backend.entailment.relevance(
+        [(task.claim.text, lines(passage.title, passage.text)) for passage in task.pool]
+    )
     order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
     return Selection(pieces=tuple(Piece(number=place + 1) for place in order[:MOST_PIECES]))
 
 
 @play.register
-def _judge_consistency(task: JudgeConsistency, mind: EmbeddedBackend) -> Consistency:
-    labels = [task.claim.labels.parse(each.text) for each in task.answers]
+def _judge_consistency(task: JudgeConsistency, backend: EmbeddedBackend) -> Consistency:
+    labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     same = None not in labels and len(set(labels)) == 1
     return Consistency(reason=", ".join(each or "no label" for each in labels), consistent="yes" if same else "no")
 
 
 @play.register
-def _sum_up(task: SummariseAnswers, mind: EmbeddedBackend) -> Answer:
+def _sum_up(task: SummariseAnswers, backend: EmbeddedBackend) -> Answer:
     """The answer whose label most agents give; on ties the first."""
-    labels = [task.claim.labels.parse(each.text) for each in task.answers]
-    given = [each for each in labels if each is not None]
+    labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
+    given = [label for label in labels if label is not None]
     if not given:
         return Answer(text="No agent gives a label.", label=None)
     label = max(dict.fromkeys(given), key=given.count)

@@ -76,7 +76,9 @@ class SolveWithOthers(LabelledTask):
 
     def _solutions(self) -> str:
         mark = "```" if self.profile == "paper" else ""  # the paper's own fence
-        return "\n".join(f"One agent's answer: {mark}{wrap_untrusted(each.text)}{mark}" for each in self.solutions)
+        return "\n".join(
+            f"One agent's answer: {mark}{wrap_untrusted(solution.text)}{mark}" for solution in self.solutions
+        )
 
 
 class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):

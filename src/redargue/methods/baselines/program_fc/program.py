@@ -98,7 +98,7 @@ class Program(Frozen):
         depth: dict[str, int] = {}
         found: list[list[int]] = []
         for place, (name, step) in enumerate(zip(self.names, self.steps, strict=True)):
-            depth[name] = max((depth[each] + 1 for each in step.references), default=0)
+            depth[name] = max((depth[reference] + 1 for reference in step.references), default=0)
             found += [[]] * (depth[name] == len(found))
             found[depth[name]] = [*found[depth[name]], place]
         return tuple(map(tuple, found))
@@ -115,7 +115,7 @@ def _line(name: str, step: ProgramStep) -> str:
 
 
 def _names(functions: list[Function]) -> tuple[str, ...]:
-    kinds = ["answer" if each == "Question" else "fact" for each in functions]
+    kinds = ["answer" if function == "Question" else "fact" for function in functions]
     return tuple(f"{kind}_{kinds[: place + 1].count(kind)}" for place, kind in enumerate(kinds))
 
 
@@ -186,4 +186,4 @@ def _joined(written: Mapping[str, _Line], argument: str, where: str) -> Program:
     kept = [line for line in written.values() if line.variable in needed]
     names = dict(zip((line.variable for line in kept), _names([line.step.function for line in kept]), strict=True))
     own = {name: f"{{{given}}}" for name, given in names.items()}
-    return Program(steps=tuple(ProgramStep(function=each.step.function, text=each.step.filled(own)) for each in kept))
+    return Program(steps=tuple(ProgramStep(function=line.step.function, text=line.step.filled(own)) for line in kept))

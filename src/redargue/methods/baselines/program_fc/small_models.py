@@ -17,23 +17,23 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 
 @play.register
-def _write_program(task: WriteProgram, mind: EmbeddedBackend) -> Program:
+def _write_program(task: WriteProgram, backend: EmbeddedBackend) -> Program:
     """Verifies each clause; asks nothing, because it cannot name what would have to be found out."""
     plain = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
     return Program(steps=tuple(ProgramStep(function="Verify", text=each) for each in plain))
 
 
 @play.register
-def _verify_fact(task: VerifyFact, mind: EmbeddedBackend) -> TruthJudgement:
-    reading = mind.reader.read(task.statement, task.passages)
+def _verify_fact(task: VerifyFact, backend: EmbeddedBackend) -> TruthJudgement:
+    reading = backend.reader.read(task.statement, task.passages)
     meaning = likeliest(reading)
     verdict = {Meaning.SUPPORTED: "true", Meaning.REFUTED: "false"}.get(meaning, "impossible to say")
     return TruthJudgement.model_validate({"verdict": verdict, "quotes": quotes_for(reading, meaning)})
 
 
 @play.register
-def _answer_question(task: AnswerQuestion, mind: EmbeddedBackend) -> Span:
+def _answer_question(task: AnswerQuestion, backend: EmbeddedBackend) -> Span:
     """The sentence nearest to the question."""
-    best = mind.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
+    best = backend.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
     nearest = best[0].quote if best else ""
     return Span(text=nearest if len(nearest) <= LONGEST_SPAN else "", quotes=(nearest,) if nearest else ())

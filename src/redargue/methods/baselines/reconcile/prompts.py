@@ -29,10 +29,10 @@ class AnswerWithConfidence(Frozen):
 
     @field_validator("confidence_level", mode="before")
     @classmethod
-    def _percent(cls, given: Any) -> Any:
-        if isinstance(given, str) and given.strip().endswith("%"):
-            return float(given.strip().removesuffix("%")) / 100
-        return given
+    def _percent(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.strip().endswith("%"):
+            return float(value.strip().removesuffix("%")) / 100
+        return value
 
 
 class Group(Frozen):
@@ -93,7 +93,7 @@ class AnswerSurely(Task[AnswerWithConfidence]):
 
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text
-        names = (wrap_untrusted(each.answer, inline=True) if free else each.answer for each in self.groups)
+        names = (wrap_untrusted(group.answer, inline=True) if free else group.answer for group in self.groups)
         return "\n".join(_told(name, each) for name, each in zip(names, self.groups, strict=True))
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:

@@ -8,9 +8,9 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 
 @play.register
-def _answer_surely(task: AnswerSurelyOnEvidence, mind: EmbeddedBackend) -> AnswerWithConfidence:
+def _answer_surely(task: AnswerSurelyOnEvidence, backend: EmbeddedBackend) -> AnswerWithConfidence:
     """States the reading's calibrated confidence, or 0 where nothing was calibrated."""
-    answer = read_evidence(task.claim, task.passages, mind)
+    answer = read_evidence(task.claim, task.passages, backend)
     return AnswerWithConfidence(
         reasoning=answer.text,
         answer=answer.label or "",

@@ -42,7 +42,7 @@ def code_block(text: str) -> str | None:
 
 
 def bracketed(text: str, *words: str) -> list[str]:
-    said = {re.sub(r"[^\w\s]", "", each).strip() for each in _BRACKETS.findall(text)}
+    said = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
     return [word for word in words if word in said]
 
 

@@ -23,14 +23,14 @@ from redargue.tasks.querying import Query
 
 
 @play.register
-def _make_self_contained(task: MakeSelfContained, mind: EmbeddedBackend) -> SelfContained:
+def _make_self_contained(task: MakeSelfContained, backend: EmbeddedBackend) -> SelfContained:
     """Replaces a leading pronoun where the text around it leaves no doubt."""
     (found,) = checkable.claims((task.claim.text,), sentences(task.claim.context))
     return SelfContained(statement=found or task.claim.text)
 
 
 @play.register
-def _check_relevance(task: CheckRelevance, mind: EmbeddedBackend) -> Relevance:
+def _check_relevance(task: CheckRelevance, backend: EmbeddedBackend) -> Relevance:
     """A statement is relevant where it shares a content word with the text."""
     around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
     shared = [word for word in words(task.claim.text) if word.lower() in around]
@@ -38,23 +38,23 @@ def _check_relevance(task: CheckRelevance, mind: EmbeddedBackend) -> Relevance:
 
 
 @play.register
-def _write_next_query(task: WriteNextQuery, mind: EmbeddedBackend) -> Query:
+def _write_next_query(task: WriteNextQuery, backend: EmbeddedBackend) -> Query:
     """The next new query; the claim again where none is left."""
     passages = found_in(task.results)
-    best = mind.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
-    asked = {each.query for each in task.results}
+    best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
+    asked = {result.query for result in task.results}
     return Query(text=next(untried(task.claim.text, best, asked), task.claim.text[:300]))
 
 
 @play.register
-def _rate_support(task: RateSupport, mind: EmbeddedBackend) -> Answer:
+def _rate_support(task: RateSupport, backend: EmbeddedBackend) -> Answer:
     """Supported where that is more probable than the other two together: silence is not support.
 
     Raises:
         BadReply: there is no evidence to read.
     """
     passages = not_empty(found_in(task.results))
-    reading = mind.reader.read(task.claim.text, passages)
+    reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, neither = reading.probabilities()
     if supports > refutes + neither:
         label, meaning, opening = SUPPORTED, Meaning.SUPPORTED, CORRECT

@@ -176,10 +176,10 @@ class AskFollowUp(Task[FollowUp]):
         if not self.asked:
             return needed
         parts = [f"{needed} Yes."]
-        for each in self.asked:
-            found = documents(each.passages, self.profile)
+        for question in self.asked:
+            found = documents(question.passages, self.profile)
             found = " ".join(found.split()) if self.profile == "paper" else found
-            parts += [f"{_ASKS} {wrap_untrusted(each.question)}", f"{_FOUND} {found}"]
+            parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {found}"]
         return "\n".join(parts)
 
     def parse_plain(self, text: str) -> FollowUp | None:

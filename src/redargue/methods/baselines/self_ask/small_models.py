@@ -17,29 +17,29 @@ from redargue.nli.backend import EmbeddedBackend, play
 
 
 @play.register
-def _write_follow_ups(task: WriteFollowUps, mind: EmbeddedBackend) -> FollowUps:
+def _write_follow_ups(task: WriteFollowUps, backend: EmbeddedBackend) -> FollowUps:
     return FollowUps(questions=tuple(map(is_it_true, clauses_of(task.claim))))
 
 
 @play.register
-def _ask_follow_up(task: AskFollowUp, mind: EmbeddedBackend) -> FollowUp:
+def _ask_follow_up(task: AskFollowUp, backend: EmbeddedBackend) -> FollowUp:
     """Asks whether the next clause is true; after the last one, answers."""
-    wanted = [is_it_true(each) for each in clauses_of(task.claim)]
-    asked = {each.question for each in task.asked}
+    wanted = [is_it_true(clause) for clause in clauses_of(task.claim)]
+    asked = {question.question for question in task.asked}
     following = next((each for each in wanted if each not in asked), "")
     if following:
         return FollowUp(needed=True, question=following)
-    answer = _aggregate(task.claim.text, task.asked, mind)
+    answer = _aggregate(task.claim.text, task.asked, backend)
     return FollowUp(needed=False, explanation=answer.explanation, quotes=answer.quotes, answer=answer.answer)
 
 
 @play.register
-def _aggregate_answers(task: JudgeAnswers, mind: EmbeddedBackend) -> Aggregate:
-    return _aggregate(task.claim.text, task.asked, mind)
+def _aggregate_answers(task: JudgeAnswers, backend: EmbeddedBackend) -> Aggregate:
+    return _aggregate(task.claim.text, task.asked, backend)
 
 
-def _aggregate(claim: str, asked: tuple[Grounded, ...], mind: EmbeddedBackend) -> Aggregate:
-    reading = mind.reader.read(claim, passages_of(asked))
+def _aggregate(claim: str, asked: tuple[Grounded, ...], backend: EmbeddedBackend) -> Aggregate:
+    reading = backend.reader.read(claim, passages_of(asked))
     meaning = likeliest(reading)
     quotes = quotes_for(reading, meaning)
     why = " ".join(f'"{quote}"' for quote in quotes) or "Nothing that was found settles the claim."
