@@ -22,10 +22,10 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
     Raises:
         ValueError: there is none.
     """
-    found = dict.fromkeys(text for each in texts if (text := " ".join(each.split())[:LONGEST_QUERY]))
-    if not found:
+    plain = dict.fromkeys(line for text in texts if (line := " ".join(text.split())[:LONGEST_QUERY]))
+    if not plain:
         raise ValueError("the list is empty")
-    return tuple(found)[:most]
+    return tuple(plain)[:most]
 
 
 class FactualityCheck(Frozen):

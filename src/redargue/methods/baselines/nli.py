@@ -110,7 +110,7 @@ def _infer(task: InferClaim, backend: EmbeddedBackend) -> Inferences:
     """Reads with the model that ``REDARGUE_ENTAILMENT`` names, else with the bundled one, which has three outputs."""
     if backend.entailer is None:
         read = backend.entailment.read([(task.hypothesis, premise) for premise in task.premises])
-        pairs = [(each.supports, None if task.sigmoid else each.refutes) for each in read]
+        pairs = [(pair.supports, None if task.sigmoid else pair.refutes) for pair in read]
     else:
         pairs = backend.entailer.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
     found = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)

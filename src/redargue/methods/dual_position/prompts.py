@@ -226,10 +226,10 @@ class AgentText(Frozen):
 def agent_text_parts(texts: Sequence[AgentText]) -> tuple[Part, ...]:
     """The texts in order; only an agent's own words are marked as its part."""
     parts: list[Part] = []
-    for each in texts:
-        level = "" if each.level is None else f" (confidence level is {each.level})"
-        opening, text, closing = split_marked(wrap_untrusted(each.text))
-        parts.append(Part(text=f"This is what {each.agent} wrote{level}:\n{opening}"))
-        parts.append(Part(text=text, agent=each.agent, weight=each.weight))
+    for written in texts:
+        level = "" if written.level is None else f" (confidence level is {written.level})"
+        opening, text, closing = split_marked(wrap_untrusted(written.text))
+        parts.append(Part(text=f"This is what {written.agent} wrote{level}:\n{opening}"))
+        parts.append(Part(text=text, agent=written.agent, weight=written.weight))
         parts.append(Part(text=f"{closing}\n"))
     return tuple(parts)

@@ -58,9 +58,9 @@ def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
     text = f"{task.claim.context} {task.claim.text}"
     loud = list(dict.fromkeys(match.group() for match in _LOUD.finditer(text)))
     shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
-    found = ", ".join([*loud, *shouted[:3]])
+    marked = ", ".join([*loud, *shouted[:3]])
     unjudged = "not judged without a language model"
-    phrases = f"loud words: {found}" if found else "no loud words"
+    phrases = f"loud words: {marked}" if marked else "no loud words"
     summary = f"Style: {phrases}. The rest is not judged without a language model."
     return Analysis(phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=summary)
 
@@ -82,8 +82,8 @@ def write_argument(claim: str, position: Position, reading: Reading) -> Argument
 @play.register
 def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
     """Selects from what the members quote, the most certain member's first."""
-    order = sorted(task.texts, key=lambda each: -(each.level or 5))
-    passages = tuple(Passage(text=text) for each in order for text in quoted((_as_answer(each),)))
+    order = sorted(task.texts, key=lambda text: -(text.level or 5))
+    passages = tuple(Passage(text=text) for member in order for text in quoted((_as_answer(member),)))
     passages = tuple({passage.text: passage for passage in passages}.values())
     return write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
 
@@ -107,7 +107,7 @@ def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
         scores[f"{position}_evidence"] = own[position].strongest(meaning)
         scores[f"{position}_logic"] = 1 - own[position].strongest(against) if evidence[position] else 0.0
         scores[f"{position}_neutrality"] = 1.0
-        sources = len(voices_of((each, SILENT) for each in evidence[position]))
+        sources = len(voices_of((passage, SILENT) for passage in evidence[position]))
         scores[f"{position}_persuasiveness"] = min(1.0, sources / SOURCES) * scores[f"{position}_evidence"]
     rounded = {name: round(min(1.0, max(0.0, value)), 6) for name, value in scores.items()}
     vote, sure = _vote(task.referee, both, rounded)
@@ -130,7 +130,7 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
         return ("affirmative" if difference > 0 else "negative"), min(1.0, abs(difference))
     supports, refutes, neither = both.probabilities()
     shares: dict[Vote, float] = {"affirmative": supports, "negative": refutes, "tie": neither}
-    vote = max(shares, key=lambda each: shares[each])
+    vote = max(shares, key=shares.__getitem__)
     return vote, shares[vote]
 
 

@@ -92,8 +92,8 @@ class GiveOpinion(Task[Opinion]):
         }
 
     def _others(self) -> str:
-        said = (
+        opinions = (
             f"{opinion.opinion} (factual: {str(opinion.factuality).lower()}, severity {opinion.severity})"
             for opinion in self.others
         )
-        return "\n".join(wrap_untrusted(each) for each in said)
+        return "\n".join(map(wrap_untrusted, opinions))

@@ -19,6 +19,6 @@ def _opine(task: GiveOpinion, backend: EmbeddedBackend) -> Opinion:
     supports, refutes, _ = reading.probabilities()
     leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
     factual = supports + leaning >= refutes
-    said = write_argument(task.claim.text, "affirmative" if factual else "negative", reading)
+    argument = write_argument(task.claim.text, "affirmative" if factual else "negative", reading)
     severity = 0 if factual else min(5, 1 + int(refutes * 5))
-    return Opinion(opinion=said.text, factuality=factual, severity=severity, quotes=said.quotes)
+    return Opinion(opinion=argument.text, factuality=factual, severity=severity, quotes=argument.quotes)

@@ -77,7 +77,7 @@ class AnswerClosedBook(LabelledTask):
 
     def _rules(self, then: str) -> list[str]:
         when = ((WHEN[self.claim.labels.meaning(name)], name) for name in self._names())
-        return [f"{each}, {then} **{name}**." for each, name in when]
+        return [f"{condition}, {then} **{name}**." for condition, name in when]
 
 
 class SelfChecked(Frozen):

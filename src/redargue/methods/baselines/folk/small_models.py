@@ -23,9 +23,9 @@ VERIFY = "Verify that "
 @play.register
 def _write_predicates(task: WritePredicates, backend: EmbeddedBackend) -> Predicates:
     """Each clause is a predicate of its subject and object, and its own question."""
-    found = clauses_of(task.claim)
-    predicates = tuple(Predicate(predicate=_predicate(match), verify=f"{VERIFY}{match}") for match in found)
-    return Predicates(predicates=predicates, questions=tuple(map(is_it_true, found)))
+    clauses = clauses_of(task.claim)
+    predicates = tuple(Predicate(predicate=_predicate(clause), verify=f"{VERIFY}{clause}") for clause in clauses)
+    return Predicates(predicates=predicates, questions=tuple(map(is_it_true, clauses)))
 
 
 def _predicate(statement: str) -> str:
@@ -38,16 +38,16 @@ def _predicate(statement: str) -> str:
 @play.register
 def _verify_predicates(task: VerifyPredicates, backend: EmbeddedBackend) -> Prediction:
     """A predicate holds where all evidence, read together, supports it."""
-    found = passages_of(task.asked)
+    passages = passages_of(task.asked)
     truths: list[PredicateTruth] = []
     quotes: list[str] = []
-    for each in task.predicates:
-        reading = backend.reader.read(each.verify.removeprefix(VERIFY), found)
+    for predicate in task.predicates:
+        reading = backend.reader.read(predicate.verify.removeprefix(VERIFY), passages)
         meaning = likeliest(reading)
         best = quotes_for(reading, meaning)
         reason = " ".join(f'"{quote}"' for quote in best) or "nothing that was found settles it"
         holds = meaning is Meaning.SUPPORTED
-        truths.append(PredicateTruth(predicate=each.predicate, reason=reason, holds=holds))
+        truths.append(PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
         quotes += best
     why = f"{sum(truth.holds for truth in truths)} of {len(truths)} predicates hold."
     return Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))

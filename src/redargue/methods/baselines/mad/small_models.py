@@ -54,7 +54,7 @@ def _moderate(task: ModerateRoundOnEvidence, backend: EmbeddedBackend) -> Ruling
 
 @play.register
 def _list_candidates(task: ListCandidatesOnEvidence, backend: EmbeddedBackend) -> Candidates:
-    labels = (task.claim.labels.parse(each) for each in (task.affirmative, task.negative))
+    labels = (task.claim.labels.parse(text) for text in (task.affirmative, task.negative))
     return Candidates(candidates=tuple(dict.fromkeys(label for label in labels if label)))
 
 

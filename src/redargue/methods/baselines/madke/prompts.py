@@ -41,8 +41,8 @@ def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
     )
 
 
-def answers(given: tuple[OtherAnswer, ...]) -> str:
-    return "\n".join(f"({answer.agent}) {wrap_untrusted(answer.text)}" for answer in given)
+def answers(replies: tuple[OtherAnswer, ...]) -> str:
+    return "\n".join(f"({answer.agent}) {wrap_untrusted(answer.text)}" for answer in replies)
 
 
 class Piece(Frozen):
@@ -155,7 +155,7 @@ class JudgeConsistency(Task[Consistency]):
     def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
         said = [match.strip().lower() for match in BRACKETS.findall(text)]
-        last = next((each for each in reversed(said) if each in ("yes", "no")), None)
+        last = next((word for word in reversed(said) if word in ("yes", "no")), None)
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
     def template_vars(self) -> dict[str, str]:
@@ -197,18 +197,18 @@ class SummariseAnswers(LabelledTask):
         return lines(f"Put the final answer in square brackets{f': {names}' if names else ''}. {STEPS}")
 
     def input_text(self) -> str:
-        claim, given = claim_lines(self.claim), answers(self.answers)
+        claim, replies = claim_lines(self.claim), answers(self.answers)
         if self.swapped:
-            return lines(f"Claim: {given}", claim.removeprefix("Claim: "))
-        return lines(claim, given)
+            return lines(f"Claim: {replies}", claim.removeprefix("Claim: "))
+        return lines(claim, replies)
 
     def label_of(self, text: str) -> str | None:
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:
         claim = claim_lines(self.claim).removeprefix("Claim: ")
-        given = answers(self.answers)
-        first, second = (given, claim) if self.swapped else (claim, given)
+        replies = answers(self.answers)
+        first, second = (replies, claim) if self.swapped else (claim, replies)
         return {"claim": first, "answers": second, "demonstrations": self.example}
 
 

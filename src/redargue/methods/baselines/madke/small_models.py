@@ -29,15 +29,15 @@ def _select(task: SelectEvidence, backend: EmbeddedBackend) -> Selection:
 def _judge_consistency(task: JudgeConsistency, backend: EmbeddedBackend) -> Consistency:
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     same = None not in labels and len(set(labels)) == 1
-    return Consistency(reason=", ".join(each or "no label" for each in labels), consistent="yes" if same else "no")
+    return Consistency(reason=", ".join(label or "no label" for label in labels), consistent="yes" if same else "no")
 
 
 @play.register
 def _sum_up(task: SummariseAnswers, backend: EmbeddedBackend) -> Answer:
     """The answer whose label most agents give; on ties the first."""
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
-    given = [label for label in labels if label is not None]
-    if not given:
+    votes = [label for label in labels if label is not None]
+    if not votes:
         return Answer(text="No agent gives a label.", label=None)
-    label = max(dict.fromkeys(given), key=given.count)
+    label = max(dict.fromkeys(votes), key=votes.count)
     return Answer(text=task.answers[labels.index(label)].text, label=label)

@@ -20,7 +20,7 @@ from redargue.nli.backend import EmbeddedBackend, play
 def _write_program(task: WriteProgram, backend: EmbeddedBackend) -> Program:
     """Verifies each clause; asks nothing, because it cannot name what would have to be found out."""
     plain = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
-    return Program(steps=tuple(ProgramStep(function="Verify", text=each) for each in plain))
+    return Program(steps=tuple(ProgramStep(function="Verify", text=text) for text in plain))
 
 
 @play.register

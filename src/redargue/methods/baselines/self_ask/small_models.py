@@ -24,9 +24,9 @@ def _write_follow_ups(task: WriteFollowUps, backend: EmbeddedBackend) -> FollowU
 @play.register
 def _ask_follow_up(task: AskFollowUp, backend: EmbeddedBackend) -> FollowUp:
     """Asks whether the next clause is true; after the last one, answers."""
-    wanted = [is_it_true(clause) for clause in clauses_of(task.claim)]
+    questions = [is_it_true(clause) for clause in clauses_of(task.claim)]
     asked = {question.question for question in task.asked}
-    following = next((each for each in wanted if each not in asked), "")
+    following = next((question for question in questions if question not in asked), "")
     if following:
         return FollowUp(needed=True, question=following)
     answer = _aggregate(task.claim.text, task.asked, backend)
