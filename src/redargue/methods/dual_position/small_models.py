@@ -116,7 +116,7 @@ def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
 
 def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, ...]:
     found = (passage for speech in speeches if speech.position == position for passage in speech.verified)
-    return tuple({match.text: match for match in found}.values())
+    return tuple({passage.text: passage for passage in found}.values())
 
 
 def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:

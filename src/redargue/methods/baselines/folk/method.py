@@ -14,14 +14,7 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.folk.prompts import (
-    Predicates,
-    Prediction,
-    VerifyPredicates,
-    WritePredicates,
-    parse_predicates,
-    parse_prediction,
-)
+from redargue.methods.baselines.folk import prompts
 from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import Profile
@@ -55,7 +48,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         " Findings of EMNLP 2023 (arXiv 2310.05253)"
     )
     graph = "predicates and questions -> all searches at once -> truths and label"
-    asks = (WritePredicates, VerifyPredicates)
+    asks = (prompts.WritePredicates, prompts.VerifyPredicates)
     few_shot = True
 
     settings: FolkSettings
@@ -71,19 +64,21 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         answer = Answer(text=in_words(prediction), label=self.label(prediction.answer), quotes=prediction.quotes)
         return self.conclude(reasoner, answer, asked, round_=1)
 
-    async def decompose(self, decomposer: Agent) -> Predicates:
+    async def decompose(self, decomposer: Agent) -> prompts.Predicates:
         """The claim's predicates and follow-up questions (Section 3.1)."""
         profile = self.settings.profile
-        task = WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
+        task = prompts.WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
         parts = await decomposer.perform(task, round_=1, temperature=self.settings.temperature)
         lines = [*(predicate.line for predicate in parts.predicates), *parts.questions]
         self.run.emit(Spoke(agent=DECOMPOSER, round=1, text="\n".join(lines)))
         return parts
 
-    async def reason(self, reasoner: Agent, parts: Predicates, asked: tuple[Grounded, ...]) -> Prediction:
+    async def reason(
+        self, reasoner: Agent, parts: prompts.Predicates, asked: tuple[Grounded, ...]
+    ) -> prompts.Prediction:
         """The truth of each predicate, and the label (Section 3.3)."""
         profile = self.settings.profile
-        task = VerifyPredicates(
+        task = prompts.VerifyPredicates(
             claim=self.claim,
             predicates=parts.predicates,
             asked=asked,
@@ -111,18 +106,18 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))
 
 
-def in_words(prediction: Prediction) -> str:
+def in_words(prediction: prompts.Prediction) -> str:
     truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
     return "\n".join([*truths, prediction.explanation])
 
 
 def predicate_examples(profile: Profile) -> str:
-    return examples_in(profile, __package__, "predicates", parse_predicates)
+    return examples_in(profile, __package__, "predicates", prompts.parse_predicates)
 
 
 def prediction_examples(profile: Profile) -> str:
 
-    def read(text: str) -> Prediction:
-        return parse_prediction(text).model_copy(update={"written": None})
+    def read(text: str) -> prompts.Prediction:
+        return prompts.parse_prediction(text).model_copy(update={"written": None})
 
     return examples_in(profile, __package__, "prediction", read)

@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 
 from redargue.claims import Meaning
-from redargue.methods.baselines.folk.prompts import (
-    Predicate,
-    Predicates,
-    PredicateTruth,
-    Prediction,
-    VerifyPredicates,
-    WritePredicates,
-)
+from redargue.methods.baselines.folk import prompts
 from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
 from redargue.nli.backend import EmbeddedBackend, play
 from redargue.nli.open_ie import decompose
@@ -21,11 +14,13 @@ VERIFY = "Verify that "
 
 
 @play.register
-def _write_predicates(task: WritePredicates, backend: EmbeddedBackend) -> Predicates:
+def _write_predicates(task: prompts.WritePredicates, backend: EmbeddedBackend) -> prompts.Predicates:
     """Each clause is a predicate of its subject and object, and its own question."""
     clauses = clauses_of(task.claim)
-    predicates = tuple(Predicate(predicate=_predicate(clause), verify=f"{VERIFY}{clause}") for clause in clauses)
-    return Predicates(predicates=predicates, questions=tuple(map(is_it_true, clauses)))
+    predicates = tuple(
+        prompts.Predicate(predicate=_predicate(clause), verify=f"{VERIFY}{clause}") for clause in clauses
+    )
+    return prompts.Predicates(predicates=predicates, questions=tuple(map(is_it_true, clauses)))
 
 
 def _predicate(statement: str) -> str:
@@ -36,10 +31,10 @@ def _predicate(statement: str) -> str:
 
 
 @play.register
-def _verify_predicates(task: VerifyPredicates, backend: EmbeddedBackend) -> Prediction:
+def _verify_predicates(task: prompts.VerifyPredicates, backend: EmbeddedBackend) -> prompts.Prediction:
     """A predicate holds where all evidence, read together, supports it."""
     passages = passages_of(task.asked)
-    truths: list[PredicateTruth] = []
+    truths: list[prompts.PredicateTruth] = []
     quotes: list[str] = []
     for predicate in task.predicates:
         reading = backend.reader.read(predicate.verify.removeprefix(VERIFY), passages)
@@ -47,7 +42,7 @@ def _verify_predicates(task: VerifyPredicates, backend: EmbeddedBackend) -> Pred
         best = quotes_for(reading, meaning)
         reason = " ".join(f'"{quote}"' for quote in best) or "nothing that was found settles it"
         holds = meaning is Meaning.SUPPORTED
-        truths.append(PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
+        truths.append(prompts.PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
         quotes += best
     why = f"{sum(truth.holds for truth in truths)} of {len(truths)} predicates hold."
-    return Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))
+    return prompts.Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))

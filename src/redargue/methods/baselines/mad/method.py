@@ -15,17 +15,7 @@ from redargue.claims import Claim
 from redargue.events import Judged, RoundEnded, Spoke
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.methods.baselines.mad.prompts import (
-    DebateTurn,
-    DebateTurnOnEvidence,
-    DecideDebate,
-    DecideDebateOnEvidence,
-    ListCandidates,
-    ListCandidatesOnEvidence,
-    ModerateRound,
-    ModerateRoundOnEvidence,
-    Ruling,
-)
+from redargue.methods.baselines.mad import prompts
 from redargue.tasks.base import AnyTask, Exchange, Out, Task
 from redargue.verdicts import Verdict
 
@@ -81,15 +71,15 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     async def take_turn(self, side: str, round_: int, opponent: str) -> str:
         """A side's answer; its label is reported and does not affect the debate."""
-        kind = DebateTurnOnEvidence if self.settings.tools else DebateTurn
+        kind = prompts.DebateTurnOnEvidence if self.settings.tools else prompts.DebateTurn
         answer = await self.ask(side, kind(**self.shared_fields(side), opponent=opponent), round_)
         self.answered(side, answer, round_=round_, passages=self.passages)
         self.labels[-1] += (answer.label,)
         return answer.text
 
-    async def moderate(self, round_: int, answers: Mapping[str, str]) -> Ruling:
+    async def moderate(self, round_: int, answers: Mapping[str, str]) -> prompts.Ruling:
         """The moderator's ruling: an answer, or none and the debate continues."""
-        kind = ModerateRoundOnEvidence if self.settings.tools else ModerateRound
+        kind = prompts.ModerateRoundOnEvidence if self.settings.tools else prompts.ModerateRound
         ruling = await self.ask(MODERATOR, kind(**self.shared_fields(MODERATOR), number=round_, **answers), round_)
         self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
         labels = self.labels[-1]
@@ -107,9 +97,9 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     async def judge(self, answers: Mapping[str, str]) -> Verdict:
         """The judge lists candidates, then chooses one of them, in one chat."""
-        listing = ListCandidatesOnEvidence if self.settings.tools else ListCandidates
+        listing = prompts.ListCandidatesOnEvidence if self.settings.tools else prompts.ListCandidates
         await self.ask(JUDGE, listing(**self.shared_fields(JUDGE), **answers))
-        deciding = DecideDebateOnEvidence if self.settings.tools else DecideDebate
+        deciding = prompts.DecideDebateOnEvidence if self.settings.tools else prompts.DecideDebate
         decision = await self.ask(JUDGE, deciding(**self.shared_fields(JUDGE)))
         label = decision.debate_answer or None  # MAD-4
         self.run.emit(Judged(text=decision.reason, label=label))
@@ -138,8 +128,13 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     @classmethod
     def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
         if settings.tools:
-            return (DebateTurnOnEvidence, ModerateRoundOnEvidence, ListCandidatesOnEvidence, DecideDebateOnEvidence)
-        return (DebateTurn, ModerateRound, ListCandidates, DecideDebate)
+            return (
+                prompts.DebateTurnOnEvidence,
+                prompts.ModerateRoundOnEvidence,
+                prompts.ListCandidatesOnEvidence,
+                prompts.DecideDebateOnEvidence,
+            )
+        return (prompts.DebateTurn, prompts.ModerateRound, prompts.ListCandidates, prompts.DecideDebate)
 
     @classmethod
     def plan_for(cls, settings: MadSettings) -> CostRange:

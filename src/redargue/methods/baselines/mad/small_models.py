@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.mad.prompts import (
-    Candidates,
-    DebateTurnOnEvidence,
-    DecideDebateOnEvidence,
-    Decision,
-    ListCandidatesOnEvidence,
-    ModerateRoundOnEvidence,
-    Ruling,
-)
+from redargue.methods.baselines.mad import prompts
 from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, read_evidence
 from redargue.nli.backend import EmbeddedBackend, cite, play
 from redargue.tasks.answering import Answer
 
 
 @play.register
-def _take_a_turn(task: DebateTurnOnEvidence, backend: EmbeddedBackend) -> Answer:
+def _take_a_turn(task: prompts.DebateTurnOnEvidence, backend: EmbeddedBackend) -> Answer:
     """Answers from the evidence; objects with what contradicts the other side, if there is anything."""
     answer = read_evidence(task.claim, task.passages, backend)
     objecting = bool(task.opponent) and not task.before
@@ -42,23 +34,27 @@ def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], backend:
 
 
 @play.register
-def _moderate(task: ModerateRoundOnEvidence, backend: EmbeddedBackend) -> Ruling:
+def _moderate(task: prompts.ModerateRoundOnEvidence, backend: EmbeddedBackend) -> prompts.Ruling:
     """Prefers the side whose label the evidence supports; otherwise the debate continues."""
     answer, labels = read_evidence(task.claim, task.passages, backend), task.claim.labels
     if answer.label is not None and answer.label == labels.parse(task.affirmative):
-        return Ruling(preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label)
+        return prompts.Ruling(
+            preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label
+        )
     if answer.label is not None and answer.label == labels.parse(task.negative):
-        return Ruling(preference=True, supported_side="negative", reason=answer.text, debate_answer=answer.label)
-    return Ruling(preference=False, supported_side="", reason=answer.text, debate_answer="")
+        return prompts.Ruling(
+            preference=True, supported_side="negative", reason=answer.text, debate_answer=answer.label
+        )
+    return prompts.Ruling(preference=False, supported_side="", reason=answer.text, debate_answer="")
 
 
 @play.register
-def _list_candidates(task: ListCandidatesOnEvidence, backend: EmbeddedBackend) -> Candidates:
+def _list_candidates(task: prompts.ListCandidatesOnEvidence, backend: EmbeddedBackend) -> prompts.Candidates:
     labels = (task.claim.labels.parse(text) for text in (task.affirmative, task.negative))
-    return Candidates(candidates=tuple(dict.fromkeys(label for label in labels if label)))
+    return prompts.Candidates(candidates=tuple(dict.fromkeys(label for label in labels if label)))
 
 
 @play.register
-def _decide(task: DecideDebateOnEvidence, backend: EmbeddedBackend) -> Decision:
+def _decide(task: prompts.DecideDebateOnEvidence, backend: EmbeddedBackend) -> prompts.Decision:
     answer = read_evidence(task.claim, task.passages, backend)
-    return Decision(reason=answer.text, debate_answer=answer.label or "")
+    return prompts.Decision(reason=answer.text, debate_answer=answer.label or "")

@@ -17,13 +17,7 @@ from redargue.events import Judged, RoundEnded, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
-from redargue.methods.baselines.madke.prompts import (
-    LARGEST_POOL,
-    AnswerWithKnowledge,
-    JudgeConsistency,
-    SelectEvidence,
-    SummariseAnswers,
-)
+from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask
@@ -78,7 +72,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         self.labels: list[tuple[str | None, ...]] = []
         self.examples = with_labels(read_examples(__package__), claim.labels)
         await self.fill_pool(*self.settings.pieces)
-        self.passages = self.passages[:LARGEST_POOL]
+        self.passages = self.passages[: prompts.LARGEST_POOL]
         for round_ in range(1, self.settings.max_rounds + 1):
             await self.hold_round(round_)
             if await self.is_consistent(round_):
@@ -102,7 +96,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         if not self.settings.selecting or not self.passages:
             return self.passages
         own = self.last[agent].text if agent in self.last else ""
-        task = SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
+        task = prompts.SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
         try:
             selection = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply:
@@ -111,7 +105,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
         own = self.last[agent].text if agent in self.last else ""
-        task = AnswerWithKnowledge(
+        task = prompts.AnswerWithKnowledge(
             claim=self.claim,
             passages=passages,
             others=self.latest_answers(but=agent) if own else (),
@@ -132,7 +126,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     async def is_consistent(self, round_: int) -> bool:
         """Asks the judge whether the answers agree; an unreadable reply means no (``MADKE-3``)."""
-        task = JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
+        task = prompts.JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
         try:
             ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
             consistent, reason = ruling.consistent == "yes", ruling.reason
@@ -153,7 +147,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     async def summarise(self) -> Verdict:
         """The summariser's answer; an unreadable one gives no label (``MADKE-5``)."""
-        task = SummariseAnswers(
+        task = prompts.SummariseAnswers(
             claim=self.claim,
             answers=self.latest_answers(),
             swapped=self.settings.swapped,
@@ -179,8 +173,8 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     @classmethod
     def asks_for(cls, settings: MadkeSettings) -> tuple[type[AnyTask], ...]:
-        choosing: tuple[type[AnyTask], ...] = (SelectEvidence,) if settings.selecting else ()
-        return (*choosing, AnswerWithKnowledge, JudgeConsistency, SummariseAnswers)
+        choosing: tuple[type[AnyTask], ...] = (prompts.SelectEvidence,) if settings.selecting else ()
+        return (*choosing, prompts.AnswerWithKnowledge, prompts.JudgeConsistency, prompts.SummariseAnswers)
 
     @classmethod
     def plan_for(cls, settings: MadkeSettings) -> CostRange:

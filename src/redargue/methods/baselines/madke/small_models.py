@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from redargue.methods.baselines.madke.prompts import (
-    MOST_PIECES,
-    Consistency,
-    JudgeConsistency,
-    Piece,
-    SelectEvidence,
-    Selection,
-    SummariseAnswers,
-)
+from redargue.methods.baselines.madke import prompts
 from redargue.nli.backend import EmbeddedBackend, play
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import lines
 
 
 @play.register
-def _select(task: SelectEvidence, backend: EmbeddedBackend) -> Selection:
+def _select(task: prompts.SelectEvidence, backend: EmbeddedBackend) -> prompts.Selection:
     relevant = backend.entailment.relevance(
         [(task.claim.text, lines(passage.title, passage.text)) for passage in task.pool]
     )
     order = sorted(range(len(task.pool)), key=lambda place: -round(float(relevant[place]), 6))
-    return Selection(pieces=tuple(Piece(number=place + 1) for place in order[:MOST_PIECES]))
+    return prompts.Selection(pieces=tuple(prompts.Piece(number=place + 1) for place in order[: prompts.MOST_PIECES]))
 
 
 @play.register
-def _judge_consistency(task: JudgeConsistency, backend: EmbeddedBackend) -> Consistency:
+def _judge_consistency(task: prompts.JudgeConsistency, backend: EmbeddedBackend) -> prompts.Consistency:
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     same = None not in labels and len(set(labels)) == 1
-    return Consistency(reason=", ".join(label or "no label" for label in labels), consistent="yes" if same else "no")
+    return prompts.Consistency(
+        reason=", ".join(label or "no label" for label in labels), consistent="yes" if same else "no"
+    )
 
 
 @play.register
-def _sum_up(task: SummariseAnswers, backend: EmbeddedBackend) -> Answer:
+def _sum_up(task: prompts.SummariseAnswers, backend: EmbeddedBackend) -> Answer:
     """The answer whose label most agents give; on ties the first."""
     labels = [task.claim.labels.parse(answer.text) for answer in task.answers]
     votes = [label for label in labels if label is not None]

@@ -19,16 +19,8 @@ from redargue.events import Answered, QueryWritten, Spoke
 from redargue.evidence import Passage, Quote, find_quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.baselines.program_fc import prompts
 from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, Program, ProgramStep, parse_program
-from redargue.methods.baselines.program_fc.prompts import (
-    AnswerQuestion,
-    RecallAnswer,
-    RecallFact,
-    Span,
-    TruthJudgement,
-    VerifyFact,
-    WriteProgram,
-)
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
 from redargue.tasks.base import AnyTask, Profile
@@ -148,7 +140,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await self.execute(program, number)
 
     async def write_program(self, number: int) -> Program:
-        task = WriteProgram(
+        task = prompts.WriteProgram(
             claim=self.claim,
             demonstrations=program_examples(self.settings.profile),
             profile=self.settings.profile,
@@ -206,17 +198,17 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         self.run.emit(QueryWritten(agent=agent.name, round=number, query=query))
         return await agent.search(query, self.settings.top_k, round_=number)
 
-    def question(self, text: str, passages: tuple[Passage, ...]) -> RecallAnswer:
+    def question(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallAnswer:
         if self.settings.setting == "closed-book":
-            return RecallAnswer(question=text, profile=self.settings.profile)
-        return AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
+            return prompts.RecallAnswer(question=text, profile=self.settings.profile)
+        return prompts.AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
 
-    def fact(self, text: str, passages: tuple[Passage, ...]) -> RecallFact:
+    def fact(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallFact:
         if self.settings.setting == "closed-book":
-            return RecallFact(statement=text, profile=self.settings.profile)
-        return VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
+            return prompts.RecallFact(statement=text, profile=self.settings.profile)
+        return prompts.VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
 
-    def quotes_of(self, answer: Span | TruthJudgement) -> tuple[str, ...]:
+    def quotes_of(self, answer: prompts.Span | prompts.TruthJudgement) -> tuple[str, ...]:
         """An answer's quotations; a closed-book answer has none."""
         return () if self.settings.setting == "closed-book" else answer.quotes
 
@@ -261,8 +253,8 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     @classmethod
     def asks_for(cls, settings: ProgramFCSettings) -> tuple[type[AnyTask], ...]:
         if settings.setting == "closed-book":
-            return (WriteProgram, RecallAnswer, RecallFact)
-        return (WriteProgram, AnswerQuestion, VerifyFact)
+            return (prompts.WriteProgram, prompts.RecallAnswer, prompts.RecallFact)
+        return (prompts.WriteProgram, prompts.AnswerQuestion, prompts.VerifyFact)
 
     @classmethod
     def plan_for(cls, settings: ProgramFCSettings) -> CostRange:

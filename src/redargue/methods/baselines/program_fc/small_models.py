@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from redargue.claims import Meaning
+from redargue.methods.baselines.program_fc import prompts
 from redargue.methods.baselines.program_fc.program import Program, ProgramStep
-from redargue.methods.baselines.program_fc.prompts import (
-    LONGEST_SPAN,
-    AnswerQuestion,
-    Span,
-    TruthJudgement,
-    VerifyFact,
-    WriteProgram,
-)
 from redargue.methods.baselines.small_models import clauses_of, likeliest, quotes_for
 from redargue.nli.backend import EmbeddedBackend, play
 
 
 @play.register
-def _write_program(task: WriteProgram, backend: EmbeddedBackend) -> Program:
+def _write_program(task: prompts.WriteProgram, backend: EmbeddedBackend) -> Program:
     """Verifies each clause; asks nothing, because it cannot name what would have to be found out."""
     plain = (text.replace("{", "(").replace("}", ")") for text in clauses_of(task.claim))
     return Program(steps=tuple(ProgramStep(function="Verify", text=text) for text in plain))
 
 
 @play.register
-def _verify_fact(task: VerifyFact, backend: EmbeddedBackend) -> TruthJudgement:
+def _verify_fact(task: prompts.VerifyFact, backend: EmbeddedBackend) -> prompts.TruthJudgement:
     reading = backend.reader.read(task.statement, task.passages)
     meaning = likeliest(reading)
     verdict = {Meaning.SUPPORTED: "true", Meaning.REFUTED: "false"}.get(meaning, "impossible to say")
-    return TruthJudgement.model_validate({"verdict": verdict, "quotes": quotes_for(reading, meaning)})
+    return prompts.TruthJudgement.model_validate({"verdict": verdict, "quotes": quotes_for(reading, meaning)})
 
 
 @play.register
-def _answer_question(task: AnswerQuestion, backend: EmbeddedBackend) -> Span:
+def _answer_question(task: prompts.AnswerQuestion, backend: EmbeddedBackend) -> prompts.Span:
     """The sentence nearest to the question."""
     best = backend.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
     nearest = best[0].quote if best else ""
-    return Span(text=nearest if len(nearest) <= LONGEST_SPAN else "", quotes=(nearest,) if nearest else ())
+    return prompts.Span(
+        text=nearest if len(nearest) <= prompts.LONGEST_SPAN else "", quotes=(nearest,) if nearest else ()
+    )

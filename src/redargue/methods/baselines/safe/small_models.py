@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from redargue.claims import Meaning
-from redargue.methods.baselines.safe.prompts import (
-    NOT_SUPPORTED,
-    SUPPORTED,
-    CheckRelevance,
-    MakeSelfContained,
-    RateSupport,
-    Relevance,
-    SelfContained,
-    WriteNextQuery,
-)
+from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import found_in
 from redargue.methods.baselines.small_models import QUOTES, not_empty, quotes_of, untried
 from redargue.nli import claim_filter as checkable
@@ -23,22 +14,22 @@ from redargue.tasks.querying import Query
 
 
 @play.register
-def _make_self_contained(task: MakeSelfContained, backend: EmbeddedBackend) -> SelfContained:
+def _make_self_contained(task: prompts.MakeSelfContained, backend: EmbeddedBackend) -> prompts.SelfContained:
     """Replaces a leading pronoun where the text around it leaves no doubt."""
     (found,) = checkable.claims((task.claim.text,), sentences(task.claim.context))
-    return SelfContained(statement=found or task.claim.text)
+    return prompts.SelfContained(statement=found or task.claim.text)
 
 
 @play.register
-def _check_relevance(task: CheckRelevance, backend: EmbeddedBackend) -> Relevance:
+def _check_relevance(task: prompts.CheckRelevance, backend: EmbeddedBackend) -> prompts.Relevance:
     """A statement is relevant where it shares a content word with the text."""
     around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
     shared = [word for word in words(task.claim.text) if word.lower() in around]
-    return Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
+    return prompts.Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
 
 
 @play.register
-def _write_next_query(task: WriteNextQuery, backend: EmbeddedBackend) -> Query:
+def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) -> Query:
     """The next new query; the claim again where none is left."""
     passages = found_in(task.results)
     best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
@@ -47,7 +38,7 @@ def _write_next_query(task: WriteNextQuery, backend: EmbeddedBackend) -> Query:
 
 
 @play.register
-def _rate_support(task: RateSupport, backend: EmbeddedBackend) -> Answer:
+def _rate_support(task: prompts.RateSupport, backend: EmbeddedBackend) -> Answer:
     """Supported where that is more probable than the other two together: silence is not support.
 
     Raises:
@@ -57,9 +48,9 @@ def _rate_support(task: RateSupport, backend: EmbeddedBackend) -> Answer:
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, neither = reading.probabilities()
     if supports > refutes + neither:
-        label, meaning, opening = SUPPORTED, Meaning.SUPPORTED, CORRECT
+        label, meaning, opening = prompts.SUPPORTED, Meaning.SUPPORTED, CORRECT
     else:
-        label = NOT_SUPPORTED
+        label = prompts.NOT_SUPPORTED
         meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])

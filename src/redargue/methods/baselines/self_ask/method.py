@@ -25,14 +25,7 @@ from redargue.methods.baselines.grounding import (
     examples_in,
     questions_in,
 )
-from redargue.methods.baselines.self_ask.prompts import (
-    Aggregate,
-    AskFollowUp,
-    ConcludeAsking,
-    FollowUps,
-    JudgeAnswers,
-    WriteFollowUps,
-)
+from redargue.methods.baselines.self_ask import prompts
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answering import Answer
 from redargue.tasks.base import AnyTask, Profile
@@ -90,7 +83,7 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
         return self.conclude(asker, answer, self.asked, round_=self.round)
 
-    async def ask_and_answer(self, asker: Agent) -> Aggregate:
+    async def ask_and_answer(self, asker: Agent) -> prompts.Aggregate:
         temperature = self.settings.temperature
         prompt: dict[str, Any] = {
             "claim": self.claim,
@@ -98,14 +91,14 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
             "profile": self.settings.profile,
         }
         while len(self.asked) < self.settings.most_questions:
-            task = AskFollowUp(asked=self.asked, **prompt)
+            task = prompts.AskFollowUp(asked=self.asked, **prompt)
             reply = await asker.perform(task, round_=self.round, temperature=temperature)
             if not reply.needed and reply.answer:
-                return Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
+                return prompts.Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
             self.run.emit(Spoke(agent=ASKER, round=self.round, text=reply.question))
             self.asked += (await self.ground(asker, reply.question, round_=self.round),)
             self.round += 1
-        last = ConcludeAsking(asked=self.asked, **prompt)
+        last = prompts.ConcludeAsking(asked=self.asked, **prompt)
         return await asker.perform(last, round_=self.round, temperature=temperature)
 
     @classmethod
@@ -115,8 +108,8 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     @classmethod
     def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
         if settings.variant == "decomposed":
-            return (WriteFollowUps, JudgeAnswers)
-        return (AskFollowUp, ConcludeAsking)
+            return (prompts.WriteFollowUps, prompts.JudgeAnswers)
+        return (prompts.AskFollowUp, prompts.ConcludeAsking)
 
     @classmethod
     def plan_for(cls, settings: SelfAskSettings) -> CostRange:
@@ -148,25 +141,25 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
 class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):
     """FOLK's version of Self-Ask: all questions, all searches concurrently, one aggregation."""
 
-    async def ask_and_answer(self, asker: Agent) -> Aggregate:
+    async def ask_and_answer(self, asker: Agent) -> prompts.Aggregate:
         profile, temperature = self.settings.profile, self.settings.temperature
-        first = WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
+        first = prompts.WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
         questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
         self.run.emit(Spoke(agent=ASKER, round=1, text="\n".join(questions)))
         self.asked = tuple(await together(self.ground(asker, question, round_=1) for question in questions))
-        task = JudgeAnswers(
+        task = prompts.JudgeAnswers(
             claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
         )
         return await asker.perform(task, round_=1, temperature=temperature)
 
 
 def question_examples(profile: Profile) -> str:
-    return examples_in(profile, __package__, "questions", lambda text: FollowUps(questions=questions_in(text)))
+    return examples_in(profile, __package__, "questions", lambda text: prompts.FollowUps(questions=questions_in(text)))
 
 
 def aggregate_examples(profile: Profile) -> str:
 
-    def read(text: str) -> Aggregate:
-        return Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
+    def read(text: str) -> prompts.Aggregate:
+        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
 
     return examples_in(profile, __package__, "aggregate", read)
