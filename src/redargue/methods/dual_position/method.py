@@ -55,8 +55,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     paper = "He and Le, Dual-Position Debate, ICIC 2025"
     graph = (
-        "both teams at once: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
-        "-> summary; then all referees at once"
+        "both teams concurrently: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
+        "-> summary; then all referees concurrently"
     )
     profiles = PROFILES
 

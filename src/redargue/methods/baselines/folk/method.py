@@ -47,7 +47,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         "Wang, Shu: Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models,"
         " Findings of EMNLP 2023 (arXiv 2310.05253)"
     )
-    graph = "predicates and questions -> all searches at once -> truths and label"
+    graph = "predicates and questions -> all searches concurrently -> truths and label"
     asks = (prompts.WritePredicates, prompts.VerifyPredicates)
     few_shot = True
 

@@ -107,7 +107,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         "Pan, Wu, Lu, Luu, Wang, Kan, Nakov: Fact-Checking Complex Claims with Program-Guided Reasoning, ACL 2023"
         " (arXiv 2305.12744)"
     )
-    graph = "each program at once: program -> (searches -> questions | facts) xN; then the vote"
+    graph = "each program concurrently: program -> (searches -> questions | facts) xN; then the vote"
     few_shot = True
 
     settings: ProgramFCSettings
