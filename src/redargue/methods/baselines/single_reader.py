@@ -28,7 +28,7 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
     """One search per tool with the claim itself, one answer from everything found (baseline)."""
 
     paper = "none: what a debate has to beat"
-    graph = "searches of all tools at once -> answer"
+    graph = "searches of all tools concurrently -> answer"
     asks = (AnswerClaim,)
 
     settings: SingleReaderSettings

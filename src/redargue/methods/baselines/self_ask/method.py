@@ -67,7 +67,7 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         "Press, Zhang, Min, Schmidt, Smith, Lewis: Measuring and Narrowing the Compositionality Gap in Language Models,"
         " Findings of EMNLP 2023 (arXiv 2210.03350)"
     )
-    graph = "(question -> search) xN -> answer; decomposed: questions -> all searches at once -> answer"
+    graph = "(question -> search) xN -> answer; decomposed: questions -> all searches concurrently -> answer"
     few_shot = True
 
     settings: SelfAskSettings
