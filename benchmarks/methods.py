@@ -129,11 +129,11 @@ _HEAD = """\
 
 Generated from the methods by `python -m benchmarks methods`; do not edit.
 
-Calls and depth are planned per claim (least / usual / most); *depth* counts calls that wait for one another. In the call
-graphs `->` waits, `|` is concurrent, `xN` repeats. *Measured* is over real HTTP on loopback with 300 ms per call and
-150 ms per search, with the default settings and a model that agrees; the floor is the duration of the plan's longest
-path, *16 concurrent* the time of sixteen claims relative to one. Embeddings (50 ms) count neither as calls nor as depth.
-`redargue list methods` shows every setting.
+Calls and depth are planned per claim (least / usual / most); *depth* counts calls that wait for one another. In the
+call graphs `->` waits, `|` is concurrent, `xN` repeats. *Measured* is over real HTTP on loopback with 300 ms per call
+and 150 ms per search, with the default settings and a model that agrees; the floor is the duration of the plan's
+longest path, *16 concurrent* the time of sixteen claims relative to one. Embeddings (50 ms) count neither as calls
+nor as depth. `redargue list methods` shows every setting.
 
 Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 
