@@ -26,7 +26,7 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account, Budget, Cost
-from redargue.tasks.acting import ActionTool, NextStep
+from redargue.tasks.step import ActionTool, NextStep
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw, Request
 

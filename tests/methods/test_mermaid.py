@@ -19,7 +19,7 @@ from redargue.methods.mermaid import Mermaid
 from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
-from redargue.tasks.acting import NextStep, Step
+from redargue.tasks.step import NextStep, Step
 from redargue.verdicts import Verdict
 from retrieval.corpus.words import WordEncoder
 from support.debates import CLOCK, QUOTE, ShelfTool, act, answer, say_label, script

@@ -15,12 +15,12 @@ from redargue.nli.backend import EmbeddedBackend, quoted, words
 from redargue.nli.entailment import Entailment
 from redargue.nli.reader import Cited, Reading, Window, sentences
 from redargue.nli.session import WEIGHTS
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
-from redargue.tasks.judging import JudgeDebate, Turn
+from redargue.tasks.judge import JudgeDebate, Turn
 from redargue.tasks.literature import SummariseAbstract, WriteKeywords
-from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from support.debates import CLAIM, QUOTE, TEXT
 
 pytestmark = pytest.mark.anyio

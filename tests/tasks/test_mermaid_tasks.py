@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage, Recalled
 from redargue.llm.rendering import Renderer, schema_of
-from redargue.tasks.acting import (
+from redargue.tasks.decompose import DecomposeClaim, Decomposition, Triplet
+from redargue.tasks.step import (
     ActionTool,
     ForceAnswer,
     NextStep,
@@ -22,7 +23,6 @@ from redargue.tasks.acting import (
     answers_of,
     label_said,
 )
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
 TOOL = ActionTool(

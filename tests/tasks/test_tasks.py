@@ -16,13 +16,12 @@ from pydantic import ValidationError
 import redargue.api  # noqa: F401  (loads every task)
 from redargue.claims import Claim
 from redargue.evidence import Passage, Recalled
-from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.arguing import AnalyseText, Argument, Rebut, SummariseTeam, WriteTeamQueries
 from redargue.tasks.base import Profile, Task, lines
 from redargue.tasks.confidence import AgentText
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
-from redargue.tasks.extracting import (
+from redargue.tasks.decompose import DecomposeClaim, Decomposition, Triplet
+from redargue.tasks.extract import (
     ExtractClaims,
     ExtractedClaim,
     ExtractedClaims,
@@ -30,12 +29,13 @@ from redargue.tasks.extracting import (
     SentenceMark,
     SentenceMarks,
 )
-from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
+from redargue.tasks.judge import CheckConsensus, JudgeDebate, MeanScore, Turn
 from redargue.tasks.literature import MOST_KEYWORDS, Keywords, SummariseAbstract, WriteKeywords
 from redargue.tasks.opining import GiveOpinion, Opinion
-from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
+from redargue.tasks.query import OtherAnswer, Query, RewriteQuery, WriteQuery, parse_query
 from redargue.tasks.refereeing import EMPHASES, JudgeTeams, Speech
-from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.step import ActionTool, ForceAnswer, NextStep, PastStep, ToolCall
 from redargue.verdicts import Metric
 from support import baselines
 

@@ -9,9 +9,9 @@ from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, names_in, play, say, words
 from redargue.nli.open_ie import decompose
-from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, Step, ToolCall
-from redargue.tasks.answering import Answer
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tasks.answer import Answer
+from redargue.tasks.decompose import DecomposeClaim, Decomposition
+from redargue.tasks.step import ActionTool, ForceAnswer, NextStep, Step, ToolCall
 
 SURE = 0.6  # the probability of a label at which an agent stops asking
 

@@ -26,7 +26,7 @@ from redargue.tasks.arguing import (
 )
 from redargue.tasks.confidence import AgentText
 from redargue.tasks.opining import GiveOpinion, Opinion
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.refereeing import Judgement, JudgeTeams, Speech, Vote
 
 QUOTES = 2  # a rebuttal gives at most

@@ -9,7 +9,7 @@ from __future__ import annotations
 from redargue.claims import Claim, Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, say
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import lines
 from redargue.tasks.moderating import (

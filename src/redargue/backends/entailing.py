@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redargue.nli.backend import EmbeddedBackend, play
-from redargue.tasks.scoring import InferClaim, Inferences, Inferred
+from redargue.tasks.score import InferClaim, Inferences, Inferred
 
 
 @play.register

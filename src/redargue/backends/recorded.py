@@ -9,10 +9,10 @@ from typing import ClassVar, cast
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen, LabelSet
 from redargue.errors import BadReply, ProviderError
-from redargue.tasks.acting import ForceAnswer, NextStep, Step, label_said
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tasks.decompose import DecomposeClaim, Decomposition
+from redargue.tasks.step import ForceAnswer, NextStep, Step, label_said
 
 
 class Recording(Frozen):

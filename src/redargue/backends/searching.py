@@ -17,8 +17,7 @@ from redargue.nli.aggregation import HEARD
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, names_in, play, words
 from redargue.nli.open_ie import decompose
 from redargue.nli.reader import Cited, sentences
-from redargue.tasks.acting import NextStep, Step
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.factuality import (
     AskQuestions,
     CheckFactuality,
@@ -31,9 +30,10 @@ from redargue.tasks.factuality import (
     Worthiness,
     WriteScepticalQueries,
 )
-from redargue.tasks.querying import Query
+from redargue.tasks.query import Query
 from redargue.tasks.reacting import ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, found_in
+from redargue.tasks.step import NextStep, Step
 from redargue.tasks.supporting import (
     NOT_SUPPORTED,
     SUPPORTED,

@@ -34,8 +34,8 @@ from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding, Recall, RememberResult
 from redargue.retrieval.tools.base import Search
 from redargue.runs.clock import Clock
-from redargue.tasks.acting import Step, ToolCall
-from redargue.tasks.decomposing import Decomposition
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import Step, ToolCall
 
 STEPS = 5  # the released program's, where no run took more
 

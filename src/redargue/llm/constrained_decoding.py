@@ -15,13 +15,13 @@ from typing import Any
 from redargue.errors import CannotPlay
 from redargue.llm.hf_model import Draft
 from redargue.llm.rendering import isinstance_of, schema_of
-from redargue.tasks.acting import NextStep
-from redargue.tasks.answering import LabelledTask
+from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import AnyTask
-from redargue.tasks.extracting import ExtractClaims, MarkOpinions
+from redargue.tasks.extract import ExtractClaims, MarkOpinions
 from redargue.tasks.predicates import VerifyPredicates
-from redargue.tasks.querying import LONGEST_QUERY, Query
-from redargue.tasks.scoring import CheckStatements
+from redargue.tasks.query import LONGEST_QUERY, Query
+from redargue.tasks.score import CheckStatements
+from redargue.tasks.step import NextStep
 
 MOST_ITEMS = 20  # of a list without a bound
 STEPS = 10  # of a number between two bounds

@@ -19,11 +19,11 @@ from redargue.llm.capabilities import Form
 from redargue.llm.client import Function, Message
 from redargue.llm.parsing import ITEM, one, one_of, quoted
 from redargue.llm.prompts import Prompts
-from redargue.tasks.acting import NextStep, Step, ToolCall
-from redargue.tasks.answering import Answer, LabelledTask, Piece
+from redargue.tasks.answer import Answer, LabelledTask, Piece
 from redargue.tasks.base import AnyTask, exactly_one, json_schema, lines, list_bounds, max_length
-from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
+from redargue.tasks.query import LONGEST_QUERY, Query, RewriteQuery, parse_query
 from redargue.tasks.refereeing import Judgement, Vote
+from redargue.tasks.step import NextStep, Step, ToolCall
 
 
 class QueryReply(Frozen):

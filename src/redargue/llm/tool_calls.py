@@ -19,8 +19,8 @@ from pydantic import ValidationError
 
 from redargue.llm.parsing import first_of, one, quoted
 from redargue.llm.response import Called, Choice
-from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall, label_alone
 from redargue.tasks.base import lines, list_bounds, max_length
+from redargue.tasks.step import ActionTool, NextStep, Step, ToolCall, label_alone
 
 ANSWER = "give_final_answer"
 LONGEST_NAME, LONGEST_ABOUT = 64, 1_024  # characters that OpenAI's endpoint takes

@@ -31,7 +31,7 @@ from redargue.methods.builtin import METHODS
 from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
 from redargue.verdicts import RENAMED_METHODS, Score, Verdict
 

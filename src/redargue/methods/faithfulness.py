@@ -10,7 +10,7 @@ from __future__ import annotations
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.tasks.base import Profile
-from redargue.tasks.scoring import CheckStatements, WriteStatements
+from redargue.tasks.score import CheckStatements, WriteStatements
 from redargue.verdicts import Metric, Score
 
 

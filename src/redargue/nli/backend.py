@@ -27,9 +27,9 @@ from redargue.nli.reader import Cited, Reader, Reading, sentences
 from redargue.nli.session import WEIGHTS, tally
 from redargue.nli.user_nli import Entailer
 from redargue.nli.user_reranker import Rater
-from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
+from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.extracting import (
+from redargue.tasks.extract import (
     ExtractClaims,
     ExtractedClaim,
     ExtractedClaims,
@@ -37,10 +37,10 @@ from redargue.tasks.extracting import (
     SentenceMark,
     SentenceMarks,
 )
-from redargue.tasks.judging import JudgeDebate
+from redargue.tasks.judge import JudgeDebate
 from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
-from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import (
+from redargue.tasks.query import OtherAnswer, Query, RewriteQuery, WriteQuery
+from redargue.tasks.score import (
     CheckedStatement,
     CheckedStatements,
     CheckStatements,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Part, Task, lines, list_bounds, max_length
 from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
 from redargue.tasks.untrusted import wrap_untrusted

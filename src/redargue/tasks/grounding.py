@@ -13,7 +13,7 @@ from pydantic.config import JsonDict
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import documents
+from redargue.tasks.answer import documents
 from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.answering import AnswerClaim, claim_lines, documents
+from redargue.tasks.answer import AnswerClaim, claim_lines, documents
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
 from redargue.tasks.moderating import label_question

@@ -1,6 +1,6 @@
 """Thought, action, observation, in the words of ReAct (Yao et al., arXiv 2210.03629) on fact verification.
 
-The step is :class:`~redargue.tasks.acting.NextStep`'s; actions are written ``search[x]``, ``lookup[k]`` and
+The step is :class:`~redargue.tasks.step.NextStep`'s; actions are written ``search[x]``, ``lookup[k]`` and
 ``finish[label]``, and the whole history stands in the prompt as the agent wrote it.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall
-from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Profile, lines
+from redargue.tasks.step import ActionTool, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.untrusted import wrap_untrusted
 
 SEARCH = ActionTool(

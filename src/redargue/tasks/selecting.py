@@ -10,9 +10,9 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.tasks import answering
-from redargue.tasks.answering import LabelledTask, claim_lines
+from redargue.tasks.answer import LabelledTask, claim_lines
 from redargue.tasks.base import Profile, Task, lines, max_length
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PIECES = 3

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
-from redargue.tasks.answering import LabelledTask
+from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import Task, lines, max_length
-from redargue.tasks.querying import LONGEST_QUERY, Query
+from redargue.tasks.query import LONGEST_QUERY, Query
 from redargue.tasks.searching import SearchResult, statement_and_knowledge, statement_vars
 from redargue.tasks.untrusted import wrap_untrusted
 

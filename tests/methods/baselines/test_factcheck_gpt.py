@@ -25,7 +25,7 @@ from redargue.tasks.factuality import (
     StateStance,
     Worthiness,
 )
-from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from redargue.tasks.score import CompareTexts, RateTexts, Similarities
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

@@ -16,7 +16,7 @@ from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.fire import Fire
 from redargue.methods.baselines.fire.method import FireSettings
 from redargue.run import Run
-from redargue.tasks.scoring import CompareTexts, Similarities
+from redargue.tasks.score import CompareTexts, Similarities
 from redargue.tasks.searching import (
     NOTHING_FOUND,
     FinalAnswer,

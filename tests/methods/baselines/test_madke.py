@@ -18,7 +18,7 @@ from redargue.methods.baselines.madke.method import Madke, MadkeSettings
 from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
 from redargue.tasks.selecting import (
     Consistency,

@@ -14,9 +14,9 @@ from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.safe import Safe
 from redargue.methods.baselines.safe.method import IRRELEVANT, SafeSettings
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
-from redargue.tasks.querying import Query
+from redargue.tasks.query import Query
 from redargue.tasks.supporting import (
     SUPPORT,
     CheckRelevance,

@@ -13,8 +13,8 @@ from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
-from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.judging import Agreement, CheckConsensus
+from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.judge import Agreement, CheckConsensus
 from support.debates import CLAIM, ShelfTool, debate, script
 
 pytestmark = pytest.mark.anyio

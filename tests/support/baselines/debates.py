@@ -10,7 +10,7 @@ from redargue.evidence import Passage
 from redargue.methods.baselines.cfmad.prompts import AnswerOption
 from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Exchange, Profile, Task
 from redargue.tasks.moderating import (
@@ -27,7 +27,7 @@ from redargue.tasks.moderating import (
     Ruling,
 )
 from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic, Thread
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
 from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, SelectEvidence, Selection, SummariseAnswers
 

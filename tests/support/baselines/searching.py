@@ -6,8 +6,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.tasks.acting import PastStep, Step, ToolCall
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.factuality import (
     AskQuestions,
@@ -21,9 +20,10 @@ from redargue.tasks.factuality import (
     Worthiness,
     WriteScepticalQueries,
 )
-from redargue.tasks.querying import Query
+from redargue.tasks.query import Query
 from redargue.tasks.reacting import ChooseAction, ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult
+from redargue.tasks.step import PastStep, Step, ToolCall
 from redargue.tasks.supporting import (
     SUPPORT,
     SUPPORTED,

@@ -12,10 +12,10 @@ from redargue.bench.tables.schema import NOT_HERE, Line, Published
 from redargue.claims import Frozen
 from redargue.methods.base import configure
 from redargue.retrieval.tools.base import tools
-from redargue.tasks.acting import NextStep
-from redargue.tasks.answering import LabelledTask
+from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import AnyTask
-from redargue.tasks.querying import WriteQuery
+from redargue.tasks.query import WriteQuery
+from redargue.tasks.step import NextStep
 from redargue.verdicts import ErrorInfo
 
 SCORES = ("mean", "quantile")

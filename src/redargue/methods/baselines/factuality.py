@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redargue.evidence import Passage
 from redargue.methods.base import Method
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.factuality import FactualityCheck
 from redargue.verdicts import Verdict
 

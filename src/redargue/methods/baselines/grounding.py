@@ -9,10 +9,10 @@ from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile
 from redargue.tasks.grounding import ANSWER_NEXT, NEXT_EXAMPLE, Grounded, Side
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 

@@ -17,7 +17,7 @@ from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.scoring import InferClaim, Inferred
+from redargue.tasks.score import InferClaim, Inferred
 from redargue.verdicts import Verdict
 
 READER = "reader"

@@ -40,7 +40,7 @@ from redargue.tasks.arguing import (
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.confidence import AgentText
 from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
-from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
 

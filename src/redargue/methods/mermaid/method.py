@@ -19,9 +19,9 @@ from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
 from redargue.retrieval.tools.base import Observation
 from redargue.retrieval.tools.searching import SearchAction
-from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.base import AnyTask
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tasks.decompose import DecomposeClaim, Decomposition
+from redargue.tasks.step import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
 from redargue.verdicts import Verdict
 
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."

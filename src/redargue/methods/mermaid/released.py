@@ -6,7 +6,7 @@ from typing import Any
 
 from redargue.claims import Meaning
 from redargue.methods.mermaid.method import Mermaid
-from redargue.tasks.acting import Step
+from redargue.tasks.step import Step
 from redargue.verdicts import Verdict
 
 

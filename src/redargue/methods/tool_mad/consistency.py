@@ -8,7 +8,7 @@ names its folder). Without one the package's own stands in: how likely a documen
 from __future__ import annotations
 
 from redargue.methods.agent import Agent
-from redargue.tasks.scoring import RateTexts
+from redargue.tasks.score import RateTexts
 from redargue.verdicts import Metric, Score
 
 

@@ -7,8 +7,8 @@ import asyncio
 from redargue.claims import Meaning
 from redargue.methods.agent import Agent
 from redargue.methods.tool_mad.method import Agreement, ToolMad, answers_of
-from redargue.tasks.answering import Answer
-from redargue.tasks.judging import Turn
+from redargue.tasks.answer import Answer
+from redargue.tasks.judge import Turn
 from redargue.verdicts import Score
 
 

@@ -13,7 +13,7 @@ from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.tasks.base import Profile
-from redargue.tasks.scoring import CompareTexts, Question, WriteQuestion
+from redargue.tasks.score import CompareTexts, Question, WriteQuestion
 from redargue.verdicts import Metric, Score
 
 QUESTIONS = 3

@@ -10,9 +10,9 @@ from pydantic import Field, model_validator
 from redargue.backends.base import Stability
 from redargue.methods.base import CostPlan, MethodSettings
 from redargue.methods.tool_mad.relevance import QUESTIONS, Noncommittal
-from redargue.tasks.answering import LabelReading
+from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
-from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}

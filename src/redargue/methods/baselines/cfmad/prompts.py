@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from redargue.tasks.answering import Piece
+from redargue.tasks.answer import Piece
 from redargue.tasks.base import Exchange, lines
 from redargue.tasks.knowing import AnswerClosedBook
 

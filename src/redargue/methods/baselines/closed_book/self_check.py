@@ -15,7 +15,7 @@ from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
 from redargue.tasks.knowing import SelfCheck
 from redargue.verdicts import Verdict

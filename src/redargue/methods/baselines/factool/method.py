@@ -18,9 +18,9 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.factuality import VERIFIER, FactualityMethod
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.factuality import CheckFactuality, WriteScepticalQueries
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"

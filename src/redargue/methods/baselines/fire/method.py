@@ -17,8 +17,8 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import Answer
-from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.answer import Answer
+from redargue.tasks.score import CompareTexts
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult, found_in
 from redargue.verdicts import Verdict
 

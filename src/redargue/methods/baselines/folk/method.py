@@ -15,7 +15,7 @@ from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.grounding import GroundingMethod, examples_in
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile
 from redargue.tasks.grounding import MOST_QUESTIONS, Grounded
 from redargue.tasks.predicates import (

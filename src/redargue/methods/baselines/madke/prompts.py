@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from redargue.tasks.answering import AnswerClaim, claim_lines
+from redargue.tasks.answer import AnswerClaim, claim_lines
 from redargue.tasks.base import lines
 from redargue.tasks.selecting import STEPS, answers, bracketed, numbered
 from redargue.tasks.untrusted import wrap_untrusted

@@ -25,7 +25,7 @@ from redargue.methods.verdict_parts import side_of
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
 from redargue.tasks.programs import MOST_STEPS, Function, Program, ProgramStep, WriteProgram, parse_program
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"

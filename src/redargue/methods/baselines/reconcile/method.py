@@ -20,7 +20,7 @@ from redargue.methods.base import CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.evidence_pool import EqualAgents
 from redargue.methods.baselines.reconcile.voting import weighted_vote
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
 from redargue.verdicts import Verdict

@@ -16,7 +16,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.tasks.searching import SearchResult, found_in
 from redargue.tasks.supporting import (

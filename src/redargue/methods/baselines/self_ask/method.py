@@ -19,7 +19,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.grounding import GroundingMethod, examples_in
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.grounding import (
     MOST_QUESTIONS,

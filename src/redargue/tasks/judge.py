@@ -8,9 +8,9 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents
 from redargue.tasks.base import Task, lines, max_length
-from redargue.tasks.querying import OtherAnswer, others
+from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 

@@ -10,9 +10,9 @@ from pydantic import field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage, Recalled
-from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_lines, documents
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_lines, documents
 from redargue.tasks.base import Profile, Task, lines
-from redargue.tasks.decomposing import Decomposition
+from redargue.tasks.decompose import Decomposition
 from redargue.tasks.untrusted import wrap_untrusted
 
 

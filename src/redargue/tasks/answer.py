@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
 from redargue.tasks.base import Profile, Task, lines
-from redargue.tasks.querying import OtherAnswer, others
+from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
