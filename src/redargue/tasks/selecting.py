@@ -9,7 +9,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks import answering
+from redargue.tasks import answer as answering
 from redargue.tasks.answer import LabelledTask, claim_lines
 from redargue.tasks.base import Profile, Task, lines, max_length
 from redargue.tasks.query import OtherAnswer
