@@ -11,16 +11,17 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.prompts import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
 from redargue.runs.clock import FixedClock
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.arguing import AnalyseText, Analysis, Argument, Rebut, SummariseTeam, TeamQueries, WriteTeamQueries
-from redargue.tasks.decompose import DecomposeClaim, Decomposition, Triplet
+from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.judge import JudgeDebate
-from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
@@ -36,7 +37,7 @@ from redargue.tasks.score import (
     WriteQuestion,
     WriteStatements,
 )
-from redargue.tasks.step import ForceAnswer, NextStep, Step, ToolCall
+from redargue.tasks.step import Step, ToolCall
 from redargue.verdicts import Verdict
 from support import baselines
 

@@ -13,13 +13,13 @@ from typing import Literal
 
 from redargue.analysis.minimal_set import Finder, How
 from redargue.api import config_of
+from redargue.assembly import read_prompts
 from redargue.backends.base import Backend, backends
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompts import Prompts
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -203,7 +203,7 @@ def _again(manifest: RunManifest, base_url: str, *, offline: bool) -> Backend:
             model,
             embedding_model="" if embeddings == EmbeddedBackend().identity else embeddings,
             prices=Prices.read(),
-            prompts=Prompts(manifest.prompts) if manifest.prompts else None,
+            prompts=read_prompts(manifest.prompts),
             form=form,
             max_tokens=int(most),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from redargue.backends import acting as acting
 from redargue.backends import debating as debating
 from redargue.backends import discussing as discussing
 from redargue.backends import entailing as entailing

@@ -7,7 +7,7 @@ is the likelier side of what was read. Where nothing was read there is no side.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Literal, cast
+from typing import Literal
 
 from redargue.claims import Meaning
 from redargue.errors import BadReply
@@ -31,9 +31,7 @@ from redargue.tasks.factuality import (
     WriteScepticalQueries,
 )
 from redargue.tasks.query import Query
-from redargue.tasks.reacting import ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, found_in
-from redargue.tasks.step import NextStep, Step
 from redargue.tasks.supporting import (
     NOT_SUPPORTED,
     SUPPORTED,
@@ -68,13 +66,6 @@ def _give_final_answer(task: GiveFinalAnswer, mind: EmbeddedBackend) -> FinalAns
     """The likelier side."""
     factual, best, text = sided(task.claim.text, found_in(task.results), mind)
     return FinalAnswer(reasoning=text, quotes=_quoted(best), final_answer="True" if factual else "False")
-
-
-@play.register
-def _think_and_act(task: ThinkAndAct, mind: EmbeddedBackend) -> Step:
-    """A step over what searches find; it reads whole passages, and there is nothing to look up in them."""
-    plain = NextStep(claim=task.claim, steps=task.steps, tools=task.tools[:1], step=task.step, last=task.last)
-    return cast(Step, play(plain, mind))
 
 
 @play.register

@@ -1,25 +1,22 @@
-"""Taking a claim apart into triplets and topics (MERMAID, appendix A.1)."""
+"""A claim decomposed into triplets and topics (MERMAID, appendix A.1)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines, list_bounds, max_length
-from redargue.tasks.untrusted import wrap_untrusted
+from redargue.claims import Frozen
+from redargue.tasks.base import list_bounds, max_length
 
 
 class Triplet(Frozen):
     """One relation of a claim.
 
     Attributes:
-        subject: a noun.
-        relation: a verb.
-        object: a noun; empty where the relation has none ("Hurling survived").
+        object: empty where the relation has none ("Hurling survived").
         attributes: what fits in none of the three.
     """
 
@@ -32,36 +29,31 @@ class Triplet(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_otherwise(cls, given: Any) -> Any:
+    def _accept_variants(cls, value: Any) -> Any:
         """Names in any case, a list of three or four, "attribute" and "attributions" (``M23``)."""
-        if isinstance(given, list | tuple) and 2 <= len(given) <= 4:
-            given = dict(zip(cls.model_fields, given, strict=False))
-        if not isinstance(given, Mapping):
-            return given
-        found = {str(name).strip().lower(): value for name, value in given.items()}
+        if _is_row(value):
+            value = dict(zip(cls.model_fields, value, strict=False))
+        if not isinstance(value, Mapping):
+            return value
+        fields = {str(name).strip().lower(): field for name, field in value.items()}
         for name in ("attribute", "attribution", "attributions"):
-            found.setdefault("attributes", found.pop(name, None))
-        return {name: _plain(value) for name, value in found.items() if value is not None}
+            fields.setdefault("attributes", fields.pop(name, None))
+        return {name: _as_text(field) for name, field in fields.items() if field is not None}
 
     @property
     def line(self) -> str:
-        """As it is shown."""
+        """For display."""
         return " | ".join(part for part in (self.subject, self.relation, self.object, self.attributes) if part)
 
     @model_validator(mode="after")
-    def _about_something(self) -> Triplet:
+    def _has_subject_or_object(self) -> Triplet:
         if not self.subject and not self.object:
             raise ValueError("a triplet without a subject and without an object")
         return self
 
 
 class Decomposition(Frozen):
-    """A claim taken apart.
-
-    Attributes:
-        triplets: at least one.
-        topics: what the claim is about, in a few words each.
-    """
+    """A claim's triplets, at least one, and its topics in a few words each."""
 
     triplets: tuple[Triplet, ...] = Field(
         min_length=1, description="the claim's relations, in its order", json_schema_extra={"maxItems": 12}
@@ -72,85 +64,48 @@ class Decomposition(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_otherwise(cls, given: Any) -> Any:
-        """One triplet or a list of them, under any of the names that models choose; what else stands there is not read.
+    def _accept_variants(cls, value: Any) -> Any:
+        """One triplet or a list of them, under any of the names that models choose; other fields are ignored.
 
-        A triplet may also stand alone, with the topic beside its parts.
+        A bare triplet may also have the topic beside its parts.
         """
-        if not isinstance(given, Mapping):
-            return given
-        found = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in given.items()}
-        triplets = _first(found, "triplets", "triplet", "knowledge_triplets", "knowledge_triplet")
-        topics = _first(found, "topics", "topic", "topical_keywords")
-        if triplets is None and "subject" in found:
-            triplets = {name: value for name, value in found.items() if name not in ("topic", "topics")}
-        one = isinstance(triplets, Mapping) or (isinstance(triplets, list | tuple) and _is_row(triplets))
-        return {"triplets": [triplets] if one else triplets or (), "topics": topics or ()}
+        if not isinstance(value, Mapping):
+            return value
+        fields = {re.sub(r"\W+", "_", str(name).strip().lower()): field for name, field in value.items()}
+        triplets = _first(fields, "triplets", "triplet", "knowledge_triplets", "knowledge_triplet")
+        topics = _first(fields, "topics", "topic", "topical_keywords")
+        if triplets is None and "subject" in fields:
+            triplets = {name: field for name, field in fields.items() if name not in ("topic", "topics")}
+        single = isinstance(triplets, Mapping) or _is_row(triplets, of_texts=True)
+        return {"triplets": [triplets] if single else triplets or (), "topics": topics or ()}
 
     @field_validator("topics", mode="before")
     @classmethod
-    def _listed(cls, given: Any) -> Any:
-        """A list, or one text with ";" between ("Entertainment; Economics")."""
-        parts = re.split(r"\s*;\s*", given) if isinstance(given, str) else given
-        return [_plain(each) for each in parts if _plain(each)] if isinstance(parts, list | tuple) else parts
+    def _split_topics(cls, value: Any) -> Any:
+        """A list, or one text separated by ";" ("Entertainment; Economics")."""
+        topics = re.split(r"\s*;\s*", value) if isinstance(value, str) else value
+        return [text for topic in topics if (text := _as_text(topic))] if isinstance(topics, list | tuple) else topics
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """All subjects and objects, each once: the keys of the evidence memory."""
-        return tuple(dict.fromkeys(part for each in self.triplets for part in (each.subject, each.object) if part))
+        """All subjects and objects without duplicates: the keys of the evidence memory."""
+        return tuple(dict.fromkeys(name for t in self.triplets for name in (t.subject, t.object) if name))
 
 
-def _is_row(values: list[Any] | tuple[Any, ...]) -> bool:
-    return 2 <= len(values) <= 4 and all(isinstance(each, str) for each in values)
+def _is_row(value: Any, *, of_texts: bool = False) -> bool:
+    if not isinstance(value, list | tuple) or not 2 <= len(value) <= 4:
+        return False
+    return not of_texts or all(isinstance(item, str) for item in value)
 
 
-def _first(found: Mapping[str, Any], *names: str) -> Any:
-    return next((found[name] for name in names if found.get(name) is not None), None)
+def _first(fields: Mapping[str, Any], *names: str) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _plain(value: Any) -> Any:
-    """A text: attributes may come as a list or an object."""
+def _as_text(value: Any) -> Any:
+    """Attributes may come as a list or an object."""
     if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_plain(each)}" for name, each in value.items())
+        return "; ".join(f"{name}: {_as_text(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return "; ".join(str(_plain(each)) for each in value)
+        return "; ".join(str(_as_text(item)) for item in value)
     return " ".join(str(value).split()) if isinstance(value, str | int | float) else value
-
-
-class DecomposeClaim(Task[Decomposition]):
-    """The claim's triplets and topics.
-
-    Attributes:
-        claim: what is checked.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
-
-    claim: Claim
-
-    def instructions(self) -> str:
-        """The agent's part, the four parts of a triplet, the topic."""
-        return lines(
-            "You analyse claims in a system of several agents that assesses whether claims are true.",
-            "First, extract the knowledge triplets of the claim below. Each consists of:",
-            "1. subject (must be a noun)",
-            "2. relation (must be a verb)",
-            "3. object (must be a noun)",
-            "4. attributes (only for what cannot be said as a subject, a relation or an object)",
-            "Second, say what the topic of the claim is.",
-        )
-
-    def output_format(self) -> str:
-        """JSON."""
-        return (
-            'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}],'
-            ' "topics": [""]}'
-        )
-
-    def input_text(self) -> str:
-        """The claim."""
-        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
-
-    def template_vars(self) -> dict[str, str]:
-        """The claim."""
-        return {"claim": wrap_untrusted(self.claim.text, inline=True)}

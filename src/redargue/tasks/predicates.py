@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -207,6 +208,9 @@ class VerifyPredicates(Task[Prediction]):
 
     def worked_examples(self) -> str:
         return examples(self.demonstrations)
+
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        return {"truths": ("predicate", [predicate.predicate for predicate in self.predicates])}
 
     def output_format(self) -> str:
         """The truth of each predicate, their conjunction, the label in brackets, the explanation."""

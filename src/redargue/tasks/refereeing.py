@@ -98,6 +98,13 @@ class Judgement(Frozen):
         return self.confidence if self.confidence is not None else min(1.0, abs(self.difference)) or 0.5
 
 
+class JudgementReply(Judgement):
+    """The judgement that a referee is asked for: complete, though a reply without a vote is read as well (``D4``)."""
+
+    vote: Vote = Field(description="who wins: affirmative, negative or tie")
+    confidence: float = Field(ge=0, le=1, description="how sure you are, from 0 to 1")
+
+
 class Speech(Frozen):
     """What a team said in a round.
 
@@ -153,6 +160,9 @@ class JudgeTeams(Task[Judgement]):
         return (
             f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
         )
+
+    def requested_type(self) -> type[Frozen]:
+        return JudgementReply
 
     def input_text(self) -> str:
         """Claim and debate."""

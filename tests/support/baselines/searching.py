@@ -6,6 +6,7 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
+from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task
 from redargue.tasks.factuality import (
@@ -21,7 +22,6 @@ from redargue.tasks.factuality import (
     WriteScepticalQueries,
 )
 from redargue.tasks.query import Query
-from redargue.tasks.reacting import ChooseAction, ThinkAndAct
 from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult
 from redargue.tasks.step import PastStep, Step, ToolCall
 from redargue.tasks.supporting import (

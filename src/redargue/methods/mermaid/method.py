@@ -16,12 +16,13 @@ from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding
 from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
 from redargue.retrieval.tools.base import Observation
 from redargue.retrieval.tools.searching import SearchAction
 from redargue.tasks.base import AnyTask
-from redargue.tasks.decompose import DecomposeClaim, Decomposition
-from redargue.tasks.step import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall
 from redargue.verdicts import Verdict
 
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."

@@ -18,13 +18,13 @@ from redargue.evidence import Passage, Side, find_quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.tool_mad.consistency import consistency
+from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
 from redargue.methods.tool_mad.stability import stability
 from redargue.methods.verdict_parts import side_of
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.judge import CheckConsensus, JudgeDebate, MeanScore, Turn
-from redargue.tasks.literature import SummariseAbstract, WriteKeywords
+from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
 from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
 

@@ -18,9 +18,9 @@ from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.baselines.react.prompts import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples
 from redargue.retrieval.corpus.chunk import sentence_spans
-from redargue.tasks.reacting import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.tasks.step import PastStep, Step
 from redargue.verdicts import Verdict
 
