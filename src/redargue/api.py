@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
-from redargue.assembly import connect, method_of
+from redargue.assembly import connect, method_of, read_prompts
 from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.replay import ReplayBackend
 from redargue.claims import Claim
@@ -20,8 +20,6 @@ from redargue.events import Event
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
-from redargue.llm.prompts import Prompts
-from redargue.methods.base import load_methods
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -252,9 +250,7 @@ def renderer(manifest: RunManifest) -> Backend:
     """A backend that writes prompts as the recorded one did; it is never asked."""
     if manifest.backend not in ("chat", "transformers"):
         return backends[manifest.backend]()
-    if manifest.prompts:
-        load_methods()  # prompts are named after tasks
-    prompts = Prompts(manifest.prompts) if manifest.prompts else None
+    prompts = read_prompts(manifest.prompts)
     if manifest.backend == "transformers":
         return TransformersBackend(prompts=prompts)
     nowhere = Service(name="model", url="http://localhost")

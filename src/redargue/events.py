@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, Recalled, timeless
-from redargue.tasks.decomposing import Triplet
+from redargue.tasks.decompose import Triplet
 from redargue.verdicts import ErrorInfo, MethodName, Score, Verdict
 
 

@@ -46,7 +46,7 @@ from redargue.runs.earlier import (
 from redargue.runs.record import CallRecord
 from redargue.runs.usage import Spent, cost_of
 from redargue.tasks.base import Out, Task
-from redargue.tasks.scoring import CompareTexts, Similarities
+from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import ErrorInfo, Usage
 
 ASKED_IN_TIME = 4  # times as many passages are asked for where those that are not in time are left out

@@ -16,10 +16,11 @@ from redargue.evidence import Passage, QuoteStatus
 from redargue.memory.memory import open_memory
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.mermaid import Mermaid
+from redargue.methods.mermaid.prompts import NextStep
 from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
-from redargue.tasks.acting import NextStep, Step
+from redargue.tasks.step import Step
 from redargue.verdicts import Verdict
 from retrieval.corpus.words import WordEncoder
 from support.debates import CLOCK, QUOTE, ShelfTool, act, answer, say_label, script

@@ -12,17 +12,9 @@ from pydantic import ValidationError
 from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, LabelSet
 from redargue.evidence import Passage, Recalled
 from redargue.llm.rendering import Renderer, schema_of
-from redargue.tasks.acting import (
-    ActionTool,
-    ForceAnswer,
-    NextStep,
-    PastStep,
-    Step,
-    ToolCall,
-    answers_of,
-    label_said,
-)
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.tasks.decompose import Decomposition, Triplet
+from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall, label_in, label_words
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
 TOOL = ActionTool(
@@ -141,13 +133,13 @@ def test_a_step_under_a_schema_is_flat_and_its_choices_closed() -> None:
     ],
 )
 def test_every_label_set_has_answers_and_each_gives_its_label(labels: LabelSet, words: list[str]) -> None:
-    offered = answers_of(labels)
+    offered = label_words(labels)
     assert list(offered) == words
     for word, label in offered.items():
-        assert label_said(labels, f" **{word}**. ") == label
+        assert label_in(labels, f" **{word}**. ") == label
     for name in labels.names:
-        assert label_said(labels, name) == name
-    assert label_said(labels, "who knows") is None
+        assert label_in(labels, name) == name
+    assert label_in(labels, "who knows") is None
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,13 @@ from typing import Literal
 
 from redargue.analysis.minimal_set import Finder, How
 from redargue.api import config_of
+from redargue.assembly import read_prompts
 from redargue.backends.base import Backend, backends
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompts import Prompts
-from redargue.methods.base import load_methods
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -198,16 +197,13 @@ def _again(manifest: RunManifest, base_url: str, *, offline: bool) -> Backend:
                 f"the run's models were at {place}, not at {service.place}",
                 hint=f"if that is right: --base-url {place}",
             )
-        if manifest.prompts:
-            load_methods()  # prompts are named after tasks
-        prompts = Prompts(manifest.prompts) if manifest.prompts else None
         made = ChatBackend(
             Transport(limiter(), offline=offline),
             service,
             model,
             embedding_model="" if embeddings == EmbeddedBackend().identity else embeddings,
             prices=Prices.read(),
-            prompts=prompts,
+            prompts=read_prompts(manifest.prompts),
             form=form,
             max_tokens=int(most),
         )

@@ -24,7 +24,7 @@ from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Prompt, Renderer, Stretch, again
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import RATING, CompareTexts
+from redargue.tasks.score import RATING, CompareTexts
 
 LONGEST = 1_000  # characters of a free text, as the schemas have it
 

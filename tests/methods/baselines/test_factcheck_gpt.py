@@ -24,7 +24,7 @@ from redargue.methods.baselines.factcheck_gpt.prompts import (
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
 from redargue.run import Run
-from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from redargue.tasks.score import CompareTexts, RateTexts, Similarities
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

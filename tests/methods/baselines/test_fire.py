@@ -18,7 +18,7 @@ from redargue.methods.baselines.fire.method import FireSettings
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import NOTHING_FOUND, SearchResult, knowledge
 from redargue.run import Run
-from redargue.tasks.scoring import CompareTexts, Similarities
+from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool
 

@@ -26,7 +26,7 @@ from redargue.methods.baselines.madke.prompts import (
 )
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, OTHERS, said

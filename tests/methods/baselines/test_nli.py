@@ -23,7 +23,7 @@ from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.session import WEIGHTS
 from redargue.nli.user_nli import LONGEST, Entailer
 from redargue.run import Run
-from redargue.tasks.scoring import InferClaim, Inferences, Inferred
+from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

@@ -18,9 +18,9 @@ from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.react import React
 from redargue.methods.baselines.react.method import ReactSettings, examples_for
+from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
 from redargue.run import Run
-from redargue.tasks.acting import Step, ToolCall
-from redargue.tasks.reacting import ChooseAction, ThinkAndAct
+from redargue.tasks.step import Step, ToolCall
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, ShelfTool
 

@@ -23,9 +23,9 @@ from redargue.methods.baselines.safe.prompts import (
     WriteNextQuery,
 )
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Task
-from redargue.tasks.querying import Query
+from redargue.tasks.query import Query
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

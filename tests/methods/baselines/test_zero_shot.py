@@ -23,7 +23,7 @@ from redargue.methods.baselines.closed_book.prompts import (
 )
 from redargue.net.transport import Service, Transport
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK
 from support.loopback import Ask, Loopback

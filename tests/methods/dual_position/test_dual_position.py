@@ -18,7 +18,7 @@ from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, Judge
 from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.nli.backend import quoted
 from redargue.run import Run
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script
 

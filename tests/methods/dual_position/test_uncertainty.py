@@ -23,12 +23,12 @@ from redargue.methods.dual_position.uncertainty import (
     token_sar,
     uncertain,
 )
+from redargue.methods.tool_mad.prompts import Keywords, WriteKeywords
 from redargue.run import Run
 from redargue.runs.record import Record
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.literature import Keywords, WriteKeywords
-from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from redargue.tasks.score import CompareTexts, RateTexts, Similarities
 from support.debates import CLAIM, CLOCK
 from support.manifests import MANIFEST
 

@@ -12,9 +12,9 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
-from redargue.methods.tool_mad.relevance import Noncommittal, relevance
+from redargue.methods.tool_mad.scores import Noncommittal, relevance
 from redargue.run import Run
-from redargue.tasks.scoring import (
+from redargue.tasks.score import (
     CheckStatements,
     CompareTexts,
     Question,

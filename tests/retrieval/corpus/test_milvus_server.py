@@ -1,9 +1,9 @@
 """A Milvus server in a process of its own: killed and started again, and one that is too old.
 
 The server is Milvus Lite's. ``MILVUS_URI=http://host:19530 pytest tests/retrieval/corpus`` runs the tests of all
-stores on any other server. ``REDARGUE_TEST_MILVUS_SERVER=1`` adds the test with a real server of early 2024 (2.3.5, 56 MB, the newest
-in the package registry), which has to be refused. It listens on all interfaces while the test runs, and one can run on
-a machine: the ports of its etcd are fixed.
+stores on any other server. ``REDARGUE_TEST_MILVUS_SERVER=1`` adds the test with a real server of early 2024 (2.3.5,
+56 MB, the newest in the package registry), which has to be refused. It listens on all interfaces while the test runs,
+and one can run on a machine: the ports of its etcd are fixed.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ from redargue.methods.baselines.reconcile.prompts import (
     Group,
 )
 from redargue.methods.dual_position.prompts import Argument
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Exchange, Profile, Task
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")

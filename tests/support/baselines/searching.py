@@ -17,6 +17,7 @@ from redargue.methods.baselines.factcheck_gpt.prompts import (
 from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
 from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
 from redargue.methods.baselines.safe.prompts import (
     SUPPORT,
     SUPPORTED,
@@ -28,11 +29,10 @@ from redargue.methods.baselines.safe.prompts import (
     WriteNextQuery,
 )
 from redargue.methods.baselines.search_results import SearchResult
-from redargue.tasks.acting import PastStep, Step, ToolCall
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.querying import Query
-from redargue.tasks.reacting import ChooseAction, ThinkAndAct
+from redargue.tasks.query import Query
+from redargue.tasks.step import PastStep, Step, ToolCall
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."

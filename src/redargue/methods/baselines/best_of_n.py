@@ -15,8 +15,8 @@ from redargue.events import Scored
 from redargue.methods.base import CostPlan, CostRange
 from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
 from redargue.methods.faithfulness import faithfulness
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.scoring import CheckStatements, WriteStatements
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.score import CheckStatements, WriteStatements
 from redargue.verdicts import Score, Verdict
 
 

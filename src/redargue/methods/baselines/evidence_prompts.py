@@ -6,7 +6,7 @@ from typing import Any
 
 from redargue.claims import Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks.answering import documents
+from redargue.tasks.answer import documents
 from redargue.tasks.base import Task
 
 

@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
-from redargue.tasks.answering import Answer, claim_lines, documents
+from redargue.tasks.answer import Answer, claim_lines, documents
 from redargue.tasks.base import Task, lines, list_bounds, max_length
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 

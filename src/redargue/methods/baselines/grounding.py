@@ -15,9 +15,9 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
-from redargue.tasks.answering import Answer, documents
+from redargue.tasks.answer import Answer, documents
 from redargue.tasks.base import Profile, lines, list_bounds
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
 

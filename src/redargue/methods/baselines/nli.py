@@ -17,7 +17,7 @@ from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.nli.backend import EmbeddedBackend, play
-from redargue.tasks.scoring import InferClaim, Inferences, Inferred
+from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
 
 READER = "reader"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Profile, lines
 
 NOTHING_KNOWN = "N/A"

@@ -18,7 +18,7 @@ from redargue.concurrency import together
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles, usual_calls
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"

@@ -11,7 +11,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 
 READER = "reader"

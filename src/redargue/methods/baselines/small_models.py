@@ -17,7 +17,7 @@ from redargue.nli.aggregation import HEARD
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, names_in, play, say, words
 from redargue.nli.open_ie import decompose, statements
 from redargue.nli.reader import Cited, Reading
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 
 QUOTES = 2  # at most in an answer
 OPPOSITE = {Meaning.SUPPORTED: Meaning.REFUTED, Meaning.REFUTED: Meaning.SUPPORTED}

@@ -39,7 +39,7 @@ from redargue.methods.dual_position.settings import (
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
 

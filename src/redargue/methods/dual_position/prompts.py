@@ -9,7 +9,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Part, Task, Weight, lines, list_bounds, max_length
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 

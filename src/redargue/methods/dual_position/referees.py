@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.dual_position.prompts import STANCES, Argument, Position
-from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Profile, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 

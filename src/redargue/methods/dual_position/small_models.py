@@ -26,7 +26,7 @@ from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Speec
 from redargue.nli.aggregation import SILENT, voices_of
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, quoted, words
 from redargue.nli.reader import Reading
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 
 QUOTES = 2  # a rebuttal gives at most
 

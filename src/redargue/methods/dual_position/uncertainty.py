@@ -15,9 +15,9 @@ from typing import Generic, Literal
 from redargue.backends.base import Output
 from redargue.concurrency import together
 from redargue.methods.agent import Agent
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Out, Task
-from redargue.tasks.scoring import CompareTexts, RateTexts
+from redargue.tasks.score import CompareTexts, RateTexts
 
 SAMPLES = 3
 SPREAD = 1.0  # DebUnc samples at temperature 1

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answering import claim_lines, documents
+from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -8,7 +8,7 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
 from redargue.methods.baselines.evidence_prompts import label_question
 from redargue.methods.dual_position.prompts import Argument
-from redargue.tasks.answering import AnswerClaim, claim_lines, documents
+from redargue.tasks.answer import AnswerClaim, claim_lines, documents
 from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
-from redargue.tasks.answering import LabelledTask, Piece, claim_lines
+from redargue.tasks.answer import LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, max_length
 
 WHEN = {

@@ -16,7 +16,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.closed_book.prompts import SelfCheck
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
 from redargue.verdicts import Verdict
 

@@ -15,7 +15,7 @@ from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.closed_book.prompts import AnswerZeroShot
-from redargue.tasks.answering import Answer, LabelReading
+from redargue.tasks.answer import Answer, LabelReading
 from redargue.verdicts import Verdict
 
 KNOWER = "knower"

@@ -22,10 +22,10 @@ from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, Judge
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.querying import LONGEST_QUERY
-from redargue.tasks.scoring import CompareTexts, RateTexts
+from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.score import CompareTexts, RateTexts
 from redargue.verdicts import Verdict
 
 ASKER, SEARCHER = "asker", "searcher"

@@ -9,9 +9,9 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.factuality import plain_texts
-from redargue.tasks.answering import claim_lines
+from redargue.tasks.answer import claim_lines
 from redargue.tasks.base import Task, lines, list_bounds, max_length
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 
 

@@ -19,8 +19,8 @@ from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.answer import Answer
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.factuality import plain_texts
-from redargue.tasks.answering import claim_lines
+from redargue.tasks.answer import claim_lines
 from redargue.tasks.base import Task, lines, list_bounds
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 
 
 class Queries(Frozen):

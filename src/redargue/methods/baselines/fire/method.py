@@ -19,8 +19,8 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import SearchResult, found_in
-from redargue.tasks.answering import Answer
-from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.answer import Answer
+from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
 CHECKER, COMPARER = "checker", "comparer"

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
 from redargue.tasks.base import Task, exactly_one, lines, list_bounds, max_length
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 
 FACT_CHECKER = "You are a fact-checking agent."
 

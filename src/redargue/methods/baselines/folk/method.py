@@ -16,7 +16,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.folk import prompts
 from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile
 from redargue.verdicts import Verdict
 

@@ -14,7 +14,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination, Kind, Reading
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
 
 DETECTOR = "detector"

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.tasks.answering import LabelledTask, Piece, documents
+from redargue.tasks.answer import LabelledTask, Piece, documents
 from redargue.tasks.base import lines
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
-from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -7,7 +7,7 @@ from redargue.evidence import Passage
 from redargue.methods.baselines.mad import prompts
 from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, read_evidence
 from redargue.nli.backend import EmbeddedBackend, cite, play
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 
 
 @play.register

@@ -19,9 +19,9 @@ from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
 from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 
 JUDGE, SUMMARISER = "judge", "summariser"

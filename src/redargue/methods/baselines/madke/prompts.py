@@ -9,10 +9,10 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks import answering
-from redargue.tasks.answering import AnswerClaim, LabelledTask, claim_lines
+from redargue.tasks import answer as answer_task
+from redargue.tasks.answer import AnswerClaim, LabelledTask, claim_lines
 from redargue.tasks.base import Profile, Task, lines, max_length
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PIECES = 3
@@ -173,7 +173,7 @@ class SummariseAnswers(LabelledTask):
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
-    answer_fields: ClassVar[tuple[answering.Piece, ...]] = ("reasoning", "label")
+    answer_fields: ClassVar[tuple[answer_task.Piece, ...]] = ("reasoning", "label")
     marks: ClassVar[tuple[str, str]] = ("[", "]")
 
     answers: tuple[OtherAnswer, ...]

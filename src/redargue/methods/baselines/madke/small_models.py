@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redargue.methods.baselines.madke import prompts
 from redargue.nli.backend import EmbeddedBackend, play
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
 
 

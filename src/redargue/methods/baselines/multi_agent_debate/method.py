@@ -19,9 +19,9 @@ from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.evidence_pool import EqualAgents
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
-from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
 LAST_LINE = "Put your final answer, the label alone and in bold, on the last line of your reply."

@@ -24,7 +24,7 @@ from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, 
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"

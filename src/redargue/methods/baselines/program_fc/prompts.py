@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.program_fc.program import Program, parse_program
-from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, documents
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, documents
 from redargue.tasks.base import Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -1,16 +1,14 @@
-"""What the small models play of ReAct."""
+"""How the small models play ReAct's agent."""
 
 from __future__ import annotations
 
-from typing import cast
-
+from redargue.methods.baselines.react.prompts import ThinkAndAct
 from redargue.nli.backend import EmbeddedBackend, play
-from redargue.tasks.acting import NextStep, Step
-from redargue.tasks.reacting import ThinkAndAct
+from redargue.nli.next_step import next_step
+from redargue.tasks.step import Step
 
 
 @play.register
 def _think_and_act(task: ThinkAndAct, backend: EmbeddedBackend) -> Step:
-    """A step over what searches find; it reads whole passages, and there is nothing to look up in them."""
-    plain = NextStep(claim=task.claim, steps=task.steps, tools=task.tools[:1], step=task.step, last=task.last)
-    return cast(Step, play(plain, backend))
+    """Searches alone: whole passages are read, so there is nothing to look up."""
+    return next_step(task.model_copy(update={"tools": task.tools[:1]}), backend)

@@ -26,7 +26,7 @@ from redargue.methods.baselines.reconcile.prompts import (
 )
 from redargue.methods.baselines.reconcile.voting import weighted_vote
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 from redargue.verdicts import Verdict
 

@@ -18,7 +18,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import SearchResult, found_in
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 

@@ -12,9 +12,9 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
-from redargue.tasks.answering import LabelledTask
+from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import Task, lines, max_length
-from redargue.tasks.querying import LONGEST_QUERY, Query
+from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
 from redargue.tasks.untrusted import wrap_untrusted
 
 SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
@@ -128,7 +128,7 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
         return Relevance(reasoning=text.strip(), relevant=found == ["Foo"]) if found else None
 
 
-class WriteNextQuery(Task[Query]):
+class WriteNextQuery(QueryTask):
     """The next query, for what is not known yet."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
@@ -157,7 +157,7 @@ class WriteNextQuery(Task[Query]):
         found = code_block(text)
         if found == "":
             raise ValueError("the code block is empty")
-        return None if found is None else Query(text=found[:LONGEST_QUERY])
+        return super().parse_plain(text) if found is None else Query(text=found[:LONGEST_QUERY])
 
 
 class RateSupport(LabelledTask):

@@ -9,8 +9,8 @@ from redargue.methods.baselines.small_models import QUOTES, not_empty, quotes_of
 from redargue.nli import claim_filter as checkable
 from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, play, words
 from redargue.nli.reader import sentences
-from redargue.tasks.answering import Answer
-from redargue.tasks.querying import Query
+from redargue.tasks.answer import Answer
+from redargue.tasks.query import Query
 
 
 @play.register

@@ -27,7 +27,7 @@ from redargue.methods.baselines.grounding import (
 )
 from redargue.methods.baselines.self_ask import prompts
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
 from redargue.verdicts import Verdict
 

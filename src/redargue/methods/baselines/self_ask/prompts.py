@@ -23,7 +23,7 @@ from redargue.methods.baselines.grounding import (
     is_object,
     questions_in,
 )
-from redargue.tasks.answering import documents
+from redargue.tasks.answer import documents
 from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 

@@ -1,7 +1,7 @@
 """Thought, action, observation, in the words of ReAct (Yao et al., arXiv 2210.03629) on fact verification.
 
-The step is :class:`~redargue.tasks.acting.NextStep`'s; actions are written ``search[x]``, ``lookup[k]`` and
-``finish[label]``, and the whole history stands in the prompt as the agent wrote it.
+Actions are written ``search[x]``, ``lookup[k]`` and ``finish[label]``, and the prompt shows the whole history as the
+agent wrote it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from redargue.tasks.acting import ActionTool, NextStep, PastStep, Step, ToolCall
-from redargue.tasks.answering import claim_lines, documents
-from redargue.tasks.base import Profile, lines
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines, documents
+from redargue.tasks.base import lines
+from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall
 from redargue.tasks.untrusted import wrap_untrusted
 
 SEARCH = ActionTool(
@@ -25,17 +25,17 @@ LOOKUP = ActionTool(
     parameters={"type": "object", "properties": {"keyword": {"type": "string"}}, "required": ["keyword"]},
 )
 FINISH = "finish"
-_CUT = re.compile(r"\n\s*Observation\b")  # where the original stops the model: what follows it would make up
+_CUT = re.compile(r"\n\s*Observation\b")  # the original's stop sequence: a model would make up what follows
 _ACTION = re.compile(r"(?:^|\n)[ \t]*Action(?:[ \t]*\d+)?[ \t]*:[ \t]*")
 _THOUGHT = re.compile(r"^\s*Thought(?:[ \t]*\d+)?[ \t]*:[ \t]*")
 _CALL = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
 
 
-class ThinkAndAct(NextStep):
-    """A thought and an action; a reply that holds the thought alone is one, too, and its action is asked for then.
+class ThinkAndAct(StepTask):
+    """A thought and an action; a reply with a thought alone is accepted, and :class:`ChooseAction` follows.
 
     Attributes:
-        demonstrations: claims with their steps, as the prompt shows them.
+        demonstrations: example claims with their steps.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step")
@@ -44,11 +44,9 @@ class ThinkAndAct(NextStep):
     demonstrations: str = ""
 
     def instructions(self) -> str:
-        """The rules, which say what the tools are."""
         return self.rules()
 
     def rules(self) -> str:
-        """What is wanted, the actions, the demonstrations."""
         labels = ", ".join(self.claim.labels.names)
         return lines(
             "Find out by observation which of these labels a claim deserves: " + labels + "."
@@ -59,6 +57,9 @@ class ThinkAndAct(NextStep):
             " next sentence that holds a word, of what was searched for last; finish, which gives the label.",
         )
 
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
     def worked_examples(self) -> str:
         return f"Examples:\n{self.demonstrations}\n" if self.demonstrations else ""
 
@@ -67,7 +68,6 @@ class ThinkAndAct(NextStep):
         return self.claim.labels.names
 
     def output_format(self) -> str:
-        """Thought and action, each on its line."""
         return lines(
             "Write the next thought and the next action, in this form, and nothing after them:",
             "Thought N: what you think",
@@ -75,11 +75,9 @@ class ThinkAndAct(NextStep):
         )
 
     def input_text(self) -> str:
-        """The claim, what was thought, done and observed, and where it goes on."""
         return lines(claim_lines(self.claim), self._history(), f"Thought {self.step}:")
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, demonstrations, history, the number of the step."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "demonstrations": self.demonstrations,
@@ -91,18 +89,17 @@ class ThinkAndAct(NextStep):
         """Thought and action; without an action, or with several, the first line is the thought."""
         if text.lstrip().startswith("{"):
             return None
-        said = _CUT.split(text)[0]
-        thought, *actions = _ACTION.split(said)
+        thought, *actions = _ACTION.split(_CUT.split(text)[0])
         thought = _THOUGHT.sub("", thought).strip()
-        if len(actions) != 1:  # which of several is meant would be a guess
+        if len(actions) != 1:  # choosing one of several would be a guess
             return Step(thought=thought.partition("\n")[0].strip())
         return self._step(thought, actions[0])
 
     def _step(self, thought: str, action: str) -> Step:
-        """What an action comes to; one that cannot be read is a call of a tool that is not there."""
+        """The step of a written action; an unreadable one calls a tool that does not exist."""
         line = action.strip().partition("\n")[0].strip()
         call = _CALL.fullmatch(line)
-        name = _named(call.group(1)) if call else ""
+        name = _action_name(call.group(1)) if call else ""
         if call is None or name not in (SEARCH.name, LOOKUP.name, FINISH):
             return Step(thought=thought, action=ToolCall(name=line[:60] or "(none)"))
         if name == FINISH:
@@ -110,74 +107,59 @@ class ThinkAndAct(NextStep):
         return Step(thought=thought, action=ToolCall(name=name, input=call.group(2).strip()))
 
     def validate_answer(self, answer: Step) -> Step:
-        """The step, if it is a thought, an action or a label."""
+        """A thought, an action or a label; ``finish`` as an action is the answer."""
         if answer.action is None and answer.answer is None and answer.thought.strip():
             return answer.model_copy(update={"quotes": (), "confidence": None})
         if call := answer.action:
-            call = call.model_copy(update={"name": _named(call.name)})
+            call = call.model_copy(update={"name": _action_name(call.name)})
             answer = answer.model_copy(update={"action": call})
             if call.name == FINISH and not (call.input and answer.answer):
                 answer = answer.model_copy(update={"action": None, "answer": answer.answer or call.input})
         return super().validate_answer(answer)
 
     def _history(self) -> str:
-        return trajectory(self.steps, self.profile)
+        parts: list[str] = []
+        for number, step in enumerate(self.steps, 1):
+            parts.append(f"Thought {number}: {step.thought}")
+            if step.action:
+                text = step.action.input
+                parts.append(f"Action {number}: {step.action.name}" + (f"[{text}]" if text else ""))
+            observation = wrap_untrusted(step.problem, inline=True) or documents(step.passages, self.profile)
+            parts.append(f"Observation {number}: {observation}")
+        return "\n".join(parts)
 
 
 class ChooseAction(ThinkAndAct):
-    """The action alone, for a thought that came without one.
-
-    Attributes:
-        thought: it.
-    """
+    """The action for a thought that came without one."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step", "thought")
 
     thought: str
 
     def output_format(self) -> str:
-        """The action, on one line."""
         return lines(
             "The next thought is there. Write the action that follows it, on one line, and nothing else:",
             "Action N: search[what to look for], or lookup[a word], or finish[the label]",
         )
 
     def input_text(self) -> str:
-        """As for a thought, with the thought, up to its action."""
         return f"{super().input_text()} {self.thought}\nAction {self.step}:"
 
     def template_vars(self) -> dict[str, str]:
-        """Also the thought."""
         return {**super().template_vars(), "thought": self.thought}
 
     def parse_plain(self, text: str) -> Step | None:
-        """The first line that is an action, with or without its name before it."""
+        """The first line that is an action, with or without "Action N:" before it."""
         if text.lstrip().startswith("{"):
             return None
-        said = _CUT.split(text)[0]
-        return self._step(self.thought, _ACTION.split(said, maxsplit=1)[-1])
+        return self._step(self.thought, _ACTION.split(_CUT.split(text)[0], maxsplit=1)[-1])
 
     def validate_answer(self, answer: Step) -> Step:
-        """The action or the label, with the thought that it follows."""
         if answer.action is None and answer.answer is None:
             raise ValueError("there is no action")
         return super().validate_answer(answer.model_copy(update={"thought": self.thought}))
 
 
-def _named(action: str) -> str:
-    """An action's name, as the authors' program takes it: its first letter in lower case."""
+def _action_name(action: str) -> str:
+    """Its first letter in lower case, as in the authors' program."""
     return action[:1].lower() + action[1:]
-
-
-def trajectory(steps: tuple[PastStep, ...], profile: Profile) -> str:
-    """What was thought, done and observed, step by step."""
-    parts: list[str] = []
-    for number, step in enumerate(steps, 1):
-        parts.append(f"Thought {number}: {step.thought}")
-        if step.action:
-            text = step.action.input
-            parts.append(f"Action {number}: {step.action.name}" + (f"[{text}]" if text else ""))
-        parts.append(
-            f"Observation {number}: {wrap_untrusted(step.problem, inline=True) or documents(step.passages, profile)}"
-        )
-    return "\n".join(parts)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
+from pydantic import Field
+
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines
+from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
-LONGEST_QUERY = 300
+LONGEST_QUERY = 300  # characters
 MUST_REVISE = (
     "Where the answer to your query was contradicted, or left a part of the claim open, you have to change it."
 )
 
 
 class Query(Frozen):
-    """What to ask the tool.
+    """A query, or the decision to stay with the last one.
 
     Attributes:
-        text: the query; empty only where ``kept``.
+        text: empty only where ``kept``.
         kept: the agent stays with its last query.
     """
 
@@ -27,27 +29,72 @@ class Query(Frozen):
     kept: bool = False
 
 
+class QueryReply(Frozen):
+    """A first query."""
+
+    query: str = Field(description="the query", json_schema_extra=max_length(LONGEST_QUERY))
+
+
+class RequeryReply(Frozen):
+    """A later query."""
+
+    keep: bool = Field(description="true to stay with the query you used before, false to change it")
+    query: str = Field(
+        description="the new query; empty if you keep the old one", json_schema_extra=max_length(LONGEST_QUERY)
+    )
+
+
 class OtherAnswer(Frozen):
-    """What another debater said in the last round."""
+    """Another debater's answer of the last round."""
 
     agent: str
     text: str
 
 
 def others(answers: tuple[OtherAnswer, ...]) -> str:
-    """Other debaters' answers as they stand in a prompt; with names where there are several."""
-    texts = [wrap_untrusted(each.text) for each in answers]
+    """Other debaters' answers for a prompt; with names where there are several."""
+    texts = [wrap_untrusted(answer.text) for answer in answers]
     if len(answers) == 1:
         return texts[0]
-    return "\n".join(f"[{each.agent}]\n{text}" for each, text in zip(answers, texts, strict=True))
+    return "\n".join(f"[{answer.agent}]\n{text}" for answer, text in zip(answers, texts, strict=True))
 
 
-class WriteQuery(Task[Query]):
-    """The first query, from the claim alone; the paper prints no prompt for it, the authors' program has its parts.
+class QueryTask(Task[Query]):
+    """A task whose answer is a query.
 
     Attributes:
-        claim: what is checked.
-        tool: the name of the agent's tool.
+        can_keep: whether the answer may be the last query.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+    can_keep: ClassVar[bool] = False
+
+    def reply_type(self) -> type[Frozen]:
+        return RequeryReply if self.can_keep else QueryReply
+
+    def from_reply(self, reply: Frozen) -> Query:
+        if isinstance(reply, RequeryReply) and reply.keep:
+            return Query(kept=True)
+        assert isinstance(reply, QueryReply | RequeryReply)
+        text = " ".join(reply.query.split())
+        if text.startswith("[") and text.find("]") == len(text) - 1:  # the paper's own brackets around the whole
+            text = text[1:-1].strip()
+        if not text:
+            raise ValueError("the query is empty")
+        return Query(text=text[:LONGEST_QUERY])
+
+    def parse_plain(self, text: str) -> Query | None:
+        query = parse_query(text)
+        if query is None or (query.kept and not self.can_keep):
+            raise ValueError("no query in square brackets was found")
+        return query
+
+
+class WriteQuery(QueryTask):
+    """The first query, from the claim alone; its parts are those of the authors' program, as the paper prints none.
+
+    Attributes:
+        tool: name of the agent's tool.
         about: what the tool finds, in a few words.
     """
 
@@ -58,26 +105,22 @@ class WriteQuery(Task[Query]):
     about: str
 
     def instructions(self) -> str:
-        """Part in the debate, tool, what to write."""
         return lines(
             "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
             f"Your own source of evidence is {self.tool}: {self.about}.",
-            self._wanted(),
+            self._request(),
         )
 
-    def _wanted(self) -> str:
+    def _request(self) -> str:
         return "Write the query that will find the evidence you need first."
 
     def output_format(self) -> str:
-        """Square brackets."""
         return "Reply with the query alone, in square brackets, like this: [your query]."
 
     def input_text(self) -> str:
-        """The claim."""
         return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
 
     def template_vars(self) -> dict[str, str]:
-        """The claim, the tool and what it finds."""
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "tool": self.tool, "about": self.about}
 
 
@@ -87,33 +130,27 @@ class RewriteQuery(WriteQuery):
     Attributes:
         others: the other debaters' answers of the last round.
         used: the agent's own last query, not all of them (``T6``).
-        must_revise: whether it is told that a query that was contradicted, or left something open, has to change (T34).
+        must_revise: whether the prompt says that a contradicted or insufficient query has to change (``T34``).
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
+    can_keep: ClassVar[bool] = True
 
     others: tuple[OtherAnswer, ...]
     used: str
     must_revise: bool = False
 
-    def _wanted(self) -> str:
-        return lines(self._choice(), MUST_REVISE if self.must_revise else None)
-
-    def _choice(self) -> str:
-        return (
+    def _request(self) -> str:
+        return lines(
             "You are choosing your query for the next round: change it, or stay with the one you used where nothing"
-            " better could be asked."
+            " better could be asked.",
+            MUST_REVISE if self.must_revise else None,
         )
 
     def output_format(self) -> str:
-        """Square brackets; "Continue" stays with the last query."""
-        return lines(
-            "Reply with the query alone, in square brackets, like this: [your query].",
-            "Reply [Continue] to stay with the query you used before.",
-        )
+        return lines(super().output_format(), "Reply [Continue] to stay with the query you used before.")
 
     def input_text(self) -> str:
-        """Other answers, own last query, claim, as in Fig. 4; hardened: the claim, which does not change, first."""
         return self.with_claim(
             super().input_text(),
             f"Other debaters' answer: {others(self.others)}",
@@ -121,7 +158,6 @@ class RewriteQuery(WriteQuery):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Also the others' answers and the query used before."""
         return {
             **super().template_vars(),
             "others": others(self.others),
@@ -130,11 +166,11 @@ class RewriteQuery(WriteQuery):
 
 
 def parse_query(reply: str) -> Query | None:
-    """Reads a query out of a reply, as ``T8`` resolves it.
+    """Reads a query out of a reply (``T8``).
 
     Returns:
-        What stands in the first square brackets; without brackets the whole reply if it is short. Where that is empty
-        or says "Continue", the last query is kept. None where nothing of this applies.
+        The text in the first square brackets; without brackets the whole reply if it is short. Where that is empty or
+        says "Continue", the last query is kept. None where none of this applies.
     """
     bracket = re.search(r"\[(.*?)\]", reply, re.DOTALL)
     text = " ".join((bracket.group(1) if bracket else reply).split())

@@ -1,4 +1,4 @@
-"""The questions behind the stability score: ragas' faithfulness and answer relevance, one task each."""
+"""Tasks that score texts: ragas' faithfulness and answer relevance, similarity, entailment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CheckedStatement(Frozen):
 
 
 class CheckedStatements(Frozen):
-    """One verdict a returned item; a mind may return fewer items than it was given."""
+    """One verdict per returned item; a backend may return fewer items than it was given."""
 
     statements: tuple[CheckedStatement, ...] = Field(
         description="one item a statement, in their order", json_schema_extra={"maxItems": 20}
@@ -58,72 +58,67 @@ Probability = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 class Similarities(Frozen):
-    """Cosines in [-1, 1], or ratings in [0, 1]: one a text, in order."""
+    """Cosines in [-1, 1] or ratings in [0, 1]: one per text, in order."""
 
     values: tuple[FiniteFloat, ...]
 
 
 @cache
-def _schema(kind: type[Frozen]) -> str:
-    return json.dumps(kind.model_json_schema(), ensure_ascii=False)
-
-
-@cache
-def _as_json(kind: type[Frozen], name: str) -> str:
+def _json_format(kind: type[Frozen]) -> str:
     """Ragas' own form: JSON that follows a schema, with examples before the input."""
-    shown = [
-        f"Input: {json.dumps(given, ensure_ascii=False)}\nOutput: {output.model_dump_json()}"
-        for given, output in _EXAMPLES[name]
+    examples = [
+        f"Input: {json.dumps(fields, ensure_ascii=False)}\nOutput: {output.model_dump_json()}"
+        for fields, output in _EXAMPLES[kind]
     ]
-    demand = f"Reply with one JSON object that follows this schema: {json_schema(kind)}"
-    return lines(demand, "Examples:", *shown, "Now the input:")
+    request = f"Reply with one JSON object that follows this schema: {json_schema(kind)}"
+    return lines(request, "Examples:", *examples, "Now the input:")
 
 
 def _json(fields: Any) -> str:
-    """The material as ragas gives it: one JSON object."""
+    """The input as ragas gives it: one JSON object."""
     return wrap_untrusted(json.dumps(fields, ensure_ascii=False))
 
 
-_STATEMENTS_IN = {
+_STATEMENTS = {
     "question": "Who was Mara Lindqvist?",
     "answer": "She was a Swedish engineer who designed bridges. Her best known one crosses the Sund.",
 }
-_STATEMENTS_OUT = Statements(
-    statements=(
-        "Mara Lindqvist was a Swedish engineer.",
-        "Mara Lindqvist designed bridges.",
-        "Mara Lindqvist's best known bridge crosses the Sund.",
-    )
-)
-_CHECKED_IN = {
+_CHECKED = {
     "context": "Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.",
     "statements": ["Tomas keeps bees.", "Tomas owns the mill."],
 }
-_CHECKED_OUT = CheckedStatements(
-    statements=(
-        CheckedStatement(
-            statement="Tomas keeps bees.", reason="The context says that Tomas keeps bees behind the mill.", verdict=1
-        ),
-        CheckedStatement(
-            statement="Tomas owns the mill.", reason="The context names the mill, but not its owner.", verdict=0
-        ),
-    )
-)
-_QUESTIONS = (
-    (
-        {"response": "The lighthouse at Carrow Point was lit in 1874."},
-        Question(question="When was the lighthouse at Carrow Point lit?", noncommittal=0),
-    ),
-    (
-        {"response": "I cannot say what the new ferry's engine does; I have no information on it."},
-        Question(question="What does the new ferry's engine do?", noncommittal=1),
-    ),
-)
-
-_EXAMPLES: dict[str, tuple[tuple[dict[str, Any], Frozen], ...]] = {
-    "statements": ((_STATEMENTS_IN, _STATEMENTS_OUT),),
-    "checked": ((_CHECKED_IN, _CHECKED_OUT),),
-    "questions": _QUESTIONS,
+_BEES = "The context says that Tomas keeps bees behind the mill."
+_MILL = "The context names the mill, but not its owner."
+_COMMITTAL = {"response": "The lighthouse at Carrow Point was lit in 1874."}
+_NONCOMMITTAL = {"response": "I cannot say what the new ferry's engine does; I have no information on it."}
+_EXAMPLES: dict[type[Frozen], list[tuple[dict[str, Any], Frozen]]] = {
+    Statements: [
+        (
+            _STATEMENTS,
+            Statements(
+                statements=(
+                    "Mara Lindqvist was a Swedish engineer.",
+                    "Mara Lindqvist designed bridges.",
+                    "Mara Lindqvist's best known bridge crosses the Sund.",
+                )
+            ),
+        )
+    ],
+    CheckedStatements: [
+        (
+            _CHECKED,
+            CheckedStatements(
+                statements=(
+                    CheckedStatement(statement="Tomas keeps bees.", reason=_BEES, verdict=1),
+                    CheckedStatement(statement="Tomas owns the mill.", reason=_MILL, verdict=0),
+                )
+            ),
+        )
+    ],
+    Question: [
+        (_COMMITTAL, Question(question="When was the lighthouse at Carrow Point lit?", noncommittal=0)),
+        (_NONCOMMITTAL, Question(question="What does the new ferry's engine do?", noncommittal=1)),
+    ],
 }
 
 
@@ -136,22 +131,18 @@ class WriteStatements(Task[Statements]):
     answer: str
 
     def instructions(self) -> str:
-        """What to do."""
-        return lines(
+        return (
             "Break each sentence of the answer into one or more statements that can be understood alone."
-            " Use no pronouns. Reply with the statements only, in the answer's order.",
+            " Use no pronouns. Reply with the statements only, in the answer's order."
         )
 
     def output_format(self) -> str:
-        """JSON, with an example."""
-        return _as_json(Statements, "statements")
+        return _json_format(Statements)
 
     def input_text(self) -> str:
-        """Question and answer."""
         return _json({"question": self.question, "answer": self.answer})
 
     def template_vars(self) -> dict[str, str]:
-        """Question and answer."""
         return {"question": wrap_untrusted(self.question), "answer": wrap_untrusted(self.answer)}
 
 
@@ -164,26 +155,22 @@ class CheckStatements(Task[CheckedStatements]):
     statements: tuple[str, ...]
 
     def instructions(self) -> str:
-        """What to do."""
-        return lines(
+        return (
             "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
-            " 0 if it cannot.",
+            " 0 if it cannot."
         )
 
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        return {"statements": ("statement", self.statements)}
+
     def output_format(self) -> str:
-        """JSON, with an example of either verdict."""
-        return _as_json(CheckedStatements, "checked")
+        return _json_format(CheckedStatements)
 
     def input_text(self) -> str:
-        """Context and statements."""
         return _json({"context": self.context, "statements": self.statements})
 
     def template_vars(self) -> dict[str, str]:
-        """Context and statements, these as JSON."""
         return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
-
-    def fixed_items(self) -> dict[str, tuple[str, Sequence[str]]]:
-        return {"statements": ("statement", self.statements)}
 
 
 class WriteQuestion(Task[Question]):
@@ -194,27 +181,23 @@ class WriteQuestion(Task[Question]):
     response: str
 
     def instructions(self) -> str:
-        """What to do."""
-        return lines(
+        return (
             "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
-            " evasive, vague or says that it does not know, 0 otherwise.",
+            " evasive, vague or says that it does not know, 0 otherwise."
         )
 
     def output_format(self) -> str:
-        """JSON, with a committal and a noncommittal example."""
-        return _as_json(Question, "questions")
+        return _json_format(Question)
 
     def input_text(self) -> str:
-        """The response."""
         return _json({"response": self.response})
 
     def template_vars(self) -> dict[str, str]:
-        """The response."""
         return {"response": wrap_untrusted(self.response)}
 
 
 class CompareTexts(Task[Similarities]):
-    """How near texts are to a reference: cosines, by an embedding model."""
+    """Similarity of texts to a reference: cosines of an embedding model."""
 
     charge: ClassVar[Literal["call", "embedding"]] = "embedding"
     template_var_names: ClassVar[tuple[str, ...]] = ()
@@ -223,40 +206,33 @@ class CompareTexts(Task[Similarities]):
     texts: tuple[str, ...]
 
     def input_text(self) -> str:
-        """The texts: a small model is given no words besides."""
         return lines(self.reference, *self.texts)
 
 
 class RateTexts(CompareTexts):
-    """How near texts are to a reference, each pair read together by a cross-encoder: in [0, 1] (ACL version, Eq. 7)."""
+    """Similarity of texts to a reference in [0, 1], by a cross-encoder (ACL version, Eq. 7)."""
 
 
 class Inferred(Frozen):
-    """What a premise says of the hypothesis.
-
-    Attributes:
-        supports: how probable it is that the premise entails the hypothesis, in [0, 1].
-        refutes: that it contradicts it; None from a model that does not say.
-    """
+    """Probability that a premise entails the hypothesis, and (None from some models) that it contradicts it."""
 
     supports: Probability
     refutes: Probability | None = None
 
 
 class Inferences(Frozen):
-    """One a premise, in order."""
+    """One per premise, in order."""
 
     inferences: tuple[Inferred, ...]
 
 
 class InferClaim(Task[Inferences]):
-    """Whether premises entail a hypothesis, each read alone by a small model on this machine, whoever plays the rest.
+    """Whether premises entail a hypothesis; a local small model reads each premise, on every backend.
 
     Attributes:
-        hypothesis: the claim.
-        premises: texts of evidence; of one that is too long the end is cut off.
-        sigmoid: the probability is the sigmoid of the model's first output, as WeCheck is trained; else of the outputs
-            together.
+        premises: texts of evidence; a text that is too long is cut off at the end.
+        sigmoid: whether the probability is the sigmoid of the model's first output, as WeCheck is trained, instead of
+            the softmax over all outputs.
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "embedding"
@@ -267,8 +243,7 @@ class InferClaim(Task[Inferences]):
     sigmoid: bool = False
 
     def input_text(self) -> str:
-        """The texts: a small model is given no words besides."""
         return lines(self.hypothesis, *self.premises)
 
 
-RATING = (RateTexts, InferClaim)  # no endpoint does it: small models of this machine do, on every backend
+RATING = (RateTexts, InferClaim)  # performed by local small models on every backend: no endpoint offers them

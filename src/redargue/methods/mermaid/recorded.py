@@ -1,4 +1,4 @@
-"""Plays what agents of another program did, as it was written down: each claim its own steps, nothing made up."""
+"""Replays the steps of MERMAID's agents as another program recorded them, claim by claim."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import ClassVar, cast
 from redargue.backends.base import PAPER_STABILITY, Call, Output, Reply, backends
 from redargue.claims import Frozen, LabelSet
 from redargue.errors import BadReply, ProviderError
-from redargue.tasks.acting import ForceAnswer, NextStep, Step, label_said
-from redargue.tasks.answering import Answer
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import Step, label_in
 
 
 class Recording(Frozen):
-    """What agents did for one claim.
+    """The agents' steps for one claim.
 
     Attributes:
-        decomposition: of the claim; None where it was not taken apart.
-        steps: in their order; a text is a step that was neither a call nor an answer.
-        given: what the program gave out in the end, where no step was an answer.
+        decomposition: None where the claim was not decomposed.
+        steps: in order; a text is a step that was neither a call nor an answer.
+        given: the program's final output, where no step was an answer.
     """
 
     decomposition: Decomposition | None = None
@@ -33,8 +34,8 @@ class Recording(Frozen):
 class RecordedBackend:
     """MERMAID's two agents, from recordings in the order of the run's claims.
 
-    A step, and a decomposition, counts as the one call that it was. What the recorded program gave out without an
-    answer of its agent stands in the place of the forced answer, and no call is counted for it.
+    A step or a decomposition counts as one call. The program's output without an answer of its agent replaces the
+    forced answer, and counts as no call.
     """
 
     name = "recorded"
@@ -45,43 +46,41 @@ class RecordedBackend:
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:
         self.recordings = tuple(recordings)
         digest = hashlib.sha256()
-        for each in recordings:
-            digest.update(each.model_dump_json().encode())
+        for recording in recordings:
+            digest.update(recording.model_dump_json().encode())
         self.identity = f"recorded {digest.hexdigest()[:16]}"
 
     def can(self, task: type[AnyTask]) -> bool:
-        """The tasks of MERMAID's agents, where there are recordings."""
         return bool(self.recordings) and task in self.tasks
 
     def render(self, task: AnyTask) -> str:
-        """Empty: what the prompts were is not known."""
         return ""
 
     def of(self, item: int) -> RecordedBackend:
-        """The player of one claim of the run, from 0."""
-        player = RecordedBackend()
-        player.recordings, player.identity = self.recordings[item : item + 1], self.identity
-        return player
+        """The backend of one claim of the run, counted from 0."""
+        backend = RecordedBackend()
+        backend.recordings, backend.identity = self.recordings[item : item + 1], self.identity
+        return backend
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """What was recorded.
+        """The recorded answer.
 
         Raises:
-            BadReply: what was recorded is none of the answers that the task takes.
-            ProviderError: nothing was recorded there.
+            BadReply: not an answer that the task takes.
+            ProviderError: nothing was recorded for this task.
         """
         (recording,) = self.recordings
         if isinstance(task, ForceAnswer):
-            given = Answer(text=recording.given, label=label_said(task.claim.labels, recording.given))
-            return Reply((Output(cast(Out, given), text=recording.given),))
+            answer = Answer(text=recording.given, label=label_in(task.claim.labels, recording.given))
+            return Reply((Output(cast(Out, answer), text=recording.given),))
         steps = recording.steps[task.step - 1 : task.step] if isinstance(task, NextStep) else ()
         if not steps and (isinstance(task, NextStep) or recording.decomposition is None):
             raise ProviderError(f"the recording holds no {task.name()} here", where=call.agent)
         async with call.account.request() as receipt:
             receipt.pay()
-        found = _read(task.claim.labels, steps[0]) if isinstance(task, NextStep) else recording.decomposition
-        assert found is not None
-        return Reply((Output(cast(Out, found), text=found.model_dump_json()),))
+        recorded = _read(task.claim.labels, steps[0]) if isinstance(task, NextStep) else recording.decomposition
+        assert recorded is not None
+        return Reply((Output(cast(Out, recorded), text=recorded.model_dump_json()),))
 
 
 def _read(labels: LabelSet, step: Step | str) -> Step:
@@ -89,7 +88,7 @@ def _read(labels: LabelSet, step: Step | str) -> Step:
         raise BadReply(f"it was neither a call nor an answer: {step}", raw=step)
     if step.answer is None:
         return step
-    label = label_said(labels, step.answer)
+    label = label_in(labels, step.answer)
     if label is None:
         raise BadReply(f"{step.answer!r} is none of the answers", raw=f"{step.thought}\n{step.answer}")
     return step.model_copy(update={"answer": label})
