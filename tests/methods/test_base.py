@@ -95,7 +95,7 @@ class Meddler(Method, name="meddler"):
     [
         (
             "task",
-            "'reader' was asked to perform WriteQuery, which its method does not declare\n.*add WriteQuery to the method's",
+            "'reader' cannot perform WriteQuery: its method does not declare it\n.*add WriteQuery to the method's",
         ),
         ("tool", "'reader' searched with 'keywords', which is not one of its tools\n.*its tools: corpus; add"),
         ("role", "'meddler' has no role 'judge'\n.*known: reader"),

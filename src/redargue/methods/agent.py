@@ -70,7 +70,7 @@ class Agent:
         """``n`` answers with their verbatim texts and token probabilities, from one request."""
         if self._tasks is not None and type(task) not in self._tasks:
             raise Undeclared(
-                f"the agent {self.name!r} was asked to perform {task.name()}, which its method does not declare",
+                f"the agent {self.name!r} cannot perform {task.name()}: its method does not declare it",
                 hint=f"add {task.name()} to the method's `asks`",
             )
         outputs = await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)

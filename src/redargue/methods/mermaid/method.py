@@ -110,12 +110,12 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             return await self.agents[EXECUTOR].perform(task, round_=number)
         except BadReply as error:
             self.steps.append(PastStep(problem=f"That step could not be read: {error.what}"))
-            self.run.emit(Stepped(agent=EXECUTOR, round=number, problem=error.what))
+            self.report(number, problem=error.what)
             return None
 
     def answer(self, number: int, step: Step) -> Verdict:
         """The verdict of a step that answers."""
-        self.run.emit(Stepped(agent=EXECUTOR, round=number, thought=step.thought, answer=step.answer))
+        self.report(number, thought=step.thought, answer=step.answer)
         return self.conclude(number, step)
 
     async def act(self, number: int, step: Step) -> None:
@@ -124,26 +124,17 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         assert call is not None
         arguments = self.arguments(call)
         problem = self.repetition(number, call.name, arguments)
-        self.run.emit(
-            Stepped(
-                agent=EXECUTOR,
-                round=number,
-                thought=step.thought,
-                tool=call.name,
-                arguments=arguments,
-                reason=call.reason,
-                problem=problem,
-            )
-        )
-        if problem:
-            self.steps.append(PastStep(thought=step.thought, action=call, problem=problem))
-        else:
+        taken = {"tool": call.name, "arguments": arguments, "reason": call.reason}
+        self.report(number, thought=step.thought, **taken, problem=problem)
+        observed = Observation(why=problem)
+        if not problem:
             observed = await self.run.act(call.name, arguments, agent=EXECUTOR, round_=number, claim=self.claim)
-            past = PastStep(thought=step.thought, action=call, passages=observed.passages, problem=observed.why)
-            self.steps.append(past)
             self.findings += _findings(call.name, arguments, observed)
+        past = PastStep(thought=step.thought, action=call, passages=observed.passages, problem=observed.why)
+        self.steps.append(past)
         for further in step.unmade:
-            self.refuse(number, further)
+            self.report(number, tool=further.name, arguments=self.arguments(further), problem=NOT_MADE)
+            self.steps.append(PastStep(action=further, problem=NOT_MADE))
 
     def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
         """A note on where the same call was made before; empty where it was not."""
@@ -151,11 +142,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         first = self.first_calls.setdefault(key, number)
         return f"This call was made in step {first}; its answer stands there." if first != number else ""
 
-    def refuse(self, number: int, call: ToolCall) -> None:
-        """Reports a second call of a step, which is not made."""
-        arguments = self.arguments(call)
-        self.run.emit(Stepped(agent=EXECUTOR, round=number, tool=call.name, arguments=arguments, problem=NOT_MADE))
-        self.steps.append(PastStep(action=call, problem=NOT_MADE))
+    def report(self, number: int, **step: Any) -> None:
+        self.run.emit(Stepped(agent=EXECUTOR, round=number, **step))
 
     def arguments(self, call: ToolCall) -> dict[str, Any]:
         """The agent's JSON object, or its text as the tool's first required parameter (``M2``)."""

@@ -72,11 +72,11 @@ class React(Method, name="react", settings=ReactSettings):
             try:
                 step = await self.think(agent, number)
             except BadReply as error:
-                self.run.emit(Stepped(agent=AGENT, round=number, problem=error.what))
+                self.report(number, problem=error.what)
                 self.steps.append(PastStep(problem="Invalid action."))
                 continue
             if step.answer is not None:
-                self.run.emit(Stepped(agent=AGENT, round=number, thought=step.thought, answer=step.answer))
+                self.report(number, thought=step.thought, answer=step.answer)
                 return self.conclude(number, step)
             self.steps.append(await self.act(agent, number, step))
         return self.conclude(self.settings.max_steps, Step())
@@ -106,20 +106,16 @@ class React(Method, name="react", settings=ReactSettings):
         observed = PastStep(problem=f"Invalid action: {action.name}")
         if action.name == LOOKUP.name:
             observed = self.look_up(action.input)
-        self.run.emit(
-            Stepped(
-                agent=AGENT,
-                round=number,
-                thought=step.thought,
-                tool=action.name,
-                arguments={parameter: action.input} if parameter else {},
-                reason=action.reason,
-                problem="" if action.name == SEARCH.name else observed.problem,
-            )
-        )
+        problem = "" if action.name == SEARCH.name else observed.problem
+        taken = {"tool": action.name, "reason": action.reason, "problem": problem}
+        arguments = {parameter: action.input} if parameter else {}
+        self.report(number, thought=step.thought, arguments=arguments, **taken)
         if action.name == SEARCH.name:
             observed = await self.search(agent, number, action.input)
         return observed.model_copy(update={"thought": step.thought, "action": action})
+
+    def report(self, number: int, **step: Any) -> None:
+        self.run.emit(Stepped(agent=AGENT, round=number, **step))
 
     async def search(self, agent: Agent, number: int, query: str) -> PastStep:
         """The beginnings of the documents found, which replace those of earlier searches for lookups."""
