@@ -23,7 +23,7 @@ from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend, compose_answer, perform, words
 from redargue.retrieval.corpus.base import Corpus
 from redargue.retrieval.corpus.index import open_corpus
-from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery
+from redargue.tasks.query import OtherAnswer, Query, RewriteQuery
 
 K = 3  # passages a search and tool
 

@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> None:
 
 
 def ours() -> list[str]:
-    """The methods that come along; a user's own are registered beside them."""
+    """The bundled methods; a user's own are registered beside them."""
     return [name for name in methods if methods[name].__module__.startswith("redargue.")]
 
 
@@ -127,15 +127,15 @@ def page(figures: dict[str, Any]) -> str:
 _HEAD = """\
 # Methods
 
-Written by `python -m benchmarks methods` from the methods themselves; do not edit it.
+Generated from the methods by `python -m benchmarks methods`; do not edit.
 
-Calls and depth are those of one claim, as each method plans them (least / as a rule / most); *depth* counts calls that
-wait for one another. In the call graphs `->` waits, `|` is at once, `xN` repeats. *Measured* is over real HTTP on
-loopback with 300 ms a call and 150 ms a search, with the default settings and a model that agrees; the floor is what
-the longest path of the plan takes, *16 at once* the time of sixteen claims against that of one. Embeddings (50 ms) are
-neither calls nor depth. `redargue list methods` has every setting.
+Calls and depth are planned per claim (least / usual / most); *depth* counts calls that wait for one another. In the
+call graphs `->` waits, `|` is concurrent, `xN` repeats. *Measured* is over real HTTP on loopback with 300 ms per call
+and 150 ms per search, with the default settings and a model that agrees; the floor is the duration of the plan's
+longest path, *16 concurrent* the time of sixteen claims relative to one. Embeddings (50 ms) count neither as calls
+nor as depth. `redargue list methods` shows every setting.
 
-Examples in prompts are redargue's own wherever a paper's method has any; `--prompts DIR` takes the paper's."""
+Where a paper's prompts have examples, redargue has its own; `--prompts DIR` reads the paper's."""
 
 
 def _entry(name: str, figure: dict[str, Any] | None) -> str:
@@ -153,13 +153,13 @@ def _entry(name: str, figure: dict[str, Any] | None) -> str:
         above = f", {figure['above']} above its floor of {figure['floor']} s" if figure["floor"] else ""
         rows.append(
             f"- **Measured**: {figure['calls']} calls, {figure['searches']} searches, {figure['seconds']:.2f} s{above};"
-            f" 16 at once {figure['many']:.1f} times one" + (f" ({PEERS[name]})" if name in PEERS else "")
+            f" 16 concurrent {figure['many']:.1f} times one" + (f" ({PEERS[name]})" if name in PEERS else "")
         )
     embedded = EmbeddedBackend()
     lacking = sorted({task.name() for task in method.tasks() if not embedded.can(task)})
     rows.append(
         "- **Without a language model**: "
-        + (f"no (nothing plays {', '.join(lacking)})" if lacking else "yes (`embedded`)")
+        + (f"no (needs a model for {', '.join(lacking)})" if lacking else "yes (`embedded`)")
     )
     rows.append("- **Profiles**: " + ", ".join(f"`{each}`" for each in kind.profiles))
     if kind.few_shot:

@@ -22,9 +22,10 @@ from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
-from redargue.methods.tool_mad.relevance import Noncommittal, relevance
+from redargue.methods.tool_mad.scores import relevance
+from redargue.methods.tool_mad.settings import Noncommittal
 from redargue.run import Run
-from redargue.tasks.scoring import (
+from redargue.tasks.score import (
     CheckedStatements,
     CheckStatements,
     CompareTexts,

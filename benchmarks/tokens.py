@@ -16,7 +16,7 @@ from redargue.claims import Claim
 from redargue.llm.rendering import Renderer
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import Out, Task
-from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.score import CompareTexts
 from redargue.verifier import Verifier
 
 CLAIMS = Path(__file__).parent.parent / "examples" / "claims.jsonl"

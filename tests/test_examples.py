@@ -12,7 +12,7 @@ import pytest
 import redargue
 from redargue.claims import FEVER
 from redargue.evidence import Side
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from support.debates import QUOTE, ShelfTool, answer
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ from redargue.events import Event, canonical
 from redargue.nli import session
 from redargue.run import Run
 from redargue.runs.record import Record, read_events
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import AnyTask
 from redargue.verifier import Verifier
 

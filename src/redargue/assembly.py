@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from redargue.backends import roles  # noqa: F401  (registers the tasks that the small models perform)
 from redargue.backends.base import Backend, backends
 from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
@@ -55,7 +56,7 @@ def make_backend(
         return backends[name]()
     if not config.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
-    prompts = Prompts.read(config.prompts) if config.prompts else None
+    prompts = read_prompts(config.prompts)
     if name == "transformers":
         if config.models:
             raise UsageError("the transformers backend has one model for every role", hint="drop ROLE=NAME")
@@ -81,6 +82,18 @@ def make_backend(
         stream=config.stream,
         logprobs=config.logprobs,
     )
+
+
+def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
+    """User-supplied prompts for tasks of any method, from a folder or a run's record.
+
+    Raises:
+        UsageError: see :class:`~redargue.llm.prompts.Prompts`.
+    """
+    if not source:
+        return None
+    methods.load_builtin()  # their tasks are known by name once they are imported
+    return Prompts.read(source) if isinstance(source, Path) else Prompts(source)
 
 
 def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:

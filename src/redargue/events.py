@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Quote, Recalled, without_retrieval_times
-from redargue.tasks.decomposing import Triplet
+from redargue.tasks.decompose import Triplet
 from redargue.verdicts import ErrorInfo, MethodName, Score, Verdict
 
 
@@ -227,6 +227,12 @@ class Stepped(_Event):
     reason: str = ""
     answer: str | None = None
     problem: str = ""
+
+    @field_validator("problem")
+    @classmethod
+    def _correct(cls, problem: str) -> str:
+        """Release 0.1.0 recorded this problem with every search of ReAct, although the search was made."""
+        return "" if problem == "Invalid action: search" else problem
 
 
 class Spoke(_Event):

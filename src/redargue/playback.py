@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from redargue.assembly import method_of
+from redargue.assembly import method_of, read_prompts
 from redargue.backends.base import Backend, Stability, backends
 from redargue.backends.replay import ReplayBackend
 from redargue.config import RunConfig
@@ -17,7 +17,6 @@ from redargue.errors import RecordError, ReplayMiss
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.llm.local import TransformersBackend
-from redargue.llm.prompts import Prompts
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.run import Run
@@ -168,7 +167,7 @@ def renderer(manifest: RunManifest) -> Backend:
     """A backend that renders prompts as the recorded one did; it performs no task."""
     if manifest.backend not in ("chat", "transformers"):
         return backends[manifest.backend]()
-    prompts = Prompts(manifest.prompts) if manifest.prompts else None
+    prompts = read_prompts(manifest.prompts)
     if manifest.backend == "transformers":
         return TransformersBackend(prompts=prompts)
     unused = Service(name="model", url="http://localhost")

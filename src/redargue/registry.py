@@ -81,6 +81,11 @@ class Registry(Generic[T]):
                 raise UnknownName(f"unknown {self.kind} {name!r}", hint=did_you_mean(name, list(self)))
         return self._loaded[name]
 
+    def load_builtin(self) -> None:
+        """Imports every entry that redargue ships."""
+        for name in self._builtin:
+            self[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self._builtin, *self._loaded, *self._other_packages()]))
 

@@ -45,7 +45,7 @@ from redargue.runs.earlier import (
 from redargue.runs.record import CallRecord
 from redargue.runs.usage import UsageCounter, cost_of
 from redargue.tasks.base import Out, Task
-from redargue.tasks.scoring import CompareTexts, Similarities
+from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import ErrorInfo, Usage
 
 STRICT_FACTOR = 4  # times as many passages are requested where those not in time are left out

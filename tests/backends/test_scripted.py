@@ -7,8 +7,8 @@ import pytest
 from redargue.backends.base import Call, Sampling
 from redargue.backends.scripted import ScriptedBackend
 from redargue.errors import ScriptError
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.query import Query, RewriteQuery, WriteQuery
 from support.debates import CLAIM, answer
 
 pytestmark = pytest.mark.anyio

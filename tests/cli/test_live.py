@@ -9,8 +9,8 @@ from rich.console import Console
 from redargue.cli.live import DebateView, columns_of
 from redargue.events import Answered, Event, EvidenceFound, QueryWritten, Refereed, Spoke
 from redargue.evidence import Passage, Quote, QuoteStatus
+from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name, referee_name
-from redargue.tasks.arguing import STANCES
 
 TEAMS = tuple(member_name(side, role) for role in ROLES for side in STANCES)
 

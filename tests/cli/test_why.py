@@ -16,7 +16,7 @@ from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.errors import RecordError
 from redargue.evidence import Passage
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.verifier import Verifier
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, script
 from support.loopback import Ask, Loopback

@@ -19,9 +19,9 @@ from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account, Budget
 from redargue.runs.prices import Price, Prices
-from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.querying import Query, WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion
+from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.query import Query, WriteQuery
+from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion
 from redargue.verifier import Verifier
 from support.debates import ShelfTool
 from support.loopback import Ask, Behaviour, Loopback, Raw

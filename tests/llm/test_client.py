@@ -21,12 +21,13 @@ from redargue.llm.capabilities import Capabilities, Form
 from redargue.llm.client import Endpoint, Message
 from redargue.llm.rendering import schema_of
 from redargue.llm.response import read_response
+from redargue.methods.mermaid.prompts import NextStep
 from redargue.net import transport as module
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.paths import home
 from redargue.runs.budget import Account, Budget, Cost
-from redargue.tasks.acting import ActionTool, NextStep
+from redargue.tasks.step import ActionTool
 from support.limits import run_out
 from support.loopback import Behaviour, Loopback, Raw, Request
 

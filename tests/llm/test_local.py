@@ -22,15 +22,15 @@ from redargue.llm import local as backend_module
 from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, WeightedSpan
+from redargue.methods.dual_position.prompts import AgentText, agent_text_parts
+from redargue.methods.mermaid.prompts import NextStep
+from redargue.methods.tool_mad.prompts import Keywords
 from redargue.runs.budget import Account, Budget
-from redargue.tasks.acting import NextStep
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Part, Profile, Task
-from redargue.tasks.confidence import AgentText, agent_text_parts
-from redargue.tasks.extracting import ExtractClaims, MarkOpinions
-from redargue.tasks.literature import Keywords
-from redargue.tasks.querying import WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, WriteQuestion
+from redargue.tasks.extract import ExtractClaims, MarkOpinions
+from redargue.tasks.query import WriteQuery
+from redargue.tasks.score import CheckStatements, CompareTexts, WriteQuestion
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, ShelfTool
 from support.tiny import needs_torch, tiny_llama

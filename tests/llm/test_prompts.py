@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -335,3 +337,8 @@ async def test_a_reply_to_words_of_ones_own_that_ends_in_no_label_is_an_error(se
         with pytest.raises(BadReply, match="its last line is none of the labels"):
             await backend.perform(examples("hardened")["AnswerClaim"], Call(agent="corpus"))
     assert server.counts.requests["chat"] == 2
+
+
+def test_prompts_may_be_for_tasks_of_methods_that_are_not_loaded_yet() -> None:
+    code = 'from redargue.assembly import read_prompts; read_prompts({"ChooseAction": "{claim}", "GiveOpinion": "x"})'
+    subprocess.run([sys.executable, "-c", code], check=True)

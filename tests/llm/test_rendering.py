@@ -11,11 +11,12 @@ import pytest
 from redargue.claims import AVERITEC, FREE_TEXT, TWO, YES_NO_MAYBE, Claim
 from redargue.evidence import Passage
 from redargue.llm.rendering import Prompt, Renderer, schema_of
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.methods.tool_mad.prompts import Agreement, CheckConsensus
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask, Exchange, Profile
-from redargue.tasks.judging import Agreement, CheckConsensus, JudgeDebate
-from redargue.tasks.querying import LONGEST_QUERY, OtherAnswer, Query, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import (
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.query import LONGEST_QUERY, OtherAnswer, Query, RewriteQuery, WriteQuery
+from redargue.tasks.score import (
     CheckedStatement,
     CheckedStatements,
     CheckStatements,

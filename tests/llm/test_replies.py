@@ -17,11 +17,11 @@ import pytest
 
 from redargue.claims import Claim, Frozen
 from redargue.llm.rendering import Renderer
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Task
-from redargue.tasks.judging import JudgeDebate
-from redargue.tasks.querying import RewriteQuery, WriteQuery
-from redargue.tasks.scoring import CheckStatements, WriteQuestion, WriteStatements
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.query import RewriteQuery, WriteQuery
+from redargue.tasks.score import CheckStatements, WriteQuestion, WriteStatements
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text("utf-8").splitlines()]
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")

@@ -21,12 +21,13 @@ from redargue.llm.client import most_tokens
 from redargue.llm.prompts import Prompts
 from redargue.llm.response import read_response
 from redargue.llm.tool_calls import ANSWER, functions, names_of, words
+from redargue.methods.mermaid.prompts import NextStep
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.retrieval.tools.base import Search
 from redargue.runs.record import read_events
-from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall
-from redargue.tasks.querying import WriteQuery
+from redargue.tasks.query import WriteQuery
+from redargue.tasks.step import ActionTool, Step, ToolCall
 from redargue.verifier import Verifier
 from support.debates import CLOCK, QUOTE, ShelfTool
 from support.loopback import Ask, Behaviour, Calls, Loopback, Raw

@@ -93,8 +93,11 @@ class Meddler(Method, name="meddler"):
 @pytest.mark.parametrize(
     ("deed", "message"),
     [
-        ("task", "'reader' was given WriteQuery, which its method does not declare\n.*add WriteQuery to the method's"),
-        ("tool", "'reader' searched with 'keywords', which its method does not give it\n.*its tools: corpus; add"),
+        (
+            "task",
+            "'reader' cannot perform WriteQuery: its method does not declare it\n.*add WriteQuery to the method's",
+        ),
+        ("tool", "'reader' searched with 'keywords', which is not one of its tools\n.*its tools: corpus; add"),
         ("role", "'meddler' has no role 'judge'\n.*known: reader"),
     ],
 )
@@ -145,7 +148,7 @@ async def test_a_variant_takes_its_parents_place_where_settings_ask_for_it(volum
 
 
 async def test_a_method_without_a_plan_says_so_and_what_to_do() -> None:
-    with pytest.raises(UsageError, match=r"'loud' does not say what a claim costs\n.*--budget"):
+    with pytest.raises(UsageError, match=r"the cost of a claim is unknown for the method 'loud'\n.*--budget"):
         configure("loud", "hardened", {}).plan()
 
 

@@ -12,9 +12,9 @@ from redargue.errors import UsageError
 from redargue.events import Answered
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.markov_debate.method import MarkovDebate
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
 from redargue.methods.markov_debate.settings import MarkovDebateSettings
 from redargue.run import Run
-from redargue.tasks.opining import GiveOpinion, Opinion
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script
 

@@ -22,7 +22,7 @@ from redargue.net.secrets import HIDDEN, Secrets, display_url
 from redargue.net.services import limiter, services
 from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account
-from redargue.tasks.querying import WriteQuery
+from redargue.tasks.query import WriteQuery
 from support.loopback import Behaviour, Loopback, Raw
 
 KEY = "sk-Loop-4711/Ab+Cd=Ef&Gh"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +13,16 @@ from redargue.backends.base import Call, Sampling
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Meaning
 from redargue.errors import CannotPlay, UsageError
 from redargue.evidence import Passage
+from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
 from redargue.nli.backend import EmbeddedBackend, quoted, words
 from redargue.nli.entailment import Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
-from redargue.tasks.judging import JudgeDebate, Turn
-from redargue.tasks.literature import SummariseAbstract, WriteKeywords
-from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.judge import JudgeDebate, Turn
+from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from support.debates import CLAIM, QUOTE, TEXT
 
 pytestmark = pytest.mark.anyio
@@ -354,3 +356,17 @@ async def test_a_title_or_a_sentence_cannot_break_out_of_its_line() -> None:
 
 def test_content_words() -> None:
     assert words("The mayor of the old town and the mayor") == ["mayor", "old", "town"]
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "redargue.methods.mermaid.prompts:NextStep",
+        "redargue.methods.tool_mad.prompts:WriteKeywords",
+        "redargue.methods.baselines.react.prompts:ChooseAction",
+    ],
+)
+def test_the_tasks_of_a_method_can_be_performed_as_soon_as_their_classes_are_imported(task: str) -> None:
+    module, _, name = task.partition(":")
+    code = f"from {module} import {name} as T; from redargue.nli.backend import EmbeddedBackend as B; assert B().can(T)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -21,7 +21,7 @@ from redargue.runs import earlier
 from redargue.runs.earlier import align
 from redargue.runs.record import CallRecord, Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.querying import Query
+from redargue.tasks.query import Query
 from support.debates import CLAIM, ShelfTool
 from support.manifests import MANIFEST
 

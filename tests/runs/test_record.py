@@ -21,9 +21,9 @@ from redargue.events import canonical
 from redargue.run import Run
 from redargue.runs.budget import Budget, Cost
 from redargue.runs.record import Record, read_events
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.base import Out, Task
-from redargue.tasks.querying import Query, WriteQuery
+from redargue.tasks.query import Query, WriteQuery
 from redargue.verifier import Verifier
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, checked, script
 from support.manifests import MANIFEST

@@ -11,21 +11,29 @@ from redargue.claims import Claim
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod
+from redargue.methods.dual_position.prompts import (
+    AnalyseText,
+    Analysis,
+    Argument,
+    Rebut,
+    SummariseTeam,
+    TeamQueries,
+    WriteTeamQueries,
+)
+from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.prompts import Keywords, SummariseAbstract, Summary, WriteKeywords
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
 from redargue.runs.clock import FixedClock
-from redargue.tasks.acting import ForceAnswer, NextStep, Step, ToolCall
-from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.arguing import AnalyseText, Analysis, Argument, Rebut, SummariseTeam, TeamQueries, WriteTeamQueries
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition, Triplet
-from redargue.tasks.judging import JudgeDebate
-from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
-from redargue.tasks.opining import GiveOpinion, Opinion
-from redargue.tasks.querying import Query, RewriteQuery, WriteQuery
-from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
-from redargue.tasks.scoring import (
+from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.decompose import Decomposition, Triplet
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.query import Query, RewriteQuery, WriteQuery
+from redargue.tasks.score import (
     CheckedStatement,
     CheckedStatements,
     CheckStatements,
@@ -37,6 +45,7 @@ from redargue.tasks.scoring import (
     WriteQuestion,
     WriteStatements,
 )
+from redargue.tasks.step import Step, ToolCall
 from redargue.verdicts import Verdict
 from support import baselines
 

@@ -17,9 +17,9 @@ from redargue.errors import BadReply, BudgetReached, RecordError, ReplayMiss, Us
 from redargue.events import CallFinished, canonical
 from redargue.runs.budget import Budget
 from redargue.runs.record import read_events
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.extracting import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
-from redargue.tasks.extracting import SentenceMarks as Marks
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.extract import ExtractClaims, ExtractedClaim, ExtractedClaims, MarkOpinions, SentenceMark
+from redargue.tasks.extract import SentenceMarks as Marks
 from redargue.text.report import Outcome
 from redargue.text.segment import KINDS
 from redargue.text.verification import ground, verify_text

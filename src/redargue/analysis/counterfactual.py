@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from redargue.analysis.minimal_set import How, MinimalSetSearch
+from redargue.assembly import read_prompts
 from redargue.backends.base import Backend, backends
 from redargue.claims import Claim, Frozen
 from redargue.errors import RecordError, ToolFailed, UsageError
 from redargue.events import EvidenceFound, EvidenceMissing
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
-from redargue.llm.prompts import Prompts
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -184,7 +184,7 @@ def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) ->
             model,
             embedding_model="" if embeddings == EmbeddedBackend().identity else embeddings,
             prices=Prices.read(),
-            prompts=Prompts(manifest.prompts) if manifest.prompts else None,
+            prompts=read_prompts(manifest.prompts),
             form=form,
             max_tokens=int(most),
         )

@@ -20,7 +20,6 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
-from redargue.backends.recorded import RecordedBackend, Recording
 from redargue.bench import compare as comparison
 from redargue.bench.datasets.loading import load
 from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
@@ -32,10 +31,11 @@ from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError
 from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding, Recall, RememberResult
+from redargue.methods.mermaid.recorded import RecordedBackend, Recording
 from redargue.retrieval.tools.base import Search
 from redargue.runs.clock import Clock
-from redargue.tasks.acting import Step, ToolCall
-from redargue.tasks.decomposing import Decomposition
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import Step, ToolCall
 
 STEPS = 5  # the released program's, where no run took more
 

@@ -64,7 +64,7 @@ def tasks(json: Json = False) -> None:
     from redargue.backends.base import backends
     from redargue.methods.base import ConfiguredMethod
     from redargue.methods.base import methods as registry
-    from redargue.tasks.extracting import ExtractClaims, MarkOpinions
+    from redargue.tasks.extract import ExtractClaims, MarkOpinions
 
     embedded = backends["embedded"]()
     rows: dict[str, dict[str, Any]] = {}

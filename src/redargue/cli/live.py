@@ -40,9 +40,9 @@ from redargue.events import (
     Spoke,
     Stepped,
 )
+from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
-from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier
 

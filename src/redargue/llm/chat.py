@@ -21,9 +21,9 @@ from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
 from redargue.registry import did_you_mean
 from redargue.runs.prices import Prices
-from redargue.tasks.acting import NextStep
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import RATING, CompareTexts, Similarities
+from redargue.tasks.score import RATING, CompareTexts, Similarities
+from redargue.tasks.step import StepTask
 
 FORMATS = ("auto", "schema", "json", "text", "plain", "tools")
 MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
@@ -163,7 +163,7 @@ class ChatBackend:
     def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice) -> Output[Out]:
         if choice.problem:
             raise ValueError(choice.problem)
-        if prompt.functions and isinstance(task, NextStep):
+        if prompt.functions and isinstance(task, StepTask):
             answer: Frozen = step_of(task, choice)
         else:
             answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)

@@ -14,14 +14,12 @@ from typing import Any
 
 from redargue.errors import CannotPlay
 from redargue.llm.hf_model import Draft
-from redargue.llm.rendering import isinstance_of, schema_of
-from redargue.tasks.acting import NextStep
-from redargue.tasks.answering import LabelledTask
+from redargue.llm.rendering import schema_of
+from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import AnyTask
-from redargue.tasks.extracting import ExtractClaims, MarkOpinions
-from redargue.tasks.predicates import VerifyPredicates
-from redargue.tasks.querying import LONGEST_QUERY, Query
-from redargue.tasks.scoring import CheckStatements
+from redargue.tasks.extract import ExtractClaims
+from redargue.tasks.query import LONGEST_QUERY, QueryTask
+from redargue.tasks.step import StepTask
 
 MOST_ITEMS = 20  # of an unbounded list
 STEPS = 10  # of a number between bounds
@@ -40,7 +38,7 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
     Raises:
         CannotPlay: a field is neither text nor closed.
     """
-    if plain and isinstance_of(task, Query):
+    if plain and isinstance(task, QueryTask):
         draft.add("[")
         draft.add(draft.write(min(longest, LONGEST_QUERY), _query_end) + "]")
     elif plain and isinstance(task, LabelledTask):
@@ -51,14 +49,14 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
         if choice:
             draft.add(f"\n{before}")
             draft.choose([f"{word}{after}" for word in choice])
-    elif plain and isinstance(task, NextStep):
+    elif plain and isinstance(task, StepTask):
         _step(_Form(draft, task, longest), task)
     else:
         form = _Form(draft, task, longest)
         form.value(form.schema, "")
 
 
-def _step(form: _Form, task: NextStep) -> None:
+def _step(form: _Form, task: StepTask) -> None:
     """A step in MERMAID's form: a tool call or an answer."""
     names, answers = [tool.name for tool in task.tools], list(task.answers())
     form.draft.add('{"thought": ')
@@ -79,13 +77,9 @@ class _Form:
     def __init__(self, draft: Draft, task: AnyTask, longest: int) -> None:
         self.draft, self.schema = draft, schema_of(task)
         self._task, self._longest = task, longest
-        if isinstance(task, MarkOpinions):
-            self._known("marks", "sentence", range(1, len(task.sentences) + 1))
-        elif isinstance(task, CheckStatements):
-            self._known("statements", "statement", task.statements)
-        elif isinstance(task, VerifyPredicates):
-            self._known("truths", "predicate", [predicate.predicate for predicate in task.predicates])
-        elif isinstance(task, ExtractClaims):
+        for name, (field, values) in task.fixed_items().items():
+            self._known(name, field, values)
+        if isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
 
@@ -116,7 +110,7 @@ class _Form:
         for number, name in enumerate(list(fields), 1):
             self.draft.add(f'"{name}": ')
             chosen = self.value(fields[name], ", " if number < len(fields) else "}")
-            if name == "tool" and isinstance(self._task, NextStep):  # a step is a call or an answer, never both
+            if name == "tool" and isinstance(self._task, StepTask):  # a step is a call or an answer, never both
                 for unwanted in ("answer", "quotes") if chosen else ("reason", "input"):
                     fields[unwanted] = {"const": [] if unwanted == "quotes" else ""}
                 if not chosen and "enum" in fields["answer"]:

@@ -24,7 +24,7 @@ from redargue.llm.rendering import Prompt, Renderer, WeightedSpan, repair_prompt
 from redargue.llm.response import Choice
 from redargue.nli.backend import EmbeddedBackend
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.scoring import RATING, CompareTexts
+from redargue.tasks.score import RATING, CompareTexts
 
 LONGEST = 1_000  # characters of free text, as in the schemas
 

@@ -11,104 +11,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from pydantic import Field
-
 from redargue.claims import Frozen
 from redargue.llm import tool_calls as calling
 from redargue.llm.capabilities import Form
 from redargue.llm.client import Function, Message
 from redargue.llm.parsing import ITEM, one, one_of, quoted
 from redargue.llm.prompts import Prompts
-from redargue.tasks.acting import NextStep, Step, ToolCall
-from redargue.tasks.answering import Answer, LabelledTask, Piece
-from redargue.tasks.base import AnyTask, exactly_one, json_schema, lines, list_bounds, max_length
-from redargue.tasks.querying import LONGEST_QUERY, Query, RewriteQuery, parse_query
-from redargue.tasks.refereeing import Judgement, Vote
-
-
-class QueryReply(Frozen):
-    """A first query."""
-
-    query: str = Field(description="the query", json_schema_extra=max_length(LONGEST_QUERY))
-
-
-class RequeryReply(Frozen):
-    """A later query."""
-
-    keep: bool = Field(description="true to stay with the query you used before, false to change it")
-    query: str = Field(
-        description="the new query; empty if you keep the old one", json_schema_extra=max_length(LONGEST_QUERY)
-    )
-
-
-class AnswerReply(Frozen):
-    """An answer: the reasons come before the label, so that they are not made up for it."""
-
-    reasoning: str = Field(
-        description="your explanation, from the documents first", json_schema_extra=max_length(1_000)
-    )
-    quotes: tuple[str, ...] = Field(
-        description="what you rely on, copied word for word from the documents", json_schema_extra=list_bounds(6, 400)
-    )
-    label: str = Field(description="your final answer")
-
-
-class ReasonsReply(Frozen):
-    """Reasons alone, which come before an answer that is asked for next."""
-
-    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
-
-
-class ReasonedReply(ReasonsReply):
-    """An answer from no documents: reasons before the label."""
-
-    label: str = Field(description="your final answer")
-
-
-class LabelReply(Frozen):
-    """A label alone."""
-
-    label: str = Field(description="your final answer")
-
-
-ANSWERS: dict[tuple[Piece, ...], type[Frozen]] = {
-    ("reasoning", "quotes", "label"): AnswerReply,
-    ("reasoning", "label"): ReasonedReply,
-    ("reasoning",): ReasonsReply,
-    ("label",): LabelReply,
-}
-
-
-class StepReply(Frozen):
-    """A step: a tool with its input, or an answer; what is not wanted is empty."""
-
-    model_config = exactly_one("tool", "answer")
-
-    thought: str = Field(description="your reasoning", json_schema_extra=max_length(1_000))
-    tool: str = Field(description="the tool to call; empty with an answer")
-    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=max_length(300))
-    input: str = Field(
-        description="the text for the tool's first required parameter, or a JSON object of its parameters",
-        json_schema_extra=max_length(600),
-    )
-    answer: str = Field(description="your final answer; empty with a tool")
-    quotes: tuple[str, ...] = Field(
-        description="with an answer: what it rests on, copied word for word from the history",
-        json_schema_extra=list_bounds(6, 400),
-    )
-
-    def step(self) -> Step:
-        """What it comes to."""
-        call = ToolCall(name=self.tool.strip(), reason=self.reason, input=self.input) if self.tool.strip() else None
-        quotes = tuple(dict.fromkeys(text for each in self.quotes if (text := each.strip())))
-        return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
-
-
-class JudgementReply(Judgement):
-    """A judgement as it is asked for: nothing may be missing, though a reply without a vote is read (``D4``)."""
-
-    vote: Vote = Field(description="who wins: affirmative, negative or tie")
-    confidence: float = Field(ge=0, le=1, description="how sure you are, from 0 to 1")
+from redargue.tasks.answer import Answer, LabelledTask
+from redargue.tasks.base import AnyTask, json_schema, lines
+from redargue.tasks.step import Step, StepTask
 
 
 class WeightedSpan(NamedTuple):
@@ -171,7 +82,7 @@ class Renderer:
         history = tuple((each.input_text, each.reply) for each in task.chat_history())
         if filled := self.prompts.fill(task) if self.prompts else None:
             return Prompt(*filled, schema=None, history=plain)
-        if self.calls and isinstance(task, NextStep):
+        if self.calls and isinstance(task, StepTask):
             system, functions = calling.words(task), calling.functions(task)
             return Prompt(system, task.rendered().input_text, None, history=history, functions=functions)
         text = task.rendered()
@@ -187,25 +98,12 @@ class Renderer:
         Raises:
             ValueError: says what is wrong with the reply, as it can be said to the model.
         """
-        if plain and (said := task.parse_plain(text)) is not None:
-            return cast(Frozen, task.validate_answer(said))
-        if plain and isinstance_of(task, Query):
-            query = parse_query(text)
-            if query is None or (query.kept and not isinstance(task, RewriteQuery)):
-                raise ValueError("no query in square brackets was found")
-            return query
+        if plain and (answer := task.parse_plain(text)) is not None:
+            return cast(Frozen, task.validate_answer(answer))
         if plain and isinstance(task, LabelledTask):
             return _plain_answer(text, task)
-        if plain and isinstance_of(task, Step):
-            return cast(Frozen, task.validate_answer(one(text, Step, _shown(task))))
-        reply = one(text, reply_type(task), _shown(task))
-        if isinstance(reply, StepReply):
-            return cast(Frozen, task.validate_answer(reply.step()))
-        if isinstance(task, LabelledTask):
-            return _answer(reply, task)
-        if isinstance(reply, RequeryReply):
-            return Query(kept=True) if reply.keep else _query(reply.query)
-        return _query(reply.query) if isinstance(reply, QueryReply) else cast(Frozen, task.validate_answer(reply))
+        kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
+        return cast(Frozen, task.from_reply(one(text, kind, _shown(task))))
 
 
 def _shown(task: AnyTask) -> str:
@@ -240,33 +138,15 @@ def repair_prompt(why: str) -> str:
     return f"That reply cannot be read: {why}. Reply again, in the form that was asked for and nothing else."
 
 
-def isinstance_of(task: AnyTask, kind: type[Frozen]) -> bool:
-    """Whether the task's answers are of that kind."""
-    return issubclass(task.answer_type(), kind)
-
-
-def reply_type(task: AnyTask) -> type[Frozen]:
-    """What a reply in JSON or tags must hold."""
-    if isinstance_of(task, Query):
-        return RequeryReply if isinstance(task, RewriteQuery) else QueryReply
-    if isinstance_of(task, Step):
-        return StepReply
-    return ANSWERS[task.answer_fields] if isinstance(task, LabelledTask) else task.answer_type()
-
-
 def schema_of(task: AnyTask) -> dict[str, Any]:
-    """The JSON schema of a reply, in the subset that strict endpoints take: every field is required."""
-    kind = JudgementReply if isinstance_of(task, Judgement) else reply_type(task)
+    """The JSON schema of a reply, in the subset that strict endpoints accept: every field is required."""
+    kind = task.requested_type()
     schema: dict[str, Any] = json.loads(json_schema(kind))
     if isinstance(task, LabelledTask) and "label" in task.answer_fields and (choice := task.choice()):
         meanings = "; ".join(f"{word} if {when}" for word, when in choice.items())
         schema["properties"]["label"] |= {"enum": list(choice), "description": f"your final answer: {meanings}"}
     for name, texts in task.enum_fields().items():
         schema["properties"][name]["enum"] = list(texts)
-    if isinstance(task, NextStep):
-        schema["properties"]["tool"]["enum"] = [*(each.name for each in task.tools), ""]
-        if offered := task.answers():
-            schema["properties"]["answer"]["enum"] = [*offered, ""]
     return schema
 
 
@@ -307,29 +187,6 @@ def _tagged(schema: dict[str, Any], root: dict[str, Any]) -> str:
         tag = ITEM if whole else one_of(name)
         parts.append(f"<{tag}>{_tagged(inner, root) if whole else about}</{tag}> (again for each)")
     return "\n".join(parts)
-
-
-def _query(text: str) -> Query:
-    plain = " ".join(text.split())
-    if plain.startswith("[") and plain.find("]") == len(plain) - 1:  # the paper's own brackets around the whole
-        plain = plain[1:-1].strip()
-    if not plain:
-        raise ValueError("the query is empty")
-    return Query(text=plain[:LONGEST_QUERY])
-
-
-def _answer(reply: Frozen, task: LabelledTask) -> Answer:
-    """An answer from what a reply to the task holds: reasons, then what it quotes besides, then the label."""
-    given = reply.model_dump()
-    reasoning, label = str(given.get("reasoning", "")), None
-    if "label" in given:
-        label = task.chosen(given["label"])
-        if label is None:
-            raise ValueError(f"{given['label'][:60]!r} is none of the labels {', '.join(task.choice())}")
-    quotes = tuple(dict.fromkeys(text for each in given.get("quotes", ()) if (text := each.strip())))
-    cited = [f'"{quote}"' for quote in quotes if quote not in reasoning]
-    last = [f"**{label}**"] if label else []
-    return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
 
 
 def _plain_answer(text: str, task: LabelledTask) -> Answer:

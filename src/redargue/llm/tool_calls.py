@@ -19,14 +19,14 @@ from pydantic import ValidationError
 
 from redargue.llm.parsing import first_error, one, quoted
 from redargue.llm.response import Called, Choice
-from redargue.tasks.acting import ActionTool, NextStep, Step, ToolCall, label_alone
 from redargue.tasks.base import lines, list_bounds, max_length
+from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, label_alone
 
 ANSWER = "give_final_answer"
 LONGEST_NAME, LONGEST_ABOUT = 64, 1_024  # characters that OpenAI's endpoint takes
 
 
-def functions(task: NextStep) -> tuple[dict[str, Any], ...]:
+def functions(task: StepTask) -> tuple[dict[str, Any], ...]:
     """The task's tools in their order, and the one that gives the answer."""
     names = {own: name for name, own in names_of(task.tools).items()}
     return (*(_function(names[each.name], each.about, each.parameters) for each in task.tools), _answer_function(task))
@@ -46,7 +46,7 @@ def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
     return found
 
 
-def words(task: NextStep) -> str:
+def words(task: StepTask) -> str:
     """The system message: the task's rules, and what the functions have no room for."""
     names = {own: name for name, own in names_of(task.tools).items()}
     return lines(
@@ -57,7 +57,7 @@ def words(task: NextStep) -> str:
     )
 
 
-def step_of(task: NextStep, choice: Choice) -> Step:
+def step_of(task: StepTask, choice: Choice) -> Step:
     """The step that a reply takes.
 
     Raises:
@@ -83,7 +83,7 @@ def _function(name: str, about: str, parameters: dict[str, Any]) -> dict[str, An
     return {"name": name, "description": shown, "parameters": {"type": "object", "properties": {}} | parameters}
 
 
-def _answer_function(task: NextStep) -> dict[str, Any]:
+def _answer_function(task: StepTask) -> dict[str, Any]:
     offered = task.answers()
     quotes = "what it rests on, copied word for word from the history"
     properties: dict[str, Any] = {
@@ -119,7 +119,7 @@ def _arguments(call: Called) -> dict[str, Any]:
     return given
 
 
-def _spoken(task: NextStep, text: str) -> Step:
+def _spoken(task: StepTask, text: str) -> Step:
     """A step in words, where no function was called: in the paper's own form, or an answer alone on the last line.
 
     Raises:

@@ -17,15 +17,15 @@ class Agent:
     """Performs tasks and searches under its own name.
 
     Args:
-        name: as events and records show it.
+        name: shown in events and records.
         run: of the claim.
-        claim: what is verified; a search respects its ``as_of``.
-        tools: registered names of the agent's search tools.
-        tasks: what its method declares; any task is allowed where this is None.
+        claim: searches respect its ``as_of``.
+        tools: registered names of search tools.
+        tasks: types that its method declares; None allows any.
 
     Attributes:
-        answers: everything it has answered.
-        passages: everything its searches have returned, in order, each text once.
+        answers: to all its tasks so far.
+        passages: all results of its searches, in order, without duplicates.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Agent:
         return tuple(self._read.values())
 
     async def perform(self, task: Task[Out], *, round_: int = 0, temperature: float = 0.0) -> Out:
-        """The answer to a task.
+        """Performs a task.
 
         Raises:
             Undeclared: the method does not declare tasks of this type.
@@ -70,7 +70,7 @@ class Agent:
         """``n`` answers with their verbatim texts and token probabilities, from one request."""
         if self._tasks is not None and type(task) not in self._tasks:
             raise Undeclared(
-                f"the agent {self.name!r} was given {task.name()}, which its method does not declare",
+                f"the agent {self.name!r} cannot perform {task.name()}: its method does not declare it",
                 hint=f"add {task.name()} to the method's `asks`",
             )
         outputs = await self.run.ask(task, agent=self.name, round_=round_, n=n, temperature=temperature)
@@ -78,28 +78,28 @@ class Agent:
         return outputs
 
     async def search(self, query: str, k: int = 3, *, tool: str = "", round_: int = 0) -> tuple[Passage, ...]:
-        """At most ``k`` passages from each of the agent's tools, which are asked concurrently; each text once.
+        """At most ``k`` passages per tool, from all of the agent's tools concurrently, without duplicates.
 
         A tool that fails returns nothing, and the verdict lists it among its gaps.
 
         Args:
-            query: what to look for.
+            query: for every tool.
             k: passages per tool.
-            tool: one of the agent's tools, to ask that one alone.
-            round_: of the method, from 1; 0 outside of rounds.
+            tool: searches with this one of its tools only.
+            round_: from 1; 0 outside of rounds.
 
         Raises:
-            Undeclared: the method does not give the agent that tool.
+            Undeclared: the agent does not have that tool.
         """
         if tool and tool not in self.tools:
             raise Undeclared(
-                f"the agent {self.name!r} searched with {tool!r}, which its method does not give it",
+                f"the agent {self.name!r} searched with {tool!r}, which is not one of its tools",
                 hint=f"its tools: {', '.join(self.tools) or 'none'}; add {tool!r} to the method's `roles`",
             )
-        found = await gather_or_cancel(
+        results = await gather_or_cancel(
             self.run.search(name, query, k, agent=self.name, round_=round_, claim=self.claim)
             for name in ([tool] if tool else self.tools)
         )
-        passages = tuple({passage.sha256: passage for result in found for passage in result}.values())
+        passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
         self._read |= {passage.sha256: passage for passage in passages if passage.sha256 not in self._read}
         return passages

@@ -1,9 +1,8 @@
-"""The base of every method: roles, tasks, one instance per claim, and the assembly of its verdict.
+"""The base class of methods: roles, tasks, one instance per claim, and the assembly of verdicts.
 
-A method declares who takes part (``roles``: agent name → search tools) and what its agents ask of a backend (``asks``),
-and implements :meth:`Method.check`. The base class derives from these what a run needs before it starts, enforces them
-while it runs, and turns the outcome into a verdict: it looks up every quotation in the passages, lists the gaps, and
-says who decided.
+A method declares its agents (``roles``: agent name → search tools) and their tasks (``asks``), and implements
+:meth:`Method.check`. The base class derives from these what a run needs before it starts, enforces them at run time,
+and assembles the verdict: it looks up every quotation in the passages, lists the gaps, and records who decided.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from redargue.methods.verdict_parts import distinct, gaps, side_of
 from redargue.quotes import find_quote
 from redargue.registry import Registry, did_you_mean
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Profile
 from redargue.verdicts import RENAMED_METHODS, Score, Verdict
 
@@ -41,13 +40,12 @@ Roles = Mapping[str, Tools]
 
 
 class CostPlan(Frozen):
-    """What one claim costs, counted before any call is made.
+    """The cost of one claim, before any call is made.
 
     Attributes:
         calls: requests per task, by task name.
-        samples: answers wanted from one request, where more than one; an endpoint that returns one answer a request is
-            asked as many times.
-        asked_by: the agents that share a task's requests equally, where it is not all of them.
+        samples: answers per request, where more than one; an endpoint that returns one per request is asked as often.
+        asked_by: the agents that share a task's requests equally, where these are not all agents.
         searches: requests per tool.
         call_depth: calls on the longest path of calls that wait for each other.
         search_depth: searches on that path.
@@ -62,7 +60,7 @@ class CostPlan(Frozen):
 
 
 class CostRange(NamedTuple):
-    """The least, the usual and the most that a claim costs."""
+    """The lowest, the usual and the highest cost of a claim."""
 
     least: CostPlan
     usual: CostPlan
@@ -70,14 +68,14 @@ class CostRange(NamedTuple):
 
 
 class Deviation(Frozen):
-    """Something in the original publication or program that its reader would not expect, from ``deviations.toml``.
+    """An unexpected behaviour of the original publication or program, from ``deviations.toml``.
 
     Attributes:
-        id: as tests and documentation cite it: ``MAD-1``.
+        id: cited by tests and documentation: ``MAD-1``.
         original: what the paper or its program does.
         effect: on labels or on published figures.
         here: what redargue does by default.
-        setting: what restores the original (``unparsed=true``); empty where nothing does.
+        setting: restores the original (``unparsed=true``); empty where nothing does.
     """
 
     id: str
@@ -91,7 +89,7 @@ class MethodSettings(Frozen):
     """Settings of every method.
 
     Attributes:
-        profile: whether prompts keep the paper's structure alone or are hardened against hostile text.
+        profile: prompts with the paper's structure alone, or hardened against hostile text.
     """
 
     profile: Profile = "hardened"
@@ -103,22 +101,19 @@ class Method:
     Class keywords:
         name: registered name, kebab-case. A class without one is an abstract base and is not registered.
         settings: class of the method's settings; inherited by default.
-        when: makes a nameless subclass a variant of its parent, which takes the parent's place under settings that
-            satisfy this predicate: how a released program's quirks stay out of the paper's algorithm.
+        when: makes a nameless subclass a variant that replaces its parent under settings that satisfy this predicate,
+            so that a released program's deviations stay out of the paper's algorithm.
 
     Attributes:
-        roles: search tools of each agent, by the agent's name: one, several, or None.
-        asks: types of the tasks that its agents perform, on any claim.
+        roles: search tools by agent: one, several, or None.
+        asks: types of the tasks that its agents perform.
         may_ask: types of further tasks, which only some claims need; see :meth:`require`.
         about: one line for lists; by default the first line of the docstring.
         profiles: for each profile the settings that differ from the defaults.
         paper: authors, title, year, identifier.
-        graph: its calls on one line: ``->`` waits for, ``|`` runs beside.
-        calls_actions: whether its agents call tools by name with arguments of their choice (tools of MCP servers).
-        few_shot: whether its prompts hold examples, which are ours and not the paper's.
-        settings: of this instance.
-        claim: what is verified.
-        run: backend, tools, budget and record of this verification.
+        graph: its calls on one line: ``->`` waits for, ``|`` runs concurrently.
+        calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
+        few_shot: whether its prompts contain examples, which are ours and not the paper's.
         agents: by name, as ``roles`` declares them.
         quotes: quotations cited so far.
     """
@@ -187,20 +182,20 @@ class Method:
 
     @classmethod
     def plan_for(cls, settings: Any) -> CostRange | None:
-        """What a claim costs under these settings; None where the method does not say."""
+        """The cost of a claim under these settings; None where unknown."""
         return None
 
     @classmethod
     def deviations(cls) -> tuple[Deviation, ...]:
-        """How the original differs from what its reader would expect: ``deviations.toml`` beside the method."""
+        """From ``deviations.toml`` beside the method."""
         return tuple(row for row in _deviations(cls.__module__.rpartition(".")[0]) if row.method == cls.name)
 
     async def check(self, *args: Any, **keywords: Any) -> Answer | Verdict:
         """Verifies the claim.
 
         Implementations take the claim, then any of their agents by role name: ``async def check(self, claim, reader)``.
-        They return an agent's answer, whose quotations are then looked up in what the agents have read, or the result
-        of :meth:`verdict`.
+        They return the result of :meth:`verdict`, or an agent's answer, whose quotations are then looked up in the
+        passages that the agents have read.
 
         Raises:
             RedargueError: becomes the verdict's ``error``.
@@ -209,7 +204,7 @@ class Method:
 
     @final
     async def verify(self) -> Verdict:
-        """Runs :meth:`check` and assembles the verdict; the caller adds profile, backend and usage to it."""
+        """Runs :meth:`check` and assembles the verdict; the caller adds profile, backend and usage."""
         outcome = await self.check(self.claim, **self._wanted_agents())
         if isinstance(outcome, Verdict):
             return outcome
@@ -242,23 +237,23 @@ class Method:
         """Looks up quotations in the passages, word for word, and keeps them for the verdict.
 
         Args:
-            texts: what an agent says its documents say.
-            label: of the answer that quotes them: the side they are on.
-            agent: who quotes; the only agent by default.
-            passages: where to look; everything that the method's agents have read, by default.
+            texts: quotations as an agent gives them.
+            label: of the answer that quotes them; decides which side they are on.
+            agent: who quotes; by default the first agent.
+            passages: where to look; by default everything that the agents have read.
         """
         agent = agent or next(iter(self.agents), "")
         if passages is None:
             passages = [passage for reader in self.agents.values() for passage in reader.passages]
         side = side_of(self.claim.labels, label)
-        found = tuple(find_quote(text, tuple(passages), side=side, agent=agent) for text in texts if text.strip())
-        self.quotes += found
-        return found
+        quotes = tuple(find_quote(text, tuple(passages), side=side, agent=agent) for text in texts if text.strip())
+        self.quotes += quotes
+        return quotes
 
     def answered(
         self, agent: str, answer: Answer, *, round_: int = 0, passages: Sequence[Passage] | None = None
     ) -> tuple[Quote, ...]:
-        """Reports an agent's answer as an event, with its quotations looked up (:meth:`cite`)."""
+        """Emits an agent's answer as an event, with its quotations (:meth:`cite`)."""
         quotes = self.cite(answer.quotes, label=answer.label, agent=agent, passages=passages)
         self.run.emit(Answered(agent=agent, round=round_, text=answer.text, label=answer.label, quotes=quotes))
         return quotes
@@ -274,16 +269,16 @@ class Method:
         round_labels: Sequence[tuple[str | None, ...]] = (),
         scores: Iterable[Score] = (),
     ) -> Verdict:
-        """The verdict on the claim, with every cited quotation and every gap of the run.
+        """The verdict, with all cited quotations and all gaps of the run.
 
         Args:
             label: of the claim's label set; None where no answer could be read.
-            reason: the deciding text, as its agent wrote it.
+            reason: the deciding text, verbatim.
             confidence: calibrated probability in [0, 1]; None where nothing was calibrated.
-            decided_by: who or what decided; the only agent by default.
-            rounds: debate rounds held, or steps taken.
+            decided_by: by default the first agent.
+            rounds: debate rounds or steps.
             round_labels: labels of each round, one per debater.
-            scores: of every answer and round.
+            scores: of all answers.
         """
         return Verdict(
             claim=self.claim,
@@ -299,7 +294,7 @@ class Method:
         )
 
     def require(self, *tasks: type[AnyTask]) -> None:
-        """Refuses a backend that cannot perform tasks that only this claim needs.
+        """Refuses a backend that cannot perform tasks which only this claim needs.
 
         Raises:
             CannotPlay: names the tasks.
@@ -307,11 +302,11 @@ class Method:
         require(self.run.backend, self.name, tasks)
 
     def rng(self, *parts: str) -> random.Random:
-        """Random numbers that depend on the run's seed and on what they are for, and on nothing else."""
+        """Random numbers that depend only on the run's seed and their purpose."""
         return random.Random(hashlib.sha256("\0".join([str(self.run.seed), *parts]).encode()).digest())
 
     def two_sides(self) -> tuple[str, str]:
-        """The claim's label for what is correct, and that for what is not.
+        """The claim's labels for correct and for incorrect.
 
         Raises:
             UsageError: the label set lacks one of them.
@@ -354,20 +349,19 @@ class ConfiguredMethod:
         return tuple(self.kind.roles_for(self.settings))
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
-        """What a backend must be able to perform."""
         return self.kind.asks_for(self.settings)
 
     def plan(self) -> CostRange:
-        """What a claim costs.
+        """The cost of a claim.
 
         Raises:
-            UsageError: the method does not say.
+            UsageError: unknown for this method.
         """
         plan = self.kind.plan_for(self.settings)
         if plan is None:
             raise UsageError(
-                f"the method {self.name!r} does not say what a claim costs",
-                hint="check one claim; its verdict says what was spent. A limit still holds: --budget 50calls",
+                f"the cost of a claim is unknown for the method {self.name!r}",
+                hint="verify one claim and read its usage; --budget 50calls sets a limit in any case",
             )
         return plan
 
@@ -377,7 +371,6 @@ class ConfiguredMethod:
         return next(variants, self.kind)(self.settings, claim, run)
 
     async def verify(self, claim: Claim, run: Run) -> Verdict:
-        """The verdict on one claim."""
         return await self.for_claim(claim, run).verify()
 
 
@@ -410,11 +403,11 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
 
 
 def usual_calls(name: str) -> int:
-    """Calls that a claim usually costs with the method's defaults, embeddings not counted.
+    """Usual calls per claim with the method's defaults, without embeddings.
 
     Raises:
         UnknownName: no such method.
-        UsageError: the method does not say what a claim costs.
+        UsageError: the cost of a claim is unknown for this method.
     """
     method = configure(name, "hardened", {})
     free = {task.name() for task in method.tasks() if task.charge == "embedding"}

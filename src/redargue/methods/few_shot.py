@@ -1,4 +1,4 @@
-"""Few-shot examples in prompts: text files beside a method, in its paper's format, about facts that we invented."""
+"""Few-shot examples: text files beside a method, in its paper's format, about invented facts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from redargue.claims import Frozen, LabelSet, Meaning
 
 @cache
 def read_examples(package: str, name: str = "examples") -> str:
-    """The text of ``name``.txt in a method's package."""
+    """Reads ``name``.txt in a method's package."""
     return (files(package) / f"{name}.txt").read_text("utf-8").strip()
 
 
 def with_json_replies(text: str, read: Callable[[str], Frozen | None], *, before: str, between: str = "\n\n") -> str:
-    """Examples with each reply as the JSON object that a hardened prompt asks for.
+    """Examples whose replies become the JSON objects that a hardened prompt asks for.
 
     Args:
         text: examples in the paper's format.
-        read: reads a reply in the paper's format; an example whose reply it cannot read is left out.
+        read: parses a reply in the paper's format; examples that it cannot parse are left out.
         before: separates a question from its reply.
         between: separates two examples.
     """
@@ -33,9 +33,9 @@ def with_json_replies(text: str, read: Callable[[str], Frozen | None], *, before
 
 
 def with_labels(text: str, labels: LabelSet) -> str:
-    """Examples with the labels of a set in the slots ``{supported}``, ``{refuted}`` and so on.
+    """Examples with a set's labels in the slots ``{supported}``, ``{refuted}`` and so on.
 
-    Examples whose label the set lacks are left out: all of them for options and free text.
+    Examples for labels that the set lacks are left out: all of them for options and free text.
     """
     names = {str(meaning): label for meaning in Meaning if (label := labels.named(meaning))}
     examples = [example.strip() for example in text.split("\n\n") if example.strip()]

@@ -26,9 +26,9 @@ from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS, tally
 from redargue.nli.user_nli import UserNli
 from redargue.nli.user_reranker import UserReranker
-from redargue.tasks.answering import Answer, AnswerClaim, LabelledTask
+from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.extracting import (
+from redargue.tasks.extract import (
     ExtractClaims,
     ExtractedClaim,
     ExtractedClaims,
@@ -36,10 +36,9 @@ from redargue.tasks.extracting import (
     SentenceMark,
     SentenceMarks,
 )
-from redargue.tasks.judging import JudgeDebate
-from redargue.tasks.literature import Keywords, SummariseAbstract, Summary, WriteKeywords
-from redargue.tasks.querying import OtherAnswer, Query, RewriteQuery, WriteQuery
-from redargue.tasks.scoring import (
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.query import OtherAnswer, Query, RewriteQuery, WriteQuery
+from redargue.tasks.score import (
     CheckedStatement,
     CheckedStatements,
     CheckStatements,
@@ -318,24 +317,6 @@ def _compare(task: CompareTexts, backend: EmbeddedBackend) -> Similarities:
     vectors = backend.embedder.encode([task.reference, *task.texts])
     cosines = (float(vectors[0] @ each) for each in vectors[1:])
     return Similarities(values=tuple(round(max(-1.0, min(1.0, each)), 6) for each in cosines))
-
-
-@perform.register
-def _write_keywords(task: WriteKeywords, backend: EmbeddedBackend) -> Keywords:
-    """The query's first content words."""
-    return Keywords(keywords=tuple(words(task.query)[: task.most]))
-
-
-@perform.register
-def _summarise(task: SummariseAbstract, backend: EmbeddedBackend) -> Summary:
-    """The abstract's sentences nearest to the query, verbatim and in their order."""
-    found = sentences(task.abstract)
-    kept = list(range(len(found)))
-    if len(found) > task.sentences:
-        vectors = backend.embedder.encode([task.query, *found])
-        near = [round(float(vectors[0] @ each), 6) for each in vectors[1:]]
-        kept = sorted(sorted(kept, key=lambda place: -near[place])[: task.sentences])  # of equals, the first
-    return Summary(summary=" ".join(found[place] for place in kept))
 
 
 @perform.register

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from redargue.tasks.decomposing import Decomposition, Triplet
+from redargue.tasks.decompose import Decomposition, Triplet
 
 _MODAL = "can|could|will|would|may|might|shall|should|must|do|does|did"
 _AUXILIARY = "am|is|are|was|were|be|been|being|has|have|had"

@@ -1,8 +1,8 @@
 """Typed tasks: what agents ask of a backend, and the typed answers they get."""
 
-from redargue.tasks.answering import Answer as Answer
-from redargue.tasks.answering import AnswerClaim as AnswerClaim
+from redargue.tasks.answer import Answer as Answer
+from redargue.tasks.answer import AnswerClaim as AnswerClaim
 from redargue.tasks.base import Task as Task
-from redargue.tasks.judging import JudgeDebate as JudgeDebate
-from redargue.tasks.querying import RewriteQuery as RewriteQuery
-from redargue.tasks.querying import WriteQuery as WriteQuery
+from redargue.tasks.judge import JudgeDebate as JudgeDebate
+from redargue.tasks.query import RewriteQuery as RewriteQuery
+from redargue.tasks.query import WriteQuery as WriteQuery

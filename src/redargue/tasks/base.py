@@ -1,16 +1,16 @@
-"""The seam between a protocol and a backend: a typed task and its typed answer.
+"""The seam between a method and a backend: a typed task and its typed answer.
 
-A protocol says what is asked; how it is asked (messages, schemas, repair) is the business of the backend that
-performs it, so that a language model, an entailment model and a test's script can play the same role.
+A task says what is asked. How it is asked (messages, schemas, repair) is up to the backend that performs it, so that a
+language model, an entailment model and a test's script can all perform the same task.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
@@ -35,9 +35,9 @@ class Part(Frozen):
 
     Attributes:
         text: as in the input, with its marks.
-        agent: who wrote it; empty for what no agent wrote.
-        weight: of the attention that agents' texts get, in proportion to the other agents'; it means nothing where
-            ``agent`` is empty. Only a backend that ``supports_attention_weights`` reads it.
+        agent: who wrote it; empty for text that no agent wrote.
+        weight: share of attention, relative to the other agents' texts; unused where ``agent`` is empty. Only a backend
+            that ``supports_attention_weights`` reads it.
     """
 
     text: str
@@ -46,12 +46,11 @@ class Part(Frozen):
 
 
 class Exchange(Frozen):
-    """A question and its reply, earlier in the same chat.
+    """An earlier question in the same chat, and its verbatim reply.
 
     Attributes:
         prompt_text: the whole question, as it was sent.
-        input_text: the question without its rules, for a backend that gives the rules once, before everything else.
-        reply: verbatim.
+        input_text: the question without its rules, for a backend that sends the rules once, as the system message.
     """
 
     prompt_text: str
@@ -79,17 +78,15 @@ class Task(Frozen, Generic[Out]):
     """A question to a model.
 
     Subclasses add typed inputs as fields and return the prompt in parts: ``instructions``, ``worked_examples``,
-    ``output_format`` (the paper's own; a backend that wants a JSON object replaces it) and ``input_text`` (claim,
-    documents, what other agents wrote). Text that comes from outside goes through
-    :func:`~redargue.tasks.untrusted.wrap_untrusted`, the claim included. :meth:`rendered` fences it and adds the rules
-    of the ``hardened`` profile; no task does so itself. Text that is the same in every call comes first, so that
-    providers' prompt caches hit. A baseline that differs from another method only in its words subclasses that
-    method's task.
+    ``output_format`` (the paper's own; a backend that asks for a JSON object replaces it) and ``input_text`` (claim,
+    documents, other agents' texts). Text from outside, the claim included, goes through
+    :func:`~redargue.tasks.untrusted.wrap_untrusted`; :meth:`rendered` fences it and adds the rules of the ``hardened``
+    profile. Text that is the same in every call comes first, so that providers' prompt caches hit.
 
     Attributes:
-        quotes_in_text: whether the answer's text contains its quotations, which are then put in quotation marks.
+        quotes_in_text: whether the answer's text contains its quotations, in quotation marks.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
-        sample: asking again on purpose is a different task.
+        sample: makes a deliberate repetition a different task.
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
@@ -101,7 +98,6 @@ class Task(Frozen, Generic[Out]):
 
     @classmethod
     def name(cls) -> str:
-        """The task's name in logs and tables."""
         return cls.__name__
 
     @classmethod
@@ -112,26 +108,26 @@ class Task(Frozen, Generic[Out]):
             if arguments and isinstance(arguments[0], type):
                 answer: type[Frozen] = arguments[0]
                 return answer
-        raise TypeError(f"{cls.__name__} does not say what its answer is: class {cls.__name__}(Task[Answer])")
+        raise TypeError(f"{cls.__name__} does not declare its answer type: class {cls.__name__}(Task[Answer])")
 
     def system(self) -> str:
-        """What the paper sends as a system message; empty where it sends none."""
+        """The paper's system message; empty where it sends none."""
         return ""
 
     def instructions(self) -> str:
-        """What is asked, and the paper's rules; the same for every claim with these labels."""
+        """The question and the paper's rules; the same for every claim with these labels."""
         return ""
 
     def hardened_rules(self) -> str:
-        """Rules of the ``hardened`` profile that the paper does not have, beyond those on quotations and fences."""
+        """Rules that the ``hardened`` profile adds, besides those on quotations and fences."""
         return ""
 
     def quote_source(self) -> str:
-        """What the answer has to quote in the ``hardened`` profile ("the documents"); empty for nothing."""
+        """What the answer must quote in the ``hardened`` profile ("the documents"); empty for nothing."""
         return ""
 
     def worked_examples(self) -> str:
-        """Our own demonstrations, after the instructions."""
+        """Our own examples, after the instructions."""
         return ""
 
     def output_format(self) -> str:
@@ -139,15 +135,14 @@ class Task(Frozen, Generic[Out]):
         return ""
 
     def input_text(self) -> str:
-        """What the task is about; what changes least comes first."""
+        """The material; what changes least comes first."""
         raise NotImplementedError
 
     def layout(self) -> tuple[PromptPart, ...]:
-        """The parts of the prompt, in the paper's order."""
         return "instructions", "worked_examples", "output_format", "input_text"
 
     def parts(self) -> tuple[Part, ...]:
-        """The input, cut where another agent's text begins and ends; joined, the parts are the input."""
+        """The input, cut where another agent's text begins or ends; joined, the parts are the input."""
         return (Part(text=self.input_text()),)
 
     def chat_history(self) -> tuple[Exchange, ...]:
@@ -160,47 +155,69 @@ class Task(Frozen, Generic[Out]):
         return Exchange(prompt_text=text.prompt_text, input_text=text.input_text, reply=reply)
 
     def template_vars(self) -> dict[str, str]:
-        """The input in pieces, by the names under which a user's own prompt may place them."""
+        """The input in pieces, by the slot names of user-supplied prompts."""
         return {"input_text": self.input_text()}
 
     def with_claim(self, claim: str, *rest: str | None) -> str:
-        """The claim after the rest, as the papers have it; hardened before it, because it changes least."""
+        """The claim after the rest, as in the papers; in the hardened profile before it, because it changes least."""
         return lines(*rest, claim) if self.profile == "paper" else lines(claim, *rest)
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
-        """Fields of the answer that take one of several texts, which depend on the task."""
+        """Fields of the reply that take one of several texts, which depend on the task."""
         return {}
 
-    def parse_plain(self, text: str) -> Out | None:
-        """What a reply in the paper's own form says; None where it is not in that form, and is read as JSON.
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        """Lists of the reply with one item per known value: list → (field of an item, its value in each item)."""
+        return {}
+
+    def reply_type(self) -> type[Frozen]:
+        """What a reply in JSON or tags must hold, where that is not the answer itself; see :meth:`from_reply`."""
+        return self.answer_type()
+
+    def requested_type(self) -> type[Frozen]:
+        """What a reply is asked to hold, where that is more than it must."""
+        return self.reply_type()
+
+    def from_reply(self, reply: Frozen) -> Out:
+        """The answer that a reply in JSON or tags gives.
 
         Raises:
-            ValueError: it is in that form and no answer; says what is wrong, as it can be said to a model.
+            ValueError: not an answer to this task; the message is shown to the model.
+        """
+        return self.validate_answer(cast(Out, reply))
+
+    def parse_plain(self, text: str) -> Out | None:
+        """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON.
+
+        Raises:
+            ValueError: in that form, but not an answer; the message is shown to the model.
         """
         return None
 
     def validate_answer(self, answer: Out) -> Out:
-        """An answer of the right form, as it stands for this task.
+        """A well-formed answer, checked and normalised for this task.
 
         Raises:
-            ValueError: it is none for this task; says what is wrong, as it can be said to a model.
+            ValueError: not an answer to this task; the message is shown to the model.
         """
         return answer
 
     def fill(self, text: str) -> str:
-        """A text of this task as a model reads it: marked pieces fenced, or as they are in the ``paper`` profile."""
+        """A text with its marks turned into fences, or removed in the ``paper`` profile."""
         return fence_marked(text) if self.profile == "hardened" else strip_marks(text)
 
     def rendered(self, instructions: str | None = None) -> RenderedTask:
         """The task as a model reads it.
 
         Args:
-            instructions: in place of the task's own.
+            instructions: instead of the task's own.
         """
         system, text = self.system(), self.input_text()
         own = self.instructions() if instructions is None else instructions
         if self.profile == "hardened":
-            fenced = has_marks(system + own + text) or any(FENCE in each.input_text for each in self.chat_history())
+            fenced = has_marks(system + own + text) or any(
+                FENCE in exchange.input_text for exchange in self.chat_history()
+            )
             own = lines(own, self.hardened_rules(), self._quote_rule(), UNTRUSTED if fenced else None)
         parts = {
             "instructions": own,
@@ -210,7 +227,7 @@ class Task(Frozen, Generic[Out]):
         }
         whole = lines(*(parts[name] for name in self.layout()))
         shown = lines(own, self.worked_examples())
-        return RenderedTask(*(self.fill(each) for each in (system, shown, text, whole)))
+        return RenderedTask(*(self.fill(part) for part in (system, shown, text, whole)))
 
     def _quote_rule(self) -> str:
         source = self.quote_source()
@@ -223,9 +240,9 @@ class Task(Frozen, Generic[Out]):
 
     @property
     def fingerprint(self) -> str:
-        """sha256 over type, text and every field but times: two tasks with one fingerprint are one question.
+        """sha256 over type, text and all fields except times: tasks with equal fingerprints are the same question.
 
-        Fences and the rules that a profile adds do not count, so that a change in how text is fenced keeps recordings.
+        Fences and the rules that a profile adds do not count, so recordings survive a change in how text is fenced.
         """
         parts = (self.instructions(), self.worked_examples(), self.output_format(), self.input_text())
         digest = hashlib.sha256()
@@ -240,22 +257,21 @@ class Task(Frozen, Generic[Out]):
 
 
 def max_length(characters: int) -> JsonDict:
-    """Bounds a text in its JSON schema, for servers that hold a model to it: small ones run on for ever.
+    """Bounds a text in its JSON schema, because small models under a grammar never stop; a longer text is still read.
 
-    A longer text is read all the same. Keep it at 1,000: llama.cpp refuses a grammar with 2,000 repetitions.
+    Stay at or below 1,000: llama.cpp refuses a grammar with 2,000 repetitions.
     """
     return {"maxLength": characters}
 
 
 def list_bounds(items: int, characters: int) -> JsonDict:
-    """Bounds a list of texts likewise."""
     return {"maxItems": items, "items": {"type": "string", "maxLength": characters}}
 
 
 def exactly_one(*fields: str) -> ConfigDict:
-    """Says in a model's JSON schema that one of its text fields holds something and the others are empty.
+    """Marks in a JSON schema that exactly one of these text fields is non-empty.
 
-    Where the schema is a grammar the reply is held to it; strict endpoints are not told, and code checks it anyway.
+    Grammars enforce it; strict endpoints are not sent it, and code checks it in any case.
     """
     return ConfigDict(json_schema_extra={EXACTLY_ONE: list(fields)})
 
@@ -265,25 +281,25 @@ EXACTLY_ONE = "x-exactly-one"
 
 @cache
 def json_schema(kind: type[Frozen]) -> str:
-    """The JSON schema of an answer as a model is given it: every field required, nothing of our docstrings."""
+    """The JSON schema of a reply as a model sees it: every field required, without our docstrings."""
     return json.dumps(_strict(kind.model_json_schema()), ensure_ascii=False)
 
 
 def _strict(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_strict(each) for each in schema]
+        return [_strict(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: _strict(each) for name, each in schema.items() if name not in ("title", "default")}
+    strict = {name: _strict(value) for name, value in schema.items() if name not in ("title", "default")}
     if "properties" in schema:
-        kept["properties"] = {name: _strict(each) for name, each in schema["properties"].items()}
-        kept |= {"required": list(schema["properties"]), "additionalProperties": False}
-        kept.pop("description", None)
-    return kept
+        strict["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
+        strict |= {"required": list(schema["properties"]), "additionalProperties": False}
+        strict.pop("description", None)
+    return strict
 
 
 def lines(*parts: str | None) -> str:
-    """The parts that are there, one a line."""
+    """The non-empty parts, one per line."""
     return "\n".join(part for part in parts if part)
 
 
@@ -291,8 +307,8 @@ AnyTask = Task[Any]
 
 
 def every_task(kind: type[AnyTask] = Task) -> Iterator[type[AnyTask]]:
-    """All classes of tasks that are loaded, the bases before what is made of them."""
-    for each in kind.__subclasses__():
-        if "[" not in each.__name__:  # Task[Answer] itself is no task
-            yield each
-        yield from every_task(each)
+    """All task classes that are loaded, base classes first."""
+    for subclass in kind.__subclasses__():
+        if "[" not in subclass.__name__:  # Task[Answer] itself is not a task
+            yield subclass
+        yield from every_task(subclass)

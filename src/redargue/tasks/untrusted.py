@@ -1,4 +1,4 @@
-"""Text that a prompt shows but that nobody has to obey: marked in tasks, fenced where a prompt is written.
+"""Text that a prompt shows but that nobody must obey: marked in tasks, fenced where a prompt is rendered.
 
 A task marks each piece of text that came from a claim, a document, a tool or another agent. The marks are Unicode
 noncharacters, which no interchanged text contains; they leave a task only through :func:`fence_marked` or
@@ -22,11 +22,9 @@ _LOOKALIKE = re.compile(r"[<＜﹤](\s*[/／]?\s*data[^<>＞﹥]*)([>＞﹥]?)",
 
 
 def wrap_untrusted(text: str, *, inline: bool = False) -> str:
-    """Marks a text as untrusted; an empty one stays empty.
+    """Marks a text as untrusted, after removing any marks in it; an empty text stays empty.
 
-    Args:
-        text: marks that it contains already are removed.
-        inline: it belongs in the middle of a line; otherwise its fence gets lines of its own.
+    Its fences get separate lines, unless it is ``inline``: a part of a line.
     """
     text = strip_marks(text)
     return f"{_INLINE if inline else _BLOCK}{text}{_END}" if text else ""
@@ -38,19 +36,17 @@ def split_marked(text: str) -> tuple[str, str, str]:
 
 
 def strip_marks(text: str) -> str:
-    """The text without marks."""
     return text.translate(_MARKS)
 
 
 def has_marks(text: str) -> bool:
-    """Whether a piece of the text is marked."""
     return _SPAN.search(text) is not None
 
 
 def fence_marked(text: str) -> str:
-    """The text with its marked pieces between <data> and </data>; what looks like a fence in them is disarmed.
+    """The text with its marked pieces between <data> and </data>; anything like a fence inside them is defused.
 
-    A piece without an end is left open, so that fencing a text up to some mark gives the beginning of the fenced text.
+    A piece without an end stays open, so that fencing a prefix of a text gives a prefix of the fenced text.
     """
     return strip_marks(_SPAN.sub(_fenced, text))
 
@@ -58,5 +54,5 @@ def fence_marked(text: str) -> str:
 def _fenced(span: re.Match[str]) -> str:
     mark, text, end = span.groups()
     newline = "\n" if mark == _BLOCK else ""
-    text = _LOOKALIKE.sub(lambda found: f"‹{found[1]}{'›' if found[2] else ''}", text)
+    text = _LOOKALIKE.sub(lambda tag: f"‹{tag[1]}{'›' if tag[2] else ''}", text)
     return f"{FENCE}{newline}{text}" + (f"{newline}</data>" if end else "")

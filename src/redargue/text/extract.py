@@ -10,7 +10,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.extracting import BLOCK, ExtractClaims, MarkOpinions
+from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
 from redargue.text.segment import LocatedClaim, Sentence, Text, UncheckedSentence, sentences_of
 
 EXTRACTOR = "extractor"

@@ -15,11 +15,16 @@ from redargue.evidence import Side
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.cfmad.method import Cfmad, CfmadSettings
-from redargue.methods.baselines.cfmad.prompts import AnswerOption
+from redargue.methods.baselines.cfmad.prompts import (
+    AnswerOption,
+    ArgueStance,
+    CriticiseStance,
+    JudgeStances,
+    RebutCritic,
+)
+from redargue.methods.dual_position.prompts import Argument
 from redargue.run import Run
-from redargue.tasks.arguing import Argument
 from redargue.tasks.base import Task
-from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.baselines.debates import CLAIM, said

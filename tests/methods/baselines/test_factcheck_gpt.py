@@ -13,19 +13,18 @@ from redargue.evidence import Passage
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factcheck_gpt import FactcheckGpt
 from redargue.methods.baselines.factcheck_gpt.method import UNWORTHY, FactcheckGptSettings
-from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
-from redargue.run import Run
-from redargue.tasks.factuality import (
+from redargue.methods.baselines.factcheck_gpt.prompts import (
     AskQuestions,
-    CheckFactuality,
-    FactualityCheck,
     JudgeWorthiness,
     Questions,
     Stance,
     StateStance,
     Worthiness,
 )
-from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
+from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
+from redargue.run import Run
+from redargue.tasks.score import CompareTexts, RateTexts, Similarities
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

@@ -15,8 +15,9 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.factool import FacTool
 from redargue.methods.baselines.factool.method import FacToolSettings
+from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
 from redargue.run import Run
-from redargue.tasks.factuality import CheckFactuality, FactualityCheck, Queries, WriteScepticalQueries
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

@@ -15,17 +15,10 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.fire import Fire
 from redargue.methods.baselines.fire.method import FireSettings
+from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.search_results import NOTHING_FOUND, SearchResult, knowledge
 from redargue.run import Run
-from redargue.tasks.scoring import CompareTexts, Similarities
-from redargue.tasks.searching import (
-    NOTHING_FOUND,
-    FinalAnswer,
-    GiveFinalAnswer,
-    Move,
-    SearchOrAnswer,
-    SearchResult,
-    knowledge,
-)
+from redargue.tasks.score import CompareTexts, Similarities
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool
 

@@ -16,10 +16,7 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.folk import Folk
 from redargue.methods.baselines.folk.method import FolkSettings
-from redargue.methods.few_shot import read_examples
-from redargue.run import Run
-from redargue.tasks.grounding import Grounded
-from redargue.tasks.predicates import (
+from redargue.methods.baselines.folk.prompts import (
     Predicate,
     Predicates,
     PredicateTruth,
@@ -29,6 +26,9 @@ from redargue.tasks.predicates import (
     parse_predicates,
     parse_prediction,
 )
+from redargue.methods.baselines.grounding import Grounded
+from redargue.methods.few_shot import read_examples
+from redargue.run import Run
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool
 

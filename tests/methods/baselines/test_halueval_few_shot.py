@@ -15,7 +15,7 @@ from redargue.methods.base import configure
 from redargue.methods.baselines.halueval_few_shot.prompts import NAMES, DetectHallucination
 from redargue.methods.few_shot import read_examples
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, TEXT, ShelfTool
 

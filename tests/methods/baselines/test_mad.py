@@ -16,9 +16,7 @@ from redargue.llm.prompts import Prompts
 from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.mad.method import Mad, MadSettings
-from redargue.run import Run
-from redargue.tasks.base import Task
-from redargue.tasks.moderating import (
+from redargue.methods.baselines.mad.prompts import (
     DebateTurn,
     DecideDebate,
     Decision,
@@ -27,6 +25,8 @@ from redargue.tasks.moderating import (
     ModerateRoundOnEvidence,
     Ruling,
 )
+from redargue.run import Run
+from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 from support.baselines.debates import CLAIM, ruled, said

@@ -15,12 +15,8 @@ from redargue.evidence import Passage
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.madke.method import Madke, MadkeSettings
-from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
-from redargue.methods.few_shot import read_examples, with_labels
-from redargue.run import Run
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import Task
-from redargue.tasks.selecting import (
+from redargue.methods.baselines.madke.prompts import (
+    AnswerWithKnowledge,
     Consistency,
     JudgeConsistency,
     Piece,
@@ -28,6 +24,10 @@ from redargue.tasks.selecting import (
     Selection,
     SummariseAnswers,
 )
+from redargue.methods.few_shot import read_examples, with_labels
+from redargue.run import Run
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, OTHERS, said
 from support.debates import CLOCK, QUOTE, ShelfTool, script

@@ -19,7 +19,7 @@ from redargue.methods.baselines.multi_agent_debate.method import (
 )
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers
 from redargue.run import Run
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, EARLIER, OTHERS, said
 from support.debates import CLOCK, QUOTE, ShelfTool, script

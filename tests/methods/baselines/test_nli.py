@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redargue.backends import entailing  # noqa: F401  (registers its role)
 from redargue.backends.base import Call
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import AVERITEC, OPTIONS, TWO, Claim
@@ -18,12 +17,13 @@ from redargue.events import CallFinished
 from redargue.evidence import Passage
 from redargue.llm.chat import ChatBackend
 from redargue.methods.base import configure
+from redargue.methods.baselines import nli  # noqa: F401  (registers what the small models play)
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.session import WEIGHTS
 from redargue.nli.user_nli import UserNli
 from redargue.run import Run
-from redargue.tasks.scoring import InferClaim, Inferences, Inferred
+from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

@@ -18,11 +18,19 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.program_fc import ProgramFC
 from redargue.methods.baselines.program_fc.method import ProgramFCSettings, majority
+from redargue.methods.baselines.program_fc.program import MOST_STEPS, Program, ProgramStep, parse_program
+from redargue.methods.baselines.program_fc.prompts import (
+    AnswerQuestion,
+    RecallAnswer,
+    RecallFact,
+    Span,
+    TruthJudgement,
+    VerifyFact,
+    WriteProgram,
+)
 from redargue.methods.few_shot import read_examples
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
-from redargue.tasks.programs import MOST_STEPS, Program, ProgramStep, WriteProgram, parse_program
 from redargue.verdicts import Verdict
 from support.baselines.programs import step
 from support.debates import CLOCK, QUOTE, ShelfTool

@@ -18,9 +18,9 @@ from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.react import React
 from redargue.methods.baselines.react.method import ReactSettings, examples_for
+from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
 from redargue.run import Run
-from redargue.tasks.acting import Step, ToolCall
-from redargue.tasks.reacting import ChooseAction, ThinkAndAct
+from redargue.tasks.step import Step, ToolCall
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, ShelfTool
 
@@ -57,10 +57,10 @@ async def test_thought_action_and_observation_until_finish() -> None:
     assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "executor", 2)
     assert observed(seen[1]) == [PAGE[: PAGE.index(" A lamp.")]]  # five sentences of six
     assert [quote.found for quote in verdict.quotes] == [True]
-    told = [each for each in run.events if isinstance(each, Stepped)]
-    assert [(each.tool, each.arguments, each.answer) for each in told] == [
-        ("search", {"query": "Cape Ansel"}, None),
-        ("", {}, "SUPPORTS"),
+    steps = [event for event in run.events if isinstance(event, Stepped)]
+    assert [(step.tool, step.arguments, step.answer, step.problem) for step in steps] == [
+        ("search", {"query": "Cape Ansel"}, None, ""),
+        ("", {}, "SUPPORTS", ""),
     ]
     assert seen[1].rendered().input_text.splitlines() == [
         f"Claim: <data>{CLAIM.text}</data>",

@@ -13,9 +13,9 @@ from redargue.events import Answered, RoundEnded
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.reconcile.method import Reconcile, ReconcileSettings
+from redargue.methods.baselines.reconcile.prompts import AnswerSurely, AnswerWithConfidence
 from redargue.methods.baselines.reconcile.voting import rescaled, weighted_vote
 from redargue.run import Run
-from redargue.tasks.reconciling import AnswerSurely, AnswerWithConfidence
 from redargue.verdicts import Verdict
 from support.baselines.debates import CLAIM, GROUPS, sure
 from support.debates import CLOCK, QUOTE, ShelfTool, script

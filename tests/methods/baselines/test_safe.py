@@ -13,11 +13,7 @@ from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.baselines.safe import Safe
 from redargue.methods.baselines.safe.method import IRRELEVANT, SafeSettings
-from redargue.run import Run
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import Task
-from redargue.tasks.querying import Query
-from redargue.tasks.supporting import (
+from redargue.methods.baselines.safe.prompts import (
     SUPPORT,
     CheckRelevance,
     MakeSelfContained,
@@ -26,6 +22,10 @@ from redargue.tasks.supporting import (
     SelfContained,
     WriteNextQuery,
 )
+from redargue.run import Run
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import Task
+from redargue.tasks.query import Query
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool
 

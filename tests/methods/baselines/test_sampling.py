@@ -14,8 +14,8 @@ from redargue.methods.baselines.best_of_n import BestOfN
 from redargue.methods.baselines.self_consistency import SelfConsistency, majority
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.scoring import CheckStatements, Statements, WriteStatements
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.score import CheckStatements, Statements, WriteStatements
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, checked
 

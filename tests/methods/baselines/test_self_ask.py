@@ -11,18 +11,18 @@ from redargue.claims import AVERITEC, FEVER, OPTIONS, TWO, YES_NO_MAYBE, Claim, 
 from redargue.errors import BadReply, UsageError
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import configure
-from redargue.methods.few_shot import read_examples
-from redargue.run import Run
-from redargue.tasks.grounding import (
+from redargue.methods.baselines.grounding import Grounded
+from redargue.methods.baselines.self_ask.prompts import (
     Aggregate,
     AskFollowUp,
     ConcludeAsking,
     FollowUp,
     FollowUps,
-    Grounded,
     JudgeAnswers,
     WriteFollowUps,
 )
+from redargue.methods.few_shot import read_examples
+from redargue.run import Run
 from redargue.verdicts import Verdict
 from support.baselines.programs import ASKED
 from support.debates import CLOCK, QUOTE, ShelfTool

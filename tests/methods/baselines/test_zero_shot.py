@@ -15,6 +15,7 @@ from redargue.llm.rendering import Renderer, schema_of
 from redargue.methods.base import configure
 from redargue.methods.baselines.closed_book import NoSearch
 from redargue.methods.baselines.closed_book.prompts import (
+    AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,
     AnswerZeroShot,
@@ -22,8 +23,7 @@ from redargue.methods.baselines.closed_book.prompts import (
 )
 from redargue.net.transport import Service, Transport
 from redargue.run import Run
-from redargue.tasks.answering import Answer
-from redargue.tasks.knowing import AnswerClosedBook
+from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK
 from support.loopback import Ask, Loopback

@@ -13,12 +13,12 @@ from redargue.events import CallFinished, Refereed, RoundVoted
 from redargue.evidence import Passage, Side
 from redargue.methods.base import ConfiguredMethod
 from redargue.methods.dual_position import DualPosition
+from redargue.methods.dual_position.prompts import Argument, Rebut, SummariseTeam
+from redargue.methods.dual_position.referees import DIMENSIONS, Judgement, JudgeTeams
 from redargue.methods.dual_position.settings import DualPositionSettings
 from redargue.nli.backend import quoted
 from redargue.run import Run
-from redargue.tasks.arguing import Argument, Rebut, SummariseTeam
-from redargue.tasks.querying import OtherAnswer
-from redargue.tasks.refereeing import DIMENSIONS, Judgement, JudgeTeams
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 from support.debates import CLOCK, QUOTE, ShelfTool, script
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redargue.methods.dual_position.outcome import outcome
-from redargue.tasks.refereeing import Vote
+from redargue.methods.dual_position.referees import Vote
 
 EXAMPLE: list[tuple[Vote, float]] = [("affirmative", 0.9), ("negative", 0.7), ("tie", 0.6)]
 TWO_AGAINST_ONE: list[tuple[Vote, float]] = [("negative", 0.8), ("negative", 0.7), ("affirmative", 0.9)]

@@ -16,19 +16,19 @@ from redargue.backends.scripted import ScriptedBackend
 from redargue.llm.attention import rescaled
 from redargue.llm.response import read_response
 from redargue.methods.agent import Agent
+from redargue.methods.dual_position.prompts import LEVELS, AgentText, agent_text_parts
 from redargue.methods.dual_position.uncertainty import (
     attention_weights,
     confidence_levels,
     token_sar,
     uncertain,
 )
+from redargue.methods.tool_mad.prompts import Keywords, WriteKeywords
 from redargue.run import Run
 from redargue.runs.record import Record
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import Profile, Task
-from redargue.tasks.confidence import LEVELS, AgentText, agent_text_parts
-from redargue.tasks.literature import Keywords, WriteKeywords
-from redargue.tasks.scoring import CompareTexts, RateTexts, Similarities
+from redargue.tasks.score import CompareTexts, RateTexts, Similarities
 from support.debates import CLAIM, CLOCK
 from support.manifests import MANIFEST
 

@@ -10,11 +10,11 @@ from redargue.claims import FREE_TEXT, Claim
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage
 from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.prompts import Agreement, CheckConsensus
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.nli.backend import EmbeddedBackend
 from redargue.run import Run
-from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.judging import Agreement, CheckConsensus
+from redargue.tasks.answer import Answer, AnswerClaim
 from support.debates import CLAIM, ShelfTool, debate, script
 
 pytestmark = pytest.mark.anyio

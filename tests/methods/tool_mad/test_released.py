@@ -13,10 +13,10 @@ from redargue.methods.base import configure
 from redargue.methods.tool_mad import ToolMad
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.run import Run
-from redargue.tasks.answering import Answer, AnswerClaim
-from redargue.tasks.judging import JudgeDebate
-from redargue.tasks.querying import MUST_REVISE, Query, RewriteQuery
-from redargue.tasks.scoring import Similarities, Statements
+from redargue.tasks.answer import Answer, AnswerClaim
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.query import MUST_REVISE, Query, RewriteQuery
+from redargue.tasks.score import Similarities, Statements
 from redargue.verdicts import Metric
 from support.debates import CLAIM, Script, ShelfTool, answer, checked, debate, script
 

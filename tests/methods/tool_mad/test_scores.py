@@ -12,9 +12,10 @@ import pytest
 from redargue.backends.scripted import ScriptedBackend
 from redargue.methods.agent import Agent
 from redargue.methods.faithfulness import faithfulness
-from redargue.methods.tool_mad.relevance import Noncommittal, relevance
+from redargue.methods.tool_mad.scores import relevance
+from redargue.methods.tool_mad.settings import Noncommittal
 from redargue.run import Run
-from redargue.tasks.scoring import (
+from redargue.tasks.score import (
     CheckStatements,
     CompareTexts,
     Question,

@@ -14,13 +14,13 @@ from redargue.claims import TWO, Claim
 from redargue.errors import BadReply
 from redargue.evidence import QuoteStatus, Side
 from redargue.methods.tool_mad import ToolMad
+from redargue.methods.tool_mad.prompts import SummariseAbstract, Summary
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
 from redargue.run import Run
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.judging import JudgeDebate
-from redargue.tasks.literature import SummariseAbstract, Summary
-from redargue.tasks.querying import Query, RewriteQuery
-from redargue.tasks.scoring import CheckStatements, Question, Similarities, Statements, WriteStatements
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.judge import JudgeDebate
+from redargue.tasks.query import Query, RewriteQuery
+from redargue.tasks.score import CheckStatements, Question, Similarities, Statements, WriteStatements
 from redargue.verdicts import Metric
 from support.debates import CLAIM, QUOTE, TEXT, Script, ShelfTool, answer, checked, debate, script
 

@@ -8,17 +8,19 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.closed_book.prompts import (
+    AnswerClosedBook,
     AnswerFromReasoning,
     AnswerStepByStep,
     AnswerZeroShot,
     ReasonStepByStep,
+    SelfCheck,
+    SelfChecked,
 )
 from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Exchange, Profile, Task
-from redargue.tasks.knowing import AnswerClosedBook, SelfCheck, SelfChecked
-from redargue.tasks.scoring import InferClaim, Inferences, Inferred
+from redargue.tasks.score import InferClaim, Inferences, Inferred
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 REASONED = Exchange(prompt_text="Is it?", input_text="Is it?", reply="It was built from 1869 on.")

@@ -7,13 +7,15 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.methods.baselines.cfmad.prompts import AnswerOption
-from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
-from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.tasks.answering import Answer
-from redargue.tasks.arguing import Argument
-from redargue.tasks.base import Exchange, Profile, Task
-from redargue.tasks.moderating import (
+from redargue.methods.baselines.cfmad.prompts import (
+    AnswerOption,
+    ArgueStance,
+    CriticiseStance,
+    JudgeStances,
+    RebutCritic,
+    Thread,
+)
+from redargue.methods.baselines.mad.prompts import (
     Candidates,
     DebateTurn,
     DebateTurnOnEvidence,
@@ -26,10 +28,26 @@ from redargue.tasks.moderating import (
     ModerateRoundOnEvidence,
     Ruling,
 )
-from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic, Thread
-from redargue.tasks.querying import OtherAnswer
-from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
-from redargue.tasks.selecting import Consistency, JudgeConsistency, Piece, SelectEvidence, Selection, SummariseAnswers
+from redargue.methods.baselines.madke.prompts import (
+    AnswerWithKnowledge,
+    Consistency,
+    JudgeConsistency,
+    Piece,
+    SelectEvidence,
+    Selection,
+    SummariseAnswers,
+)
+from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.reconcile.prompts import (
+    AnswerSurely,
+    AnswerSurelyOnEvidence,
+    AnswerWithConfidence,
+    Group,
+)
+from redargue.methods.dual_position.prompts import Argument
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import Exchange, Profile, Task
+from redargue.tasks.query import OtherAnswer
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")

@@ -7,22 +7,7 @@ from typing import Any
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.folk.method import predicate_examples, prediction_examples
-from redargue.methods.baselines.program_fc.method import program_examples
-from redargue.methods.baselines.self_ask.method import aggregate_examples, question_examples
-from redargue.methods.few_shot import read_examples
-from redargue.tasks.base import Profile, Task
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
-from redargue.tasks.grounding import (
-    Aggregate,
-    AskFollowUp,
-    ConcludeAsking,
-    FollowUp,
-    FollowUps,
-    Grounded,
-    JudgeAnswers,
-    WriteFollowUps,
-)
-from redargue.tasks.predicates import (
+from redargue.methods.baselines.folk.prompts import (
     Predicate,
     Predicates,
     PredicateTruth,
@@ -30,7 +15,30 @@ from redargue.tasks.predicates import (
     VerifyPredicates,
     WritePredicates,
 )
-from redargue.tasks.programs import Program, ProgramStep, WriteProgram
+from redargue.methods.baselines.grounding import Grounded
+from redargue.methods.baselines.program_fc.method import program_examples
+from redargue.methods.baselines.program_fc.program import Program, ProgramStep
+from redargue.methods.baselines.program_fc.prompts import (
+    AnswerQuestion,
+    RecallAnswer,
+    RecallFact,
+    Span,
+    TruthJudgement,
+    VerifyFact,
+    WriteProgram,
+)
+from redargue.methods.baselines.self_ask.method import aggregate_examples, question_examples
+from redargue.methods.baselines.self_ask.prompts import (
+    Aggregate,
+    AskFollowUp,
+    ConcludeAsking,
+    FollowUp,
+    FollowUps,
+    JudgeAnswers,
+    WriteFollowUps,
+)
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.base import Profile, Task
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 PASSAGE = Passage(title="Cape Ansel", text="The lighthouse at Cape Ansel was first lit in 1871.")

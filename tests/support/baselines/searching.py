@@ -6,25 +6,19 @@ from typing import Any
 
 from redargue.claims import Claim
 from redargue.evidence import Passage
-from redargue.tasks.acting import PastStep, Step, ToolCall
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import Profile, Task
-from redargue.tasks.factuality import (
+from redargue.methods.baselines.factcheck_gpt.prompts import (
     AskQuestions,
-    CheckFactuality,
-    FactualityCheck,
     JudgeWorthiness,
-    Queries,
     Questions,
     Stance,
     StateStance,
     Worthiness,
-    WriteScepticalQueries,
 )
-from redargue.tasks.querying import Query
-from redargue.tasks.reacting import ChooseAction, ThinkAndAct
-from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult
-from redargue.tasks.supporting import (
+from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
+from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
+from redargue.methods.baselines.safe.prompts import (
     SUPPORT,
     SUPPORTED,
     CheckRelevance,
@@ -34,6 +28,11 @@ from redargue.tasks.supporting import (
     SelfContained,
     WriteNextQuery,
 )
+from redargue.methods.baselines.search_results import SearchResult
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import Profile, Task
+from redargue.tasks.query import Query
+from redargue.tasks.step import PastStep, Step, ToolCall
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
 LIT = "The lighthouse at Cape Ansel was first lit in 1871."

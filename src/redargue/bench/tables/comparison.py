@@ -12,10 +12,10 @@ from redargue.bench.tables.schema import NOT_HERE, Line, Published
 from redargue.claims import Frozen
 from redargue.methods.base import configure
 from redargue.retrieval.tools.base import tools
-from redargue.tasks.acting import NextStep
-from redargue.tasks.answering import LabelledTask
+from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import AnyTask
-from redargue.tasks.querying import WriteQuery
+from redargue.tasks.query import WriteQuery
+from redargue.tasks.step import StepTask
 from redargue.verdicts import ErrorInfo
 
 SCORES = ("mean", "quantile")
@@ -107,7 +107,7 @@ def compared(table: Published, runner: Runner) -> Compared:
 
 def _reasons(task: type[AnyTask]) -> bool:
     """Whether an answer comes with reasons: before a label, or as the thought of a step."""
-    return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
+    return issubclass(task, StepTask) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
 def _structure(line: Line, runner: Runner) -> Beside:
@@ -121,7 +121,7 @@ def _structure(line: Line, runner: Runner) -> Beside:
         any(_reasons(task) for task in asked),
         len(method.agents()) > 1,
         bool(method.tools()),
-        any(issubclass(task, WriteQuery | NextStep) for task in asked),
+        any(issubclass(task, WriteQuery | StepTask) for task in asked),
     )
     return Beside(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
 

@@ -1,1 +1,1 @@
-"""What the debates are compared with, one file each."""
+"""The methods that redargue's four are compared with."""

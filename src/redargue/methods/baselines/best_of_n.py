@@ -1,8 +1,8 @@
 """Best of n: one search, several sampled answers, and the one that its documents support best.
 
-It has no publication of its own over claims: best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with
-faithfulness (Es et al. 2023, as in Tool-MAD) in place of a trained reward. It shows what Tool-MAD's score is worth
-without its debate; with ``like`` or ``calls`` at as many calls as another method, of which each answer takes three.
+Best-of-n sampling as in Stiennon et al. (2020, arXiv 2009.01325), with faithfulness (Es et al. 2023, as in Tool-MAD)
+instead of a trained reward; it has no publication of its own over claims. It shows what Tool-MAD's score is worth
+without its debate; with ``like`` or ``calls`` it makes as many calls as another method, three for each answer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from redargue.events import Scored
 from redargue.methods.base import CostPlan, CostRange
 from redargue.methods.baselines.self_consistency import Sampling, SamplingSettings
 from redargue.methods.faithfulness import faithfulness
-from redargue.tasks.answering import AnswerClaim
-from redargue.tasks.scoring import CheckStatements, WriteStatements
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.score import CheckStatements, WriteStatements
 from redargue.verdicts import Score, Verdict
 
 
@@ -43,7 +43,7 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
     calls_per_answer = 3  # the answer, its statements, their check
 
     async def check(self, claim: Claim) -> Verdict:
-        """Scores the answers that have a label, and keeps the best; of equals the first."""
+        """Scores the answers that have a label and keeps the best; among equals the first."""
         answers = await self.sample()
         contexts = tuple(passage.text for passage in self.passages)
         labelled = [place for place, answer in enumerate(answers) if answer.label is not None]
@@ -76,7 +76,6 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
 
     @classmethod
     def plan_for(cls, settings: SamplingSettings) -> CostRange:
-        """Without statements to check; with; the same."""
         readers, tasks = cls.readers_for(settings), [task.name() for task in cls.asks]
         plan = CostPlan(
             calls=dict.fromkeys(tasks, len(readers)),
@@ -90,5 +89,4 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
 
 
 def _worth(score: Score) -> float:
-    """A score to compare; an undefined one is worth less than any."""
     return -1.0 if score.value is None else score.value

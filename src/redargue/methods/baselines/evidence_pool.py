@@ -1,4 +1,4 @@
-"""What the debates among the baselines share: one pool of evidence that all agents read, and agents that are alike."""
+"""Debates of the baselines: one pool of evidence for all agents, and agents that differ in their models alone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ SEARCHER = "searcher"
 
 
 class EvidencePool(Method):
-    """A debate whose agents read the same passages; without ``tools`` nobody has evidence, as published.
-
-    Attributes:
-        passages: the pool.
-    """
+    """A debate whose agents read the same passages; without ``tools`` nobody has evidence, as published."""
 
     passages: tuple[Passage, ...] = ()
 
@@ -25,7 +21,7 @@ class EvidencePool(Method):
         """Searches for the claim itself with every tool.
 
         Args:
-            counts: passages per tool, in the order of the tools; the last one holds for all further tools.
+            counts: passages per tool, in the order of the tools; the last count holds for all further tools.
         """
         tools = dict.fromkeys(self.settings.tools)
         if not tools:
@@ -38,7 +34,7 @@ class EvidencePool(Method):
 
 
 class EqualAgents(EvidencePool):
-    """A debate of ``agents`` debaters that differ in nothing but their models: ``agent-1`` and so on."""
+    """A debate of ``agents`` debaters, ``agent-1`` and so on, that differ in nothing but their models."""
 
     @classmethod
     def debaters_for(cls, settings: Any) -> tuple[str, ...]:

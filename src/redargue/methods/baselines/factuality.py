@@ -3,12 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+from pydantic import Field, field_validator
+
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
-from redargue.tasks.answering import Answer
-from redargue.tasks.factuality import FactualityCheck
+from redargue.tasks.answer import Answer, claim_lines, documents
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
+
+
+def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """Queries or questions, each on one line and once, at most ``most``.
+
+    Raises:
+        ValueError: there is none.
+    """
+    plain = dict.fromkeys(line for text in texts if (line := " ".join(text.split())[:LONGEST_QUERY]))
+    if not plain:
+        raise ValueError("the list is empty")
+    return tuple(plain)[:most]
+
+
+class FactualityCheck(Frozen):
+    """Whether a text is free of factual errors, under FacTool's keys."""
+
+    reasoning: str = Field(description="why the text is factual or not", json_schema_extra=max_length(1_000))
+    error: str = Field(
+        default="", description="what is wrong in the text; None if nothing is", json_schema_extra=max_length(400)
+    )
+    correction: str = Field(
+        default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
+    )
+    quotes: tuple[str, ...] = Field(
+        default=(), description="what you rely on, copied word for word", json_schema_extra=list_bounds(6, 400)
+    )
+    factuality: bool = Field(description="true if the text is factual, false if it holds an error")
+
+    @field_validator("error", "correction", mode="before")
+    @classmethod
+    def _nothing(cls, value: object) -> object:
+        return "" if value is None else value
+
+
+class CheckFactuality(Task[FactualityCheck]):
+    """Whether a claim holds a factual error, given evidence that may contradict itself."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("text", "evidence")
+
+    claim: Claim
+    passages: tuple[Passage, ...] = ()
+
+    def instructions(self) -> str:
+        return lines(
+            "You get a TEXT. Find out whether anything in it is factually wrong.",
+            "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
+            "Say why; say what the error is, if there is one, and how the text would be right without it.",
+        )
+
+    def quote_source(self) -> str:
+        return "the evidence"
+
+    def output_format(self) -> str:
+        return (
+            "Reply with one JSON object and nothing else:"
+            ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
+            ' "factuality": true or false}'
+        )
+
+    def input_text(self) -> str:
+        text = claim_lines(self.claim).replace("Claim: ", "TEXT: ", 1)
+        return lines(text, f"EVIDENCE: {documents(self.passages, self.profile)}")
+
+    def template_vars(self) -> dict[str, str]:
+        text = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"text": text, "evidence": documents(self.passages, self.profile)}
+
 
 VERIFIER = "verifier"
 
@@ -17,16 +90,11 @@ class FactualityMethod(Method):
     """A method that ends in a factuality check."""
 
     def label(self, factual: bool) -> str:
-        """The claim's own label.
-
-        Raises:
-            UsageError: the label set lacks a label for correct claims, or one for incorrect claims.
-        """
         correct, incorrect = self.two_sides()
         return correct if factual else incorrect
 
     def read(self, check: FactualityCheck) -> Answer:
-        """The check as an answer: its reasoning, with the error and the correction where there are any."""
+        """The check's reasoning, with the error and the correction if there are any."""
         notes = {"Error": check.error, "Correction": check.correction}
         lines = (f"{name}: {text}" for name, text in notes.items() if text and text.strip(" .").lower() != "none")
         text = "\n".join([check.reasoning, *lines])

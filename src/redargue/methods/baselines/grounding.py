@@ -2,35 +2,128 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
 
-from redargue.claims import Frozen
+from pydantic import AfterValidator
+from pydantic.config import JsonDict
+
+from redargue.claims import Claim, Frozen
 from redargue.events import QueryWritten
+from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import Method
 from redargue.methods.few_shot import read_examples, with_json_replies
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import Profile
-from redargue.tasks.grounding import ANSWER_NEXT, NEXT_EXAMPLE, Grounded, Side
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.answer import Answer, documents
+from redargue.tasks.base import Profile, lines, list_bounds
+from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Verdict
+
+Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
+
+
+MOST_QUESTIONS = 12
+
+
+ANSWER_NEXT = ">>>>>>"  # what stands between a question and its reply in these prompts
+
+
+NEXT_EXAMPLE = "------"
+
+
+QUOTED = list_bounds(6, 400)
+
+
+class Grounded(Frozen):
+    """A question and its search results."""
+
+    question: str
+    passages: tuple[Passage, ...] = ()
+
+
+def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
+    """Questions with their results; the paper's form leaves out those without an answer."""
+    if profile == "paper":
+        pairs = (
+            (question.question, " ".join(documents(question.passages, profile).split()))
+            for question in asked
+            if question.passages
+        )
+        return "\n".join(f"{question} {answer}" for question, answer in pairs)
+    shown = ((wrap_untrusted(question.question), documents(question.passages, profile)) for question in asked)
+    return "\n".join(f"Followup Question: {question}\nFound: {answer}" for question, answer in shown)
+
+
+def bracketed(text: str) -> Side:
+    """The label in the first square brackets.
+
+    Raises:
+        ValueError: no brackets, or something else in them.
+    """
+    found = re.search(r"\[(.*?)\]", text)
+    if found is None or found.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
+        held = f"hold {found.group(1)[:60]!r}" if found else "are missing"
+        raise ValueError(f"the brackets {held}; [SUPPORTED] or [NOT_SUPPORTED] was asked for")
+    return "SUPPORTED" if found.group(1) == "SUPPORTED" else "NOT_SUPPORTED"
+
+
+def questions_in(text: str) -> tuple[str, ...]:
+    """The lines that begin with "Followup Question:", before the start of a next example.
+
+    Raises:
+        ValueError: there is none.
+    """
+    body = text.partition(NEXT_EXAMPLE)[0]
+    found = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
+    if not found:
+        raise ValueError('no line begins with "Followup Question:"')
+    return tuple(found)
+
+
+def is_object(text: str) -> bool:
+    return text.lstrip().startswith("{")
+
+
+def _some(raw: tuple[str, ...]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(text for answer in raw if (text := " ".join(answer.split()))))
+    if not 0 < len(found) <= MOST_QUESTIONS:
+        raise ValueError(f"{len(found)} questions; 1 to {MOST_QUESTIONS} were asked for")
+    return found
+
+
+Questions = Annotated[tuple[str, ...], AfterValidator(_some)]
+
+
+SOME_QUESTIONS: JsonDict = {"minItems": 1, **list_bounds(MOST_QUESTIONS, 300)}
+
+
+def in_place(claim: Claim, text: str = "") -> str:
+    """The claim, or ``text`` instead of it, with the text around the claim, if any."""
+    stands_in = f"It stands in this text: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(text or wrap_untrusted(claim.text, inline=True), stands_in)
+
+
+def asked_whether(claim: Claim) -> str:
+    text = wrap_untrusted(" ".join(claim.text.split()).rstrip("."), inline=True)
+    return in_place(claim, f"Question: Is it true that {text}?")
+
+
+def examples(demonstrations: str) -> str:
+    return f"\n{demonstrations.strip()}\n" if demonstrations else ""
 
 
 class GroundingMethod(Method):
     """A method that judges a claim by searching for the answers to questions about it."""
 
     async def ground(self, agent: Agent, question: str, *, round_: int) -> Grounded:
-        """A question with what the agent's tools find for it; the query is cut where it is too long for a tool."""
+        """A question with its search results; the query is cut where it is too long for a tool."""
         query = question[:LONGEST_QUERY]
         self.run.emit(QueryWritten(agent=agent.name, round=round_, query=query))
         return Grounded(question=question, passages=await agent.search(query, self.settings.top_k, round_=round_))
 
     def label(self, side: Side) -> str:
-        """The claim's own label.
-
-        Raises:
-            UsageError: the label set lacks a label for correct claims, or one for incorrect claims.
-        """
         supported, not_supported = self.two_sides()
         return supported if side == "SUPPORTED" else not_supported
 
@@ -44,9 +137,6 @@ def examples_in(profile: Profile, package: str, name: str, read: Callable[[str],
     """Examples with their replies in the paper's format or, hardened, as JSON.
 
     Args:
-        profile: of the prompt.
-        package: of the method.
-        name: of the text file.
         read: reads a reply in the paper's format.
     """
     text = read_examples(package, name)

@@ -1,9 +1,8 @@
 """NLI: an entailment model reads the evidence as premise and the claim as hypothesis; a threshold decides.
 
 As DPD runs WeCheck (Wu et al., "WeCheck", ACL 2023, arXiv 2212.10057): a claim is factual where the probability of
-entailment is 0.5 or more. Any entailment model works: ``REDARGUE_ENTAILMENT`` names the folder of one as ONNX (see
-``nli/user_nli.py``); without it the package's own reads, which was trained on single passages and sees 160 tokens of
-a pair, not 512: ``evidence=each`` suits it better.
+entailment is 0.5 or more. ``REDARGUE_ENTAILMENT`` names the folder of any entailment model in ONNX. The bundled one was
+trained on single passages and reads 160 tokens of a pair, not 512: ``evidence=each`` suits it better.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.scoring import InferClaim, Inferred
+from redargue.nli.backend import EmbeddedBackend, perform
+from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
 
 READER = "reader"
@@ -27,12 +27,12 @@ class NliSettings(MethodSettings):
     """Settings of ``nli``; no prompt is sent in either profile.
 
     Attributes:
-        tools: each is asked once, with the claim.
-        top_k: documents per search.
-        evidence: all passages are one premise (``joined``), or ``each`` is one and the most probable support counts.
-        threshold: a probability of support at or above it is a factual claim.
-        sigmoid: the probability is the sigmoid of the model's first output, as WeCheck is trained; else the softmax of
-            the outputs. The package's own model is always read in the second way.
+        tools: each is searched once, with the claim.
+        evidence: all passages are one premise (``joined``), or each is a premise and the most probable support counts
+            (``each``).
+        threshold: a claim is factual if the probability of support reaches it.
+        sigmoid: takes the sigmoid of the model's first output, as WeCheck is trained, instead of the softmax of all
+            outputs; the bundled model is always read with the softmax.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -45,10 +45,9 @@ class NliSettings(MethodSettings):
 class Nli(Method, name="nli", settings=NliSettings):
     """An entailment model: evidence as premise, claim as hypothesis, a threshold (2212.10057).
 
-    Small models on this machine play it on every backend, and no call is counted. A claim that is not supported is
-    refuted; where the label set has a label for claims that nothing settles, and the model tells contradiction from
-    neutrality, refutation needs the threshold, too, and the stronger side wins. Without evidence nothing is inferred:
-    that label, or none.
+    The small models play it on every backend, and no call is counted. A claim that is not supported is refuted; where
+    the label set has a label for unsettled claims, and the model tells contradiction from neutrality, refutation has to
+    reach the threshold too, and the stronger side wins. Without evidence the label is that one, or none.
     """
 
     profiles = {"paper": {"profile": "paper", "sigmoid": True}, "hardened": {}}
@@ -72,7 +71,7 @@ class Nli(Method, name="nli", settings=NliSettings):
         return self.verdict(label, reason=text, rounds=1)
 
     async def infer(self, passages: tuple[Passage, ...], reader: Agent) -> Inferred:
-        """What all passages say as one text; or the most that any of them says, on each side."""
+        """All passages as one premise; or the strongest reading of any of them, on each side."""
         texts = tuple(f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in passages)
         premises = texts if self.settings.evidence == "each" else ("\n".join(texts),)
         task = InferClaim(hypothesis=self.claim.text, premises=premises, sigmoid=self.settings.sigmoid)
@@ -96,7 +95,6 @@ class Nli(Method, name="nli", settings=NliSettings):
 
     @classmethod
     def plan_for(cls, settings: NliSettings) -> CostRange:
-        """Always the same; no call is waited for."""
         searches = dict.fromkeys(settings.tools, 1)
         plan = CostPlan(calls={"InferClaim": 1}, searches=searches, call_depth=0, search_depth=1)
         return CostRange(plan, plan, plan)
@@ -105,3 +103,19 @@ class Nli(Method, name="nli", settings=NliSettings):
 def _in_words(inferred: Inferred) -> str:
     refutation = "" if inferred.refutes is None else f", refutation {inferred.refutes:.3f}"
     return f"support {inferred.supports:.3f}{refutation}"
+
+
+@perform.register
+def _infer(task: InferClaim, backend: EmbeddedBackend) -> Inferences:
+    """Reads with the model that ``REDARGUE_ENTAILMENT`` names, else with the bundled one, which has three outputs."""
+    if backend.user_nli is None:
+        read = backend.entailment.read([(task.hypothesis, premise) for premise in task.premises])
+        pairs = [(pair.supports, None if task.sigmoid else pair.refutes) for pair in read]
+    else:
+        pairs = backend.user_nli.read([(premise, task.hypothesis) for premise in task.premises], sigmoid=task.sigmoid)
+    found = (Inferred(supports=_share(supports), refutes=_share(refutes)) for supports, refutes in pairs)
+    return Inferences(inferences=tuple(found))
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(min(1.0, max(0.0, value)), 6)

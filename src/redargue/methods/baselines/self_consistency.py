@@ -1,8 +1,8 @@
 """Self-consistency: one search, several sampled answers, and the label that most of them give.
 
 Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (ICLR 2023, arXiv 2203.11171),
-over the prompt of ``single-reader``. With ``like`` it makes as many calls as another method usually makes, with
-``calls`` as many as one has made: what a debate has to beat is not one answer, but as many answers as it costs.
+over the prompt of ``single-reader``. ``like`` and ``calls`` match the calls of another method: a debate has to beat not
+one answer but as many answers as it costs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles, usual_calls
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"
@@ -28,12 +28,10 @@ class SamplingSettings(MethodSettings):
     """Settings of a method that samples answers to one question.
 
     Attributes:
-        tools: each is asked once, with the claim.
-        top_k: documents per search.
-        n: answers; the default is the paper's number.
-        like: a method's name: as many calls as it usually makes with its default settings, in place of ``n``.
-        calls: this many calls in place of ``n``; 0 for none.
-        temperature: of sampling.
+        tools: each is searched once, with the claim.
+        n: answers; by default the paper's number.
+        like: a method's name; makes as many calls as it usually makes with its default settings, instead of ``n``.
+        calls: makes this many calls instead of ``n``; 0 for no such limit.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -52,15 +50,14 @@ class SamplingSettings(MethodSettings):
         return self
 
     def samples(self, calls_per_answer: int) -> int:
-        """How many answers are sampled."""
         calls = usual_calls(self.like) if self.like else self.calls
         return max(1, calls // calls_per_answer) if calls else self.n
 
 
 class Sampling(Method):
-    """One search, and answers of several readers who are asked concurrently, each in a call of its own.
+    """One search, and several readers who answer concurrently, each in its own call.
 
-    The embedded backend draws no words: all its answers are the same, and the verdict is ``single-reader``'s.
+    The small models do not sample: all their answers are the same, and the verdict is ``single-reader``'s.
     """
 
     calls_per_answer = 1
@@ -68,7 +65,7 @@ class Sampling(Method):
     settings: SamplingSettings
 
     async def sample(self) -> tuple[Answer, ...]:
-        """One answer per reader; one that cannot be read has no label."""
+        """One answer per reader; an unreadable one has no label."""
         passages = await self.agents[SEARCHER].search(self.claim.text, self.settings.top_k, round_=1)
         readers = [self.agents[name] for name in self.readers_for(self.settings)]
         self.readers, self.passages = readers, passages
@@ -86,7 +83,6 @@ class Sampling(Method):
         return tuple(answers)
 
     def keep_quotes_of(self, kept: Sequence[int], answers: Sequence[Answer]) -> None:
-        """Keeps for the verdict the quotations of some answers alone."""
         self.quotes.clear()
         for place in kept:
             answer = answers[place]
@@ -142,6 +138,6 @@ class SelfConsistency(Sampling, name="self-consistency", settings=SamplingSettin
 
 
 def majority(labels: Sequence[str | None]) -> str | None:
-    """The label that is given most often, of several the one that was given first; no label is no vote."""
+    """The most frequent label, among several the first; answers without a label do not vote."""
     votes = Counter(label for label in labels if label is not None)
     return votes.most_common(1)[0][0] if votes else None  # of equals the first, as it was counted first

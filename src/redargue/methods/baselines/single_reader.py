@@ -1,4 +1,4 @@
-"""A single reader: every tool is asked once with the claim, and everything found is read in one answer.
+"""A single reader: every tool is searched once with the claim, and one answer is given from all results.
 
 It has no publication: it is what a debate has to beat. Over the passages that a debate has read (the tool ``debated``
 of ``bench run``) it differs from the debate only in not debating.
@@ -11,19 +11,14 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import AnswerClaim
+from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 
 READER = "reader"
 
 
 class SingleReaderSettings(MethodSettings):
-    """Settings of ``single-reader``.
-
-    Attributes:
-        tools: each is asked once.
-        top_k: documents per search.
-    """
+    """Settings of ``single-reader``."""
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
     top_k: int = Field(default=3, ge=1, le=50)
@@ -33,7 +28,7 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
     """One search per tool with the claim itself, one answer from everything found (baseline)."""
 
     paper = "none: what a debate has to beat"
-    graph = "searches of all tools at once -> answer"
+    graph = "searches of all tools concurrently -> answer"
     asks = (AnswerClaim,)
 
     settings: SingleReaderSettings

@@ -1,8 +1,7 @@
-"""Dual-Position Debate: two teams of gatherer, analyst, rebutter, summariser; referees who are weighted by confidence.
+"""Dual-Position Debate: two teams of gatherer, analyst, rebutter and summariser; referees weighted by confidence.
 
 He and Le, "Enhancing Hallucination Detection in Large Language Models through a Dual-Position Debate Multi-Agent
-Framework" (ICIC 2025). ``D1`` … ``D20`` are the resolutions of what the paper leaves open, listed in
-``docs/dual-position.md``.
+Framework" (ICIC 2025). ``docs/dual-position.md`` lists how ``D1`` … ``D20`` settle what the paper leaves open.
 """
 
 from __future__ import annotations
@@ -18,6 +17,18 @@ from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
 from redargue.methods.dual_position.outcome import Outcome, outcome
+from redargue.methods.dual_position.prompts import (
+    OPPONENTS,
+    STANCES,
+    AgentText,
+    AnalyseText,
+    Argument,
+    Position,
+    Rebut,
+    SummariseTeam,
+    WriteTeamQueries,
+)
+from redargue.methods.dual_position.referees import EMPHASES, Judgement, JudgeTeams, Speech
 from redargue.methods.dual_position.settings import (
     PROFILES,
     ROLES,
@@ -27,44 +38,25 @@ from redargue.methods.dual_position.settings import (
     referee_name,
 )
 from redargue.methods.dual_position.uncertainty import attention_weights, confidence_levels, uncertain
-from redargue.tasks.arguing import (
-    OPPONENTS,
-    STANCES,
-    AnalyseText,
-    Argument,
-    Position,
-    Rebut,
-    SummariseTeam,
-    WriteTeamQueries,
-)
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.confidence import AgentText
-from redargue.tasks.refereeing import EMPHASES, Judgement, JudgeTeams, Speech
-from redargue.tasks.scoring import CompareTexts
+from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
 
 class Statement(NamedTuple):
-    """A member's text and how uncertain its writer was, in [0, 1]; None where that was not measured."""
+    """A member's text, and how uncertain its writer was, in [0, 1]; None where that was not measured."""
 
     argument: Argument
     uncertainty: float | None
 
 
 class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
-    """Two teams that argue, referees weighted by confidence (ICIC 2025).
-
-    Attributes:
-        records: what each team's gatherer found, for the whole debate.
-        analyses: each team's analysis of how the claim is written.
-        speeches: the teams' statements so far.
-        reason: why the winner won, in a referee's words.
-    """
+    """Two teams that argue, referees weighted by confidence (ICIC 2025)."""
 
     paper = "He and Le, Dual-Position Debate, ICIC 2025"
     graph = (
-        "both teams at once: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
-        "-> summary; then all referees at once"
+        "both teams concurrently: (queries -> searches | analysis) -> each round: rebuttal -> agreement of samples "
+        "-> summary; then all referees concurrently"
     )
     profiles = PROFILES
 
@@ -79,7 +71,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return await self.debate()
 
     async def debate(self) -> Verdict:
-        """Both teams prepare; rounds of statements and votes follow until enough confidence is behind one outcome."""
+        """Both teams prepare; rounds of statements and votes follow until enough confidence is behind one team."""
         await gather_or_cancel(self.prepare(position) for position in STANCES)
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
@@ -97,7 +89,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return voted.consensus >= self.settings.consensus and voted.winner != "tie"
 
     async def prepare(self, position: Position) -> None:
-        """The team's gatherer and analyst, each once, side by side."""
         await gather_or_cancel([self.gather(position), self.analyse(position)])
 
     async def gather(self, position: Position) -> None:
@@ -115,7 +106,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.records[position] = tuple({passage.sha256: passage for found in results for passage in found}.values())
 
     async def analyse(self, position: Position) -> None:
-        """Checks how the claim is written (style, common sense, bias, language)."""
+        """Checks how the claim is written (style, common sense, bias, language), once."""
         if not self.settings.analysts:
             return
         task = AnalyseText(claim=self.claim, position=position, profile=self.settings.profile)
@@ -171,7 +162,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return tuple(records[place] for place in sorted(nearest))
 
     async def rebut(self, round_: int, position: Position, opponent: str, passages: tuple[Passage, ...]) -> Statement:
-        """The rebutter's answer to the opponent."""
         task = Rebut(
             claim=self.claim,
             position=position,
@@ -198,7 +188,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return argument
 
     def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[AgentText, ...]:
-        """The members' texts with how certain each was: as attention weights where the backend has them (``D6``)."""
+        """The texts with their certainty: as attention weights where the backend supports them, else in words (D6)."""
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
         values = tuple(uncertainties.values())
         confidence: dict[str, dict[str, Any]]
@@ -215,7 +205,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     async def measured(
         self, position: Position, role: str, task: Task[Out], round_: int = 0
     ) -> tuple[Out, float | None]:
-        """A member's answer, and how uncertain of it the model was (``D6``, ``D7``)."""
+        """A member's answer, and how uncertain the model was of it (``D6``, ``D7``)."""
         member, measure = self.member(position, role), self.settings.uncertainty
         if measure == "off" or not self.settings.summarisers:
             return await member.perform(task, round_=round_), None
@@ -223,7 +213,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return sampled.output.answer, sampled.value
 
     async def vote(self, round_: int, referees: tuple[str, ...]) -> Outcome:
-        """All referees, concurrently; one whose judgement cannot be read has no vote.
+        """All referees judge concurrently; one whose judgement cannot be read has no vote.
 
         Raises:
             BadReply: none can be read.
@@ -247,7 +237,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return voted
 
     async def judge(self, round_: int, referee: str) -> Judgement | BadReply:
-        """One referee's scores, vote and confidence."""
         name = referee_name(referee)
         task = JudgeTeams(
             claim=self.claim,
@@ -281,7 +270,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return self.verdict(labels[voted.winner], reason=self.reason, decided_by="referees", rounds=rounds)
 
     def member(self, position: Position, role: str) -> Agent:
-        """A team's member."""
         return self.agents[member_name(position, role)]
 
     @classmethod
@@ -304,6 +292,5 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     @classmethod
     def plan_for(cls, settings: DualPositionSettings) -> CostRange:
-        """The fewest rounds; the same; the most."""
         least = settings.plan(settings.min_rounds)
         return CostRange(least, least, settings.plan(settings.max_rounds if settings.min_rounds else 0))

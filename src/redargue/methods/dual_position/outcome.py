@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from redargue.tasks.refereeing import Vote
+from redargue.methods.dual_position.referees import Vote
 
 Rule = Literal["mass", "literal"]
 VALUES: dict[Vote, int] = {"affirmative": 1, "negative": -1, "tie": 0}
 
 
 class Outcome(NamedTuple):
-    """What the votes come to.
+    """The outcome of a vote.
 
     Attributes:
-        winner: a tie also where two have the same weight, or no referee is sure of anything.
+        winner: a tie also where two outcomes have the same weight, or no referee has any confidence.
         consensus: share of all confidence that is behind the winner, in [0, 1]; 0 where there is no confidence (D3).
         masses: the sum of confidences behind each vote, M_o = Σ C_j · [V_j = o].
-        weights: the paper's signed sums, W_o = Σ V_j · C_j · [V_j = o]; the negative one is never above 0.
+        weights: the paper's signed sums, W_o = Σ V_j · C_j · [V_j = o]; the negative one is at most 0.
     """
 
     winner: Vote
@@ -30,12 +30,11 @@ class Outcome(NamedTuple):
 def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome:
     """The outcome of a round.
 
-    The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team never above it,
-    so that the negative team cannot win (D1): ``literal`` is that rule; ``mass``, the default, compares confidences.
+    The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team at most 0, so the
+    negative team cannot win (D1): ``literal`` is that rule; ``mass``, the default, compares confidences.
 
     Args:
         votes: of each referee, with its confidence in [0, 1].
-        rule: which of both.
     """
     masses = {vote: sum((sure for said, sure in votes if said == vote), 0.0) for vote in VALUES}
     weights = {vote: VALUES[vote] * mass for vote, mass in masses.items()}

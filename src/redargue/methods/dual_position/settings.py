@@ -1,4 +1,4 @@
-"""The settings of Dual-Position Debate: the paper's, its ablations, what it leaves open (``docs/dual-position.md``)."""
+"""Settings of Dual-Position Debate: the paper's, its ablations, what it leaves open (``docs/dual-position.md``)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 
 from redargue.methods.base import CostPlan, MethodSettings
 from redargue.methods.dual_position.outcome import Rule
+from redargue.methods.dual_position.prompts import OPPONENTS, STANCES, Position
+from redargue.methods.dual_position.referees import EMPHASES
 from redargue.methods.dual_position.uncertainty import SAMPLES
-from redargue.tasks.arguing import OPPONENTS, STANCES, Position
-from redargue.tasks.refereeing import EMPHASES
 
 ROLES = ("gatherer", "analyst", "rebutter", "summariser")
 Transition = Literal["none", "true-skeptic", "true-trust", "always-skeptic", "always-trust"]
@@ -22,25 +22,23 @@ class DualPositionSettings(MethodSettings):
 
     Attributes:
         gatherers: off: no team has documents (Table 6).
-        analysts: off: nobody checks the text for its style (Table 6).
+        analysts: off: nobody checks the style of the text (Table 6).
         rebutters: off: the teams hand in summaries only (``D19``).
         summarisers: off: the rebuttal is the team's statement (Table 6).
-        tools: each gatherer's search tools.
-        snippets: passages a claim, over both teams' queries (``D12``).
-        selected: of a team's passages, those nearest to the opponent's last statement, a round (``D13``).
-        uncertainty: how it is measured how unsure members are (``D6``): by how far samples disagree, as in the paper,
-            by log probabilities where the model gives them, or not at all.
-        samples: of each member's text, where they are compared.
-        referees: factual, logical, rhetorical, or any name; what the name says counts most for it.
+        snippets: passages per claim, over both teams' queries (``D12``).
+        selected: passages of a team per round, nearest to the opponent's last statement (``D13``).
+        uncertainty: how members' uncertainty is measured (``D6``): by the disagreement of samples, as in the paper, by
+            log probabilities where the model gives them, or not at all.
+        samples: of each member's text, if they are compared.
+        referees: factual, logical, rhetorical, or any name, which says what counts most for that referee.
         rule: confidence masses, or the paper's signed weights, by which the negative team cannot win (``D1``).
         min_rounds: before the debate may end; 0 is one referee's opinion of the claim alone (``D9``).
-        max_rounds: after which it ends.
-        consensus: share of confidence behind the winner at which it ends (``D8``).
-        transition: how the next round is opened after the referees' vote (``D9``): by both teams at once, or by one
-            that the other then answers in the same round. ``true-skeptic``: a claim that was judged factual is opened
-            by the negative team, any other by the affirmative one.
-        tied: what a tie after the last round means: not factual, as the paper's doubt has it, or the set's label for
-            not enough evidence, where it has one (``D3``).
+        consensus: share of confidence behind the winner that ends the debate (``D8``).
+        transition: who opens the round after a vote (``D9``): both teams concurrently, or one whose statement the other
+            answers in the same round. ``true-skeptic``: after a vote for factual the negative team opens, otherwise the
+            affirmative one.
+        tied: the outcome of a tie after the last round: not factual, as the paper's doubt has it, or the set's label
+            for not enough evidence, where it has one (``D3``).
     """
 
     gatherers: bool = True
@@ -71,7 +69,7 @@ class DualPositionSettings(MethodSettings):
         return self
 
     def opener(self, factual: bool | None) -> Position | None:
-        """Which team opens the next round; None for both at once."""
+        """The team that opens the next round; None for both concurrently."""
         match self.transition:
             case "none":
                 return None
@@ -85,7 +83,6 @@ class DualPositionSettings(MethodSettings):
                 return "affirmative" if factual else "negative"
 
     def plan(self, rounds: int) -> CostPlan:
-        """What a debate of that many rounds asks for."""
         teams = len(STANCES)
         statements = rounds * teams
         measured = self.summarisers and self.uncertainty != "off"
@@ -108,7 +105,7 @@ class DualPositionSettings(MethodSettings):
             samples=sampled if self.uncertainty == "agreement" else {},
             asked_by={
                 **{name: members(role) for name, role in _ASKS.items()},
-                "JudgeTeams": tuple(referee_name(each) for each in self.referees),
+                "JudgeTeams": tuple(referee_name(referee) for referee in self.referees),
             },
             call_depth=int(self.gatherers or self.analysts) + rounds * (speaking * together + 1),
             search_depth=int(self.gatherers),
@@ -125,7 +122,6 @@ _ASKS = {
 
 
 def members(role: str) -> tuple[str, ...]:
-    """Those of both teams with that role."""
     return tuple(member_name(position, role) for position in OPPONENTS)
 
 

@@ -1,8 +1,8 @@
-"""How unsure a model is of what it wrote, and what others are told of it.
+"""Uncertainty of a model about its own text, and how other agents see it.
 
-Yoffe et al., "DebUnc" (2024). An uncertainty is a number of 0 or more, and the lower the surer: the mean entropy of the
-tokens, TokenSAR (Duan et al., 2024), or, of a model that tells no log probabilities, how far samples disagree. It
-travels to the other agents as a level from 1 to 10 in words, or as the weight of their attention.
+Yoffe et al., "DebUnc" (2024). An uncertainty is 0 or more, lower is surer: the mean entropy of the tokens, TokenSAR
+(Duan et al., 2024) or, for a model without log probabilities, the disagreement of samples. Other agents see it as a
+level from 1 to 10 in words, or as the weight of their attention.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Generic, Literal
 from redargue.backends.base import Output
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Out, Task
-from redargue.tasks.scoring import CompareTexts, RateTexts
+from redargue.tasks.score import CompareTexts, RateTexts
 
 SAMPLES = 3
 SPREAD = 1.0  # DebUnc samples at temperature 1
@@ -28,12 +28,11 @@ Measure = Literal["entropy", "token-sar", "agreement"]
 
 @dataclass(frozen=True)
 class Uncertain(Generic[Out]):
-    """An answer and how unsure its writer was.
+    """An answer with its writer's uncertainty.
 
     Attributes:
-        output: the answer; of several samples the first.
-        value: 0 or more; numbers of different measures do not compare.
-        measure: by which it was measured.
+        output: the answer; the first of several samples.
+        value: 0 or more; values of different measures cannot be compared.
     """
 
     output: Output[Out]
@@ -50,16 +49,13 @@ async def uncertain(
     samples: int = SAMPLES,
     round_: int = 0,
 ) -> Uncertain[Out]:
-    """Has a task performed, and measures how unsure of it the model was.
+    """Has a task performed, and measures the model's uncertainty about the answer.
 
     Args:
-        agent: in whose name it is asked.
-        task: what is asked.
-        measure: ``entropy`` and ``token-sar`` need log probabilities; where the backend gives none, further samples
-            are asked for and their agreement is measured. ``agreement`` asks for the samples at once.
-        question: put before the texts that TokenSAR compares.
+        measure: ``entropy`` and ``token-sar`` need log probabilities; where the backend gives none, further samples are
+            drawn and their agreement is measured. ``agreement`` draws the samples in one request.
+        question: precedes the texts that TokenSAR compares.
         samples: compared for their agreement, at least 2.
-        round_: of the protocol.
 
     Raises:
         ValueError: fewer than two samples.
@@ -73,8 +69,8 @@ async def uncertain(
     if measure == "entropy" and output.entropy is not None:
         return Uncertain(output, output.entropy, measure)
     if measure == "token-sar" and output.tokens:
-        relevances = await token_relevances(agent, [each.text for each in output.tokens], question, round_=round_)
-        value = token_sar([each.logprob for each in output.tokens], relevances)
+        relevances = await token_relevances(agent, [token.text for token in output.tokens], question, round_=round_)
+        value = token_sar([token.logprob for token in output.tokens], relevances)
         if value is not None:
             return Uncertain(output, value, measure)
     again = task.model_copy(update={"sample": task.sample + 1})
@@ -85,19 +81,17 @@ async def uncertain(
 async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: int = 0) -> float:
     """1 minus the mean agreement of all pairs of samples, in [0, 1].
 
-    Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts as far as
-    they are near to one another: their cosine, at least 0.
+    Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts agree by
+    their cosine, at least 0.
 
     Args:
-        agent: in whose name texts are compared.
         outputs: at least two.
-        round_: of the protocol.
     """
-    labels = [each.answer.label for each in outputs if isinstance(each.answer, Answer)]
+    labels = [output.answer.label for output in outputs if isinstance(output.answer, Answer)]
     if len(labels) == len(outputs):
         alike = [float(left is not None and left == right) for left, right in combinations(labels, 2)]
     else:
-        texts = tuple(each.text or each.answer.model_dump_json() for each in outputs)
+        texts = tuple(output.text or output.answer.model_dump_json() for output in outputs)
         compared = (
             agent.perform(CompareTexts(reference=text, texts=texts[place + 1 :]), round_=round_)
             for place, text in enumerate(texts[:-1])
@@ -109,19 +103,17 @@ async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: 
 async def token_relevances(
     agent: Agent, tokens: Sequence[str], question: str = "", *, round_: int = 0
 ) -> tuple[float, ...]:
-    """How much each token matters: 1 minus how near the text without it is to the whole, in [0, 1].
+    """How much each token matters: 1 minus the similarity of the text without it to the whole, in [0, 1].
 
-    The cross-encoder compares them (``REDARGUE_CROSS_ENCODER`` names the folder of DebUnc's own, stsb-roberta-large);
-    it reads 512 tokens, the package's own 160, and what stands after them matters not at all.
+    The cross-encoder compares them (``REDARGUE_CROSS_ENCODER`` names the folder of DebUnc's own, stsb-roberta-large,
+    which reads 512 tokens; the bundled one reads 160); tokens beyond that do not matter.
 
     Args:
-        agent: in whose name they are compared.
         tokens: of the text, in order; joined they are the text.
-        question: put before the text.
-        round_: of the protocol.
+        question: precedes the text.
 
     Returns:
-        One number a token; 0.5 where there is one token alone.
+        One number per token; 0.5 for a single token.
     """
     if len(tokens) == 1:
         return (0.5,)
@@ -132,11 +124,11 @@ async def token_relevances(
 
 
 def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float | None:
-    """TokenSAR: the tokens' negative log probabilities (nats), each weighed by how much it matters.
+    """TokenSAR: the tokens' negative log probabilities (nats), each weighted by its relevance.
 
     Args:
-        logprobs: one a token, at most 0.
-        relevances: one a token, in [0, 1]; 0 for special tokens.
+        logprobs: one per token, at most 0.
+        relevances: one per token, in [0, 1]; 0 for special tokens.
 
     Returns:
         0 or more; None where no token matters.
@@ -148,16 +140,16 @@ def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float |
 
 
 def confidence_levels(uncertainties: Sequence[float]) -> tuple[int, ...]:
-    """DebUnc's levels from 1 to 10, of agents that stand beside each other: equally unsure ones get 5.
+    """DebUnc's levels from 1 to 10 for agents beside each other: equally uncertain ones get 5.
 
     A confidence is 1/u; all are scaled to a sum of 14, 1/n is added, and the sum is clipped and rounded.
     """
     confidences = attention_weights(uncertainties)
     total = sum(confidences)
-    scaled = (each * 14 / total + 1 / len(confidences) for each in confidences)
-    return tuple(round(min(10.0, max(1.0, each))) for each in scaled)
+    scaled = (confidence * 14 / total + 1 / len(confidences) for confidence in confidences)
+    return tuple(round(min(10.0, max(1.0, level))) for level in scaled)
 
 
 def attention_weights(uncertainties: Sequence[float]) -> tuple[float, ...]:
-    """The weights by which attention to agents' texts is scaled: 1/u, of which only the proportions count."""
-    return tuple(1 / max(each, SUREST) for each in uncertainties)
+    """The weights of attention to agents' texts: 1/u, of which only the proportions count."""
+    return tuple(1 / max(uncertainty, SUREST) for uncertainty in uncertainties)

@@ -1,8 +1,8 @@
-"""Markov-chain debate: states of three agents, and the last state's judgement decides which comes next.
+"""Markov-chain debate: states of three agents; each state's judgement decides which state follows.
 
-Sun et al., "Towards Detecting LLMs Hallucination via Markov Chain-based Multi-agent Debate Framework"
-(arXiv 2406.03075). State 0 is one agent; state 1 asks Trust, then Skeptic, then Leader; state 2 Skeptic, then Trust,
-then Leader. The leader's opinion is the state's.
+Sun et al., "Towards Detecting LLMs Hallucination via Markov Chain-based Multi-agent Debate Framework" (arXiv
+2406.03075). State 0 is one agent; state 1 asks Trust, Skeptic, Leader; state 2 Skeptic, Trust, Leader. The leader's
+opinion is the state's.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, Roles
+from redargue.methods.dual_position.prompts import WriteTeamQueries
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, MarkovDebateSettings
-from redargue.quotes import find_quote
-from redargue.tasks.arguing import WriteTeamQueries
-from redargue.tasks.opining import GiveOpinion, Opinion, Part
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"
@@ -33,7 +32,6 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     settings: MarkovDebateSettings
 
     async def check(self, claim: Claim, searcher: Agent) -> Verdict:
-        """From a first opinion to a state whose three agents agree, or the last state."""
         self.two_sides()
         self.evidence = await self.gather_evidence(searcher)
         opinion = await self.ask("judge", 0)
@@ -50,7 +48,6 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         return self.verdict(self.label(opinion), reason=opinion.opinion, decided_by="leader", rounds=round_)
 
     async def gather_evidence(self, searcher: Agent) -> tuple[Passage, ...]:
-        """What every tool finds for two queries."""
         task = WriteTeamQueries(claim=self.claim, position="affirmative", profile=self.settings.profile)
         written = await searcher.perform(task)
         queries = tuple(dict.fromkeys((written.support, written.refute)))
@@ -61,7 +58,6 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         return tuple({passage.sha256: passage for passages in results for passage in passages}.values())
 
     async def ask(self, part: Part, round_: int, *others: Opinion) -> Opinion:
-        """One agent's opinion, given the evidence and the opinions that it answers."""
         task = GiveOpinion(
             claim=self.claim, part=part, passages=self.evidence, others=others, profile=self.settings.profile
         )
@@ -72,7 +68,6 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         return opinion
 
     def stated(self, opinion: Opinion) -> str:
-        """The label that an opinion states."""
         factual, not_factual = self.two_sides()
         return factual if opinion.factuality else not_factual
 

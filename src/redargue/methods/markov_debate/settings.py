@@ -1,4 +1,4 @@
-"""The settings of Markov-chain debate."""
+"""Settings of Markov-chain debate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from redargue.methods.base import MethodSettings
-from redargue.tasks.opining import Part
+from redargue.methods.markov_debate.prompts import Part
 
 Transition = Literal["true-skeptic", "true-trust", "always-skeptic", "always-trust"]
 STATES: dict[str, tuple[Part, Part, Part]] = {
@@ -21,14 +21,13 @@ class MarkovDebateSettings(MethodSettings):
     """Settings of ``markov-debate``; the defaults are the paper's, the ablations are fields.
 
     Attributes:
-        tools: where the evidence comes from.
-        snippets: pieces of evidence a claim, over two queries and all tools.
-        transition: which state follows a judgement: the skeptic's after "factual" and the trusting one's after any
+        snippets: pieces of evidence per claim, over two queries and all tools.
+        transition: the state that follows a judgement: the skeptic's after "factual" and the trusting one's after any
             other (the paper's), the reverse, or always the same.
         min_rounds: states after the first before the debate may end; 0: the first opinion is the answer.
         max_rounds: after which it ends; the paper gives no number.
-        unproven: what an opinion means for which nothing could be quoted: what it says, as in the paper, or the set's
-            label for not enough evidence, where it has one (``D21``).
+        unproven: the outcome of an opinion without a quotation that was found: its own label, as in the paper, or the
+            set's label for not enough evidence, where it has one (``D21``).
     """
 
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
@@ -39,7 +38,6 @@ class MarkovDebateSettings(MethodSettings):
     unproven: Literal["believed", "not-enough"] = "believed"
 
     def state(self, factual: bool) -> tuple[Part, Part, Part]:
-        """The agents of the state that follows a judgement."""
         match self.transition:
             case "true-skeptic":
                 return STATES["skeptic" if factual else "trust"]

@@ -1,7 +1,7 @@
-"""MERMAID: a decomposer, an executor that thinks and acts in steps, and an evidence memory that outlives the claim.
+"""MERMAID: a decomposer, an executor that thinks and acts in steps, and an evidence memory across claims.
 
-Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M25`` are the resolutions of what the paper leaves open, listed in
-``docs/mermaid.md``. What the released program does otherwise is in ``released.py``.
+Cao et al., "MERMAID", Algorithm 1. ``M1`` … ``M25`` resolve what the paper leaves open; they are listed in
+``docs/mermaid.md``. Deviations of the released program are in ``released.py``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from redargue.evidence import Passage, Recalled
 from redargue.memory.base import Finding
 from redargue.memory.lookup import LOOKUP, MemoryLookup
 from redargue.methods.base import CostRange, Method, Roles
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
 from redargue.methods.mermaid.settings import DECOMPOSER, EXECUTOR, PROFILES, MermaidSettings
 from redargue.retrieval.tools.base import Observation
 from redargue.retrieval.tools.search_action import SearchAction
-from redargue.tasks.acting import ActionTool, ForceAnswer, NextStep, PastStep, Step, ToolCall
 from redargue.tasks.base import AnyTask
-from redargue.tasks.decomposing import DecomposeClaim, Decomposition
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import ActionTool, PastStep, Step, ToolCall
 from redargue.verdicts import Verdict
 
 NOT_MADE = "This call was not made: a step makes one call. Make it in a step of its own if it is still needed."
@@ -32,10 +33,10 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     Attributes:
         background: D_c of Algorithm 1, the claim's triplets and topics; None without a decomposer.
-        memory: M_c, what earlier claims left under this claim's entities.
+        memory: M_c, evidence from earlier claims with the same entities.
         steps: H, thoughts, actions and observations.
         first_calls: the step in which each call was first made.
-        findings: what the tools returned, for the memory.
+        findings: ΔM, what the tools returned.
     """
 
     paper = "Cao et al., MERMAID, 2026"
@@ -46,7 +47,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     settings: MermaidSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Algorithm 1: decompose, recall, think and act until an answer or the last step, remember."""
+        """Algorithm 1: decompose; recall; think and act until an answer or the last step; update the memory."""
         self.steps: list[PastStep] = []
         self.first_calls: dict[tuple[str, str], int] = {}
         self.findings: list[Finding] = []
@@ -76,23 +77,23 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return background
 
     async def recall(self) -> tuple[Recalled, ...]:
-        """What earlier claims left under this one's entities."""
+        """Evidence from earlier claims under this claim's entities."""
         if not self.settings.remembering:
             return ()
         return (await self.run.recall(self.entities, agent=EXECUTOR, claim=self.claim)).items
 
     async def remember(self) -> None:
-        """Keeps everything found under all of the claim's entities (``M6``)."""
+        """Stores everything found under all of the claim's entities (``M6``)."""
         if self.settings.remembering and self.findings:
             await self.run.remember(self.findings, entities=self.entities, agent=EXECUTOR, claim=self.claim)
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The memory's keys; none without a decomposer (``M24``)."""
+        """E_c, the memory's keys; empty without a decomposer (``M24``)."""
         return self.background.entities if self.background else ()
 
     def offer_tools(self) -> tuple[ActionTool, ...]:
-        """The tools that the executor may call: redargue's own, the memory, those of MCP servers."""
+        """The executor's toolset: search tools, the memory, tools of MCP servers."""
         for name in self.agents[EXECUTOR].tools:
             self.run.actions[name] = SearchAction(self.run.tools[name], self.settings.top_k)
         if self.settings.memory_lookup and self.settings.remembering:
@@ -103,60 +104,49 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         )
 
     async def next_step(self, number: int, tools: tuple[ActionTool, ...]) -> Step | None:
-        """A thought with an action or an answer; None where it cannot be read, which is a step, too (``M10``)."""
+        """A thought with an action or an answer; None where it cannot be read, which uses up a step (``M10``)."""
         task = NextStep(**self.state(), claim=self.claim, tools=tools, step=number, last=self.settings.max_steps)
         try:
             return await self.agents[EXECUTOR].perform(task, round_=number)
         except BadReply as error:
             self.steps.append(PastStep(problem=f"That step could not be read: {error.what}"))
-            self.run.emit(Stepped(agent=EXECUTOR, round=number, problem=error.what))
+            self.report(number, problem=error.what)
             return None
 
     def answer(self, number: int, step: Step) -> Verdict:
         """The verdict of a step that answers."""
-        self.run.emit(Stepped(agent=EXECUTOR, round=number, thought=step.thought, answer=step.answer))
+        self.report(number, thought=step.thought, answer=step.answer)
         return self.conclude(number, step)
 
     async def act(self, number: int, step: Step) -> None:
-        """Makes the step's call, unless it was made before: then its answer is in the history already."""
+        """Makes the step's call, unless its answer is in the history already."""
         call = step.action
         assert call is not None
         arguments = self.arguments(call)
         problem = self.repetition(number, call.name, arguments)
-        self.run.emit(
-            Stepped(
-                agent=EXECUTOR,
-                round=number,
-                thought=step.thought,
-                tool=call.name,
-                arguments=arguments,
-                reason=call.reason,
-                problem=problem,
-            )
-        )
-        if problem:
-            self.steps.append(PastStep(thought=step.thought, action=call, problem=problem))
-        else:
-            seen = await self.run.act(call.name, arguments, agent=EXECUTOR, round_=number, claim=self.claim)
-            self.steps.append(PastStep(thought=step.thought, action=call, passages=seen.passages, problem=seen.why))
-            self.findings += _findings(call.name, arguments, seen)
+        taken = {"tool": call.name, "arguments": arguments, "reason": call.reason}
+        self.report(number, thought=step.thought, **taken, problem=problem)
+        observed = Observation(why=problem)
+        if not problem:
+            observed = await self.run.act(call.name, arguments, agent=EXECUTOR, round_=number, claim=self.claim)
+            self.findings += _findings(call.name, arguments, observed)
+        past = PastStep(thought=step.thought, action=call, passages=observed.passages, problem=observed.why)
+        self.steps.append(past)
         for further in step.unmade:
-            self.refuse(number, further)
+            self.report(number, tool=further.name, arguments=self.arguments(further), problem=NOT_MADE)
+            self.steps.append(PastStep(action=further, problem=NOT_MADE))
 
     def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
-        """Says where the same call was made before; empty where it was not."""
+        """A note on where the same call was made before; empty where it was not."""
         key = tool, json.dumps(arguments, sort_keys=True)
         first = self.first_calls.setdefault(key, number)
         return f"This call was made in step {first}; its answer stands there." if first != number else ""
 
-    def refuse(self, number: int, call: ToolCall) -> None:
-        """Reports a call that a step made beside its one action."""
-        arguments = self.arguments(call)
-        self.run.emit(Stepped(agent=EXECUTOR, round=number, tool=call.name, arguments=arguments, problem=NOT_MADE))
-        self.steps.append(PastStep(action=call, problem=NOT_MADE))
+    def report(self, number: int, **step: Any) -> None:
+        self.run.emit(Stepped(agent=EXECUTOR, round=number, **step))
 
     def arguments(self, call: ToolCall) -> dict[str, Any]:
-        """The object that the agent wrote, or its text as the tool's first required parameter (``M2``)."""
+        """The agent's JSON object, or its text as the tool's first required parameter (``M2``)."""
         try:
             written = json.loads(call.input)
         except ValueError:
@@ -169,7 +159,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return {names[0]: call.input}
 
     async def force_answer(self) -> Verdict:
-        """The answer once the steps are used up (``M9``); a reply that cannot be read gives no label (``M11``)."""
+        """The answer after the last step (``M9``); an unreadable reply gives no label (``M11``)."""
         task = ForceAnswer(**self.state(), claim=self.claim)
         try:
             answer = await self.agents[EXECUTOR].perform(task, round_=self.settings.max_steps + 1)
@@ -181,7 +171,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return self.conclude(self.settings.max_steps, step, decided_by="forced")
 
     def state(self) -> dict[str, Any]:
-        """What every step is shown."""
         return {
             "background": self.background,
             "memory": self.memory,
@@ -190,7 +179,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         }
 
     def conclude(self, steps: int, step: Step, *, decided_by: str = "executor") -> Verdict:
-        """The verdict of an answering step; its quotations are looked up in what was recalled and observed."""
+        """The verdict of an answer, whose quotations are looked up in the recalled and observed passages."""
         recalled = [item.passage for item in self.memory if item.status == "ok"]
         observed = [passage for past in self.steps for passage in past.passages]
         self.cite(step.quotes, label=step.answer, agent=EXECUTOR, passages=[*recalled, *observed])
@@ -210,7 +199,7 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
     @classmethod
     def plan_for(cls, settings: MermaidSettings) -> CostRange:
-        """An answer in the first step; after two searches; never, until it is forced."""
+        """An answer in the first step; after two searches; only when forced."""
         most = settings.max_steps
         return CostRange(
             settings.plan(1, forced=False),
@@ -219,12 +208,12 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         )
 
 
-def _findings(tool: str, arguments: dict[str, Any], seen: Observation) -> list[Finding]:
-    """An observation as the memory takes it: each passage, or a miss; what the memory returned is in it already."""
-    if tool == LOOKUP or seen.is_error:
+def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:
+    """An observation for the memory: its passages or a miss; what the memory itself returned is not stored again."""
+    if tool == LOOKUP or observed.is_error:
         return []
-    if not seen.passages:
+    if not observed.passages:
         query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
         miss = Passage(text="", tool=tool, query=query)
         return [Finding(passage=miss, arguments=arguments, status="empty")]
-    return [Finding(passage=passage, arguments=arguments) for passage in seen.passages]
+    return [Finding(passage=passage, arguments=arguments) for passage in observed.passages]

@@ -1,4 +1,4 @@
-"""Where the released program differs from the paper (profile ``authors``); each quirk has a setting of its own."""
+"""Deviations of the released program from the paper (profile ``authors``), one setting for each."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 from redargue.claims import Meaning
 from redargue.methods.mermaid.method import Mermaid
-from redargue.tasks.acting import Step
+from redargue.tasks.step import Step
 from redargue.verdicts import Verdict
 
 
 class ReleasedMermaid(Mermaid, when=lambda settings: settings.repeat_calls or not settings.force_answer):
-    """Algorithm 1 with the program's behaviours that the settings ask for."""
+    """Algorithm 1 with the deviations that the settings ask for."""
 
     def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
-        """``repeat_calls``: the program makes a call again that it has made before."""
+        """``repeat_calls``: the program repeats calls that it has made before."""
         return "" if self.settings.repeat_calls else super().repetition(number, tool, arguments)
 
     async def force_answer(self) -> Verdict:

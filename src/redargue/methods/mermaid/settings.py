@@ -1,4 +1,4 @@
-"""The settings of MERMAID: the paper's, its ablations, and what it leaves open (``docs/mermaid.md``)."""
+"""Settings of MERMAID: the paper's, its ablations, and its open questions (``docs/mermaid.md``)."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class MermaidSettings(MethodSettings):
 
     Attributes:
         decomposer: off: the claim goes to the executor as it is, and no entity recalls anything (Table 3, ``M24``).
-        tools: search tools of redargue's own that the executor may call, beside those of servers (``--mcp``); none: it
-            has the memory alone (proxy memory).
-        top_k: passages a search returns.
-        repeat_calls: whether a call that was made before is made again, as in the released program.
+        tools: search tools that the executor may call, besides those of MCP servers; with none it has only the memory
+            (proxy memory).
+        top_k: passages per search.
+        repeat_calls: whether an earlier call may be made again, as in the released program.
         max_steps: T_max, steps before the answer is forced (``M9``).
-        force_answer: whether an answer is asked for once the steps are used up; the released program does not.
+        force_answer: whether an answer is asked for after the last step; the released program does not.
         memory: off (Table 3), on, or frozen: read and never written to (proxy memory).
-        memory_lookup: whether the memory is a tool, too, that the executor may ask for an entity (``M21``).
+        memory_lookup: whether the executor may also look up entities in the memory as a tool (``M21``).
         recall_by: evidence under the same entities (the paper's), near in meaning to the claim, or either.
-        recall_items: pieces of evidence that are recalled (``M7``).
-        recall_characters: of each.
-        keep_misses: whether searches without a result are kept and recalled (``M3``).
-        guard: whether evidence is held back that was found for a near-duplicate of the claim alone; for benchmarks.
-        non_answer: what stands for an answer where there is none: nothing, or "True", as in the released program.
+        recall_items: most pieces of evidence recalled (``M7``).
+        recall_characters: most characters per piece.
+        keep_misses: whether searches without a result are stored and recalled (``M3``).
+        guard: whether evidence found for a near-duplicate of the claim is withheld; for benchmarks.
+        non_answer: the label of a missing answer: none, or "True", as in the released program.
     """
 
     decomposer: bool = True
@@ -65,7 +65,7 @@ class MermaidSettings(MethodSettings):
 
     @property
     def remembering(self) -> MemorySettings | None:
-        """How the memory is used; None without one."""
+        """Settings of the memory; None without one."""
         if self.memory == "off":
             return None
         return MemorySettings(
@@ -78,7 +78,7 @@ class MermaidSettings(MethodSettings):
         )
 
     def plan(self, steps: int, *, forced: bool) -> CostPlan:
-        """What a verification of that many steps asks for; all but an answering step call a tool."""
+        """The cost of a verification of that many steps, all of which search except an answering one."""
         searches = steps if forced or steps == self.max_steps else steps - 1
         calls = {"DecomposeClaim": int(self.decomposer), "NextStep": steps, "ForceAnswer": int(forced)}
         return CostPlan(

@@ -1,8 +1,8 @@
-"""Tool-MAD: debaters with their own evidence tools, a stability score, consensus or a judge.
+"""Tool-MAD: debaters with different evidence tools, a stability score, consensus or a judge.
 
-Jeong et al., "Tool-MAD", arXiv 2601.04742, Algorithm 1. ``T1`` … ``T35`` are the resolutions of what the paper leaves
-open, listed in ``docs/tool-mad.md``. The ``hardened`` profile adds to the paper that a consensus needs a quotation that
-code has found in each deciding debater's documents. What the authors' program does otherwise is in ``released.py``.
+Jeong et al., "Tool-MAD", arXiv 2601.04742, Algorithm 1. ``T1`` … ``T35`` resolve what the paper leaves open; they are
+listed in ``docs/tool-mad.md``. In the ``hardened`` profile a consensus also needs a verified quotation from each
+deciding debater's documents. Deviations of the authors' program are in ``released.py``.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from redargue.events import EvidenceKept, Judged, QueryWritten, RoundEnded, Scor
 from redargue.evidence import Passage, Side
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
-from redargue.methods.tool_mad.consistency import consistency
+from redargue.methods.faithfulness import faithfulness
+from redargue.methods.tool_mad.prompts import CheckConsensus, SummariseAbstract, WriteKeywords
+from redargue.methods.tool_mad.scores import consistency, relevance
 from redargue.methods.tool_mad.settings import JUDGE, MODERATOR, NO_TOOL, PROFILES, ToolMadSettings, debater_names
-from redargue.methods.tool_mad.stability import stability
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
-from redargue.tasks.answering import Answer, AnswerClaim
+from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.base import AnyTask
-from redargue.tasks.judging import CheckConsensus, JudgeDebate, MeanScore, Turn
-from redargue.tasks.literature import SummariseAbstract, WriteKeywords
-from redargue.tasks.querying import OtherAnswer, RewriteQuery, WriteQuery
+from redargue.tasks.judge import JudgeDebate, MeanScore, Turn
+from redargue.tasks.query import OtherAnswer, RewriteQuery, WriteQuery
 from redargue.verdicts import Metric, Score, Verdict
 
 
 class Agreement(NamedTuple):
-    """Whether a round's debaters gave one answer, and which."""
+    """Whether all debaters of a round gave the same answer, and which."""
 
     reached: bool
     label: str | None = None
 
 
 class Evidence(NamedTuple):
-    """What a debater asked in a round, whether that was its last query, and the documents it reads."""
+    """A debater's query of a round, whether it was kept from the last one, and the documents it reads."""
 
     query: str
     kept: bool
@@ -50,9 +50,9 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
 
     Attributes:
         history: H of Algorithm 1, the turns of each round.
-        scores: S of Algorithm 1, by round and agent; each is computed beside what follows it.
-        found: the documents that a debater's quotations are looked up in, by round and agent.
-        alerts: which scores of its last answer a debater is warned about (``T15``).
+        scores: S of Algorithm 1, by round and agent; computed in the background.
+        documents: D of Algorithm 1, by round and agent; quotations are looked up in them.
+        alerts: the low scores of its last answer that a debater is warned about (``T15``).
     """
 
     paper = "Jeong et al., Tool-MAD, 2026, arXiv 2601.04742"
@@ -72,7 +72,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         self.debaters = tuple(self.agents[name] for name in debater_names(self.settings.debaters))
         self.history: list[tuple[Turn, ...]] = []
         self.scores: dict[tuple[int, str], asyncio.Task[tuple[Score, ...]]] = {}
-        self.found: dict[tuple[int, str], tuple[Passage, ...]] = {}
+        self.documents: dict[tuple[int, str], tuple[Passage, ...]] = {}
         self.alerts: dict[str, tuple[Metric, ...]] = {}
         try:
             async with asyncio.TaskGroup() as self.background:
@@ -83,7 +83,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     async def debate(self) -> Verdict:
         """Algorithm 1: up to T rounds of query, retrieval and response, ended by consensus; else the judge decides."""
         for round_ in range(1, self.settings.rounds + 1):
-            turns = await self.hold_round(round_)
+            turns = await self.play_round(round_)
             self.history.append(turns)
             agreement = await self.agreement(turns)
             scores = await self.gate_scores(turns) if agreement.reached else ()
@@ -98,8 +98,8 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
                 return await self.consensus(turns, agreement)
         return await self.judge()
 
-    async def hold_round(self, round_: int) -> tuple[Turn, ...]:
-        """All debaters' turns, concurrently; each starts from the last round's answers (Eq. 6)."""
+    async def play_round(self, round_: int) -> tuple[Turn, ...]:
+        """All debaters' turns, concurrently, each from the last round's answers (Eq. 6)."""
         last = self.history[-1] if self.history else ()
         return tuple(await gather_or_cancel(self.take_turn(round_, debater, last) for debater in self.debaters))
 
@@ -120,10 +120,11 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         self.run.emit(QueryWritten(agent=debater.name, round=round_, query=query, kept=kept))
         if kept and own:  # a kept query keeps its documents; the tool is not asked (T7)
             self.run.emit(EvidenceKept(agent=debater.name, round=round_, tool=debater.tool, query=query))
-            found, passages = self.found[own.round, debater.name], own.passages
+            documents, passages = self.documents[own.round, debater.name], own.passages
         else:
-            found, passages = await self.retrieve(round_, debater, query)
-        self.found[round_, debater.name] = found
+            documents = await self.retrieve(round_, debater, query)
+            passages = await self.summarise(round_, debater, query, documents)
+        self.documents[round_, debater.name] = documents
         return Evidence(query, kept, passages)
 
     async def write_query(
@@ -143,28 +144,29 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         kept = query.kept or query.text == own.query
         return (own.query if kept else query.text), kept
 
-    async def retrieve(
-        self, round_: int, debater: Agent, query: str
-    ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-        """What the tool finds (Eq. 2), and what the debater reads of it: summaries where the settings ask (``T26``).
+    async def retrieve(self, round_: int, debater: Agent, query: str) -> tuple[Passage, ...]:
+        """The tool's documents (Eq. 2), found by the query or, for literature, by its keywords (``T26``)."""
+        if debater.tool in self.settings.summarised:
+            task = WriteKeywords(query=query, profile=self.settings.profile)
+            query = (await debater.perform(task, round_=round_)).query or query
+        return await debater.search(query, self.settings.top_k, round_=round_)
 
-        A document whose summary is blank is read whole: it was found, and must not be dropped unseen.
-        """
-        k, profile = self.settings.top_k, self.settings.profile
+    async def summarise(
+        self, round_: int, debater: Agent, query: str, documents: tuple[Passage, ...]
+    ) -> tuple[Passage, ...]:
+        """What the debater reads: literature as summaries (``T26``); a blank summary is replaced by the document."""
         if debater.tool not in self.settings.summarised:
-            found = await debater.search(query, k, round_=round_)
-            return found, found
-        keywords = await debater.perform(WriteKeywords(query=query, profile=profile), round_=round_)
-        found = await debater.search(keywords.query or query, k, round_=round_)
-        tasks = [SummariseAbstract(query=query, title=doc.title, abstract=doc.text, profile=profile) for doc in found]
+            return documents
+        profile = self.settings.profile
+        tasks = [SummariseAbstract(query=query, title=d.title, abstract=d.text, profile=profile) for d in documents]
         summaries = await gather_or_cancel(debater.perform(task, round_=round_) for task in tasks)
-        return found, tuple(
-            passage.model_copy(update={"text": written.summary}) if written.summary.strip() else passage
-            for passage, written in zip(found, summaries, strict=True)
+        return tuple(
+            document.model_copy(update={"text": written.summary}) if written.summary.strip() else document
+            for document, written in zip(documents, summaries, strict=True)
         )
 
     async def respond(self, round_: int, debater: Agent, evidence: Evidence, others: tuple[OtherAnswer, ...]) -> Turn:
-        """The debater's answer (Eq. 3, 6); its scores are computed beside what follows."""
+        """The debater's answer (Eq. 3, 6); its scores are computed in the background."""
         task = AnswerClaim(
             claim=self.claim,
             passages=evidence.passages,
@@ -176,15 +178,15 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         )
         answer = await debater.perform(task, round_=round_)
         turn = Turn(agent=debater.name, round=round_, answer=answer, **evidence._asdict())
-        self.answered(debater.name, answer, round_=round_, passages=self.found.get((round_, debater.name), ()))
+        self.answered(debater.name, answer, round_=round_, passages=self.documents.get((round_, debater.name), ()))
         if self.settings.scoring == "on" and self.settings.judge_scores:
             self.start_scoring(turn)
         return turn
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
-        """Whether all debaters gave one answer; an answer without a label agrees with nothing (``T12``).
+        """Whether all labels are equal (``T10``); an answer without a label agrees with nothing (``T12``).
 
-        Free-text answers have no labels to compare: whether they say the same is a task of its own (``T29``).
+        Free-text answers have no labels: a task compares them (``T29``).
         """
         labels = {turn.answer.label for turn in turns}
         if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
@@ -203,7 +205,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return self.settings.scoring != "run_all_rounds"
 
     async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
-        """The scores of this round that a consensus has to pass (``T1``)."""
+        """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
         if self.settings.scoring != "on":
             return ()
         scored = await asyncio.gather(*(self.start_scoring(turn) for turn in turns))
@@ -217,15 +219,15 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return self.settings.limits(self.run.backend.stability)[metric]
 
     def is_grounded(self, turn: Turn) -> bool:
-        """Hardened only: whether a decided debater quoted its documents word for word."""
+        """Hardened only: whether a debater with a deciding label quoted its documents word for word."""
         decides = side_of(self.claim.labels, turn.answer.label) is not Side.CONTEXT
         if self.settings.profile != "hardened" or not turn.query or not decides:
             return True
-        passages = self.found.get((turn.round, turn.agent), ())
+        passages = self.documents.get((turn.round, turn.agent), ())
         return any(find_quote(text, passages).found for text in turn.answer.quotes)
 
     async def consensus(self, turns: tuple[Turn, ...], agreement: Agreement) -> Verdict:
-        """The agreed answer, as confident as its debaters are on average, where all of them are calibrated."""
+        """The agreed answer, with the debaters' mean confidence where all of them are calibrated."""
         confidences = [turn.answer.confidence for turn in turns if turn.answer.confidence is not None]
         mean = sum(confidences) / len(turns) if len(confidences) == len(turns) else None
         answer = turns[0].answer.model_copy(update={"label": agreement.label, "confidence": mean})
@@ -242,17 +244,15 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             profile=self.settings.profile,
         )
         judgement = self.read_judgement(await self.agents[JUDGE].perform(task))
-        passages = [passage for turn in history for passage in self.found.get((turn.round, turn.agent), ())]
+        passages = [passage for turn in history for passage in self.documents.get((turn.round, turn.agent), ())]
         self.cite(judgement.quotes, label=judgement.label, agent=JUDGE, passages=passages)
         self.run.emit(Judged(text=judgement.text, label=judgement.label))
         return await self.conclude(judgement, decided_by="judge")
 
     def judged_rounds(self) -> list[tuple[Turn, ...]]:
-        """The rounds that the judge reads."""
         return self.history
 
     def read_judgement(self, judgement: Answer) -> Answer:
-        """The judge's answer, as it counts."""
         return judgement
 
     async def mean_scores(self) -> tuple[MeanScore, ...]:
@@ -276,38 +276,42 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         )
 
     def mean(self, values: list[float]) -> float | None:
-        """The mean of one debater's defined scores; None where there are none."""
+        """The mean of a debater's defined scores; None without any."""
         return sum(values) / len(values) if values else None
 
     def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
-        """Begins to score an answer, once; the task's result is its scores."""
+        """Starts to score a turn's answer, unless it has been started."""
         key = turn.round, turn.agent
         if key not in self.scores:
             scoring = self.score(turn)
             try:
                 self.scores[key] = self.background.create_task(scoring)
-            except RuntimeError:  # the debate is over: another agent has failed
+            except RuntimeError:  # the task group is closed, because another agent has failed
                 scoring.close()
                 raise asyncio.CancelledError from None
         return self.scores[key]
 
     async def score(self, turn: Turn) -> tuple[Score, ...]:
-        """Faithfulness and relevance of one answer, or (ACL version) its consistency."""
-        debater = self.agents[turn.agent]
-        contexts = tuple(passage.text for passage in turn.passages)
-        if self.settings.judge_metric == "consistency":
-            scores = await consistency(debater, turn.answer.text, contexts, round_=turn.round)
-        else:
-            scores = await stability(
+        """The metrics of one answer; without documents there is relevance alone, or nothing (``T18``)."""
+        settings, debater, answer = self.settings, self.agents[turn.agent], turn.answer.text
+        documents = tuple(passage.text for passage in turn.passages)
+        metrics = {
+            Metric.FAITHFULNESS: lambda: faithfulness(
+                debater, self.claim.text, answer, documents, round_=turn.round, profile=settings.profile
+            ),
+            Metric.RELEVANCE: lambda: relevance(
                 debater,
                 self.claim.text,
-                turn.answer.text,
-                contexts,
+                answer,
                 round_=turn.round,
-                noncommittal=self.settings.noncommittal,
-                one_request=self.settings.one_request,
-                profile=self.settings.profile,
-            )
+                noncommittal=settings.noncommittal,
+                one_request=settings.one_request,
+                profile=settings.profile,
+            ),
+            Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
+        }
+        armed = debater.tool is not None
+        scores = tuple(await gather_or_cancel(metrics[metric]() for metric in settings.metrics(armed=armed)))
         for score in scores:
             self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
         return scores
@@ -315,17 +319,15 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     def report_round(
         self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool
     ) -> None:
-        """Emits how the round ended and, in words, why it was not accepted."""
-        why: list[str] = []
+        """Emits the outcome of the round and the reasons why it was not accepted."""
         if not agreement.reached:
             why = ["the debaters disagree"]
         elif not self.may_end_early:
             why = ["all rounds are held"]
         else:
-            why += [self.objection(score) for score in scores if not self.is_stable(score)]
-            why += [
-                f"{turn.agent}: no quotation was found in its documents" for turn in turns if not self.is_grounded(turn)
-            ]
+            ungrounded = (turn.agent for turn in turns if not self.is_grounded(turn))
+            why = [self.objection(score) for score in scores if not self.is_stable(score)]
+            why += [f"{agent}: no quotation was found in its documents" for agent in ungrounded]
         self.run.emit(
             RoundEnded(
                 round=turns[0].round,

@@ -1,4 +1,4 @@
-"""Where the authors' program differs from their paper (profile ``authors``); each quirk has a setting of its own."""
+"""Deviations of the authors' program from their paper (profile ``authors``), one setting for each."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import asyncio
 from redargue.claims import Meaning
 from redargue.methods.agent import Agent
 from redargue.methods.tool_mad.method import Agreement, ToolMad, answers_of
-from redargue.tasks.answering import Answer
-from redargue.tasks.judging import Turn
+from redargue.tasks.answer import Answer
+from redargue.tasks.judge import Turn
 from redargue.verdicts import Score
 
 
 class ReleasedToolMad(ToolMad, when=lambda settings: settings.released):
-    """Algorithm 1 with the program's behaviours that the settings ask for."""
+    """Algorithm 1 with the deviations that the settings ask for."""
 
-    async def hold_round(self, round_: int) -> tuple[Turn, ...]:
+    async def play_round(self, round_: int) -> tuple[Turn, ...]:
         """``order=sequential``: from the second round on, a debater hears those before it in this round (``T5``)."""
         if self.settings.order != "sequential" or not self.history:
-            return await super().hold_round(round_)
+            return await super().play_round(round_)
         last = self.history[-1]
         spoken: list[asyncio.Future[Turn]] = [asyncio.get_running_loop().create_future() for _ in self.debaters]
 
@@ -45,19 +45,19 @@ class ReleasedToolMad(ToolMad, when=lambda settings: settings.released):
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
         """``empty_equals_empty``: answers without a label agree (``T12``)."""
-        self.alerts = {}  # those of the last round have been given
+        self.alerts = {}  # those of the last round have been delivered
         if self.settings.empty_equals_empty and all(turn.answer.label is None for turn in turns):
             return Agreement(True)
         return await super().agreement(turns)
 
     def is_stable(self, score: Score) -> bool:
-        """``undefined_passes``: the program compares with NaN, which no threshold stops (``T13``)."""
+        """``undefined_passes``: the program compares NaN with the threshold, which never fails (``T13``)."""
         if score.value is None and self.settings.undefined_passes:
             return True
         return super().is_stable(score)
 
     async def gate_scores(self, turns: tuple[Turn, ...]) -> tuple[Score, ...]:
-        """``low_score_alert``: an agreeing debater whose score was too low is warned in the next round (``T15``)."""
+        """``low_score_alert``: an agreeing debater with a low score is warned in the next round (``T15``)."""
         scores = await super().gate_scores(turns)
         if self.settings.low_score_alert == "off":
             return scores
@@ -72,7 +72,7 @@ class ReleasedToolMad(ToolMad, when=lambda settings: settings.released):
         return self.history if self.settings.judge_sees_last_round else self.history[:-1]
 
     def read_judgement(self, judgement: Answer) -> Answer:
-        """``unread_is_conflicting``: an unread judgement gets the label for conflicting evidence (``T22``)."""
+        """``unread_is_conflicting``: an unreadable judgement gets the label for conflicting evidence (``T22``)."""
         conflicting = self.claim.labels.named(Meaning.CONFLICTING)
         if judgement.label is None and self.settings.unread_is_conflicting and conflicting:
             return judgement.model_copy(update={"label": conflicting, "confidence": None})

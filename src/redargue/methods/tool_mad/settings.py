@@ -1,4 +1,4 @@
-"""The settings of Tool-MAD: the paper's, its ablations, and what it leaves open (``docs/tool-mad.md``)."""
+"""Settings of Tool-MAD: the paper's, its ablations, and its open questions (``docs/tool-mad.md``)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pydantic import Field, model_validator
 
 from redargue.backends.base import Stability
 from redargue.methods.base import CostPlan, MethodSettings
-from redargue.methods.tool_mad.relevance import QUESTIONS, Noncommittal
-from redargue.tasks.answering import LabelReading
+from redargue.tasks.answer import LabelReading
 from redargue.tasks.base import AnyTask
-from redargue.tasks.scoring import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
+from redargue.tasks.score import CheckStatements, CompareTexts, RateTexts, WriteQuestion, WriteStatements
 from redargue.verdicts import Metric
+
+QUESTIONS = 3  # written per answer for its relevance
+Noncommittal = Literal["any", "all"]
 
 PAPER = {"profile": "paper", "faithfulness_threshold": 0.7, "relevance_threshold": 0.8}
 PROFILES: dict[str, dict[str, Any]] = {
@@ -45,33 +47,32 @@ class ToolMadSettings(MethodSettings):
     """Settings of ``tool-mad``; the defaults are the paper's, the ablations are fields.
 
     Attributes:
-        debaters: each one's evidence tool, or ``none`` (the paper's VANILLA); two of a kind, or three, may be given.
+        debaters: one evidence tool per debater, or ``none`` (the paper's VANILLA); a tool may occur several times.
         rounds: T, the most debate rounds.
-        top_k: documents a query returns.
-        faithfulness_threshold: what faithfulness has to exceed; None for the backend's own (the paper's is 0.7).
-        relevance_threshold: what answer relevance has to exceed; None for the backend's own (the paper's is 0.8).
-        summarised: the debaters, by their tools, whose queries are turned into keywords and whose documents are read as
-            summaries (PubMedQA, ``T26``); what they quote is looked for in the documents themselves.
+        top_k: documents retrieved per query.
+        faithfulness_threshold: lower bound, exclusive; None for the backend's own (the paper's is 0.7).
+        relevance_threshold: lower bound, exclusive; None for the backend's own (the paper's is 0.8).
+        summarised: tools whose queries are reduced to keywords and whose documents are read as summaries (PubMedQA,
+            ``T26``); quotations are looked up in the documents themselves.
         query_formulation: off: the claim itself is the query in every round (Fig. 9).
-        scoring: off (Fig. 10, which can be read in two ways, ``T16``): ``label_only_stop`` ends on agreement whatever
-            the scores; ``run_all_rounds`` never ends before the last round.
+        scoring: off (Fig. 10) in one of two readings (``T16``): ``label_only_stop`` ends on agreement whatever the
+            scores; ``run_all_rounds`` never ends before the last round.
         judge_scores: whether the judge is shown the scores (``T17``).
-        judge_metric: what the judge is shown: the stability score, or the ACL version's consistency score, which gates
+        judge_metric: the judge is shown the stability score, or the ACL version's consistency score, which gates
             nothing (``T24``).
-        order: whether debaters answer at once from the last round (Eq. 6) or each hears those before it in this round
-            (``T5``).
-        noncommittal: how many of three questions make an answer noncommittal (see ``scoring.relevance``).
+        order: debaters answer concurrently from the last round (Eq. 6), or each also hears those before it (``T5``).
+        noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.scores.relevance`).
         one_request: three questions from one request, or from three.
-        label_reading: a label on the last line, or the first of the set that stands anywhere in an answer (``T11``);
-            then an answer may have none.
+        label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``), which then
+            may have none.
         empty_equals_empty: whether answers without a label agree (``T12``).
         undefined_passes: whether an undefined score passes the gate, and leaves the judge without a mean (``T13``).
         judge_sees_last_round: off: the judge reads all rounds but the last (``T4``).
         judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).
-        low_score_alert: who is told that its score kept an agreement from being accepted: nobody, all whose score was
-            too low, or the first of them (``T15``).
-        must_revise: the debaters, by their tools, that are told when a query has to change (``T34``).
-        unread_is_conflicting: an unread judgement gets the set's label for conflicting evidence, if it has one (T22).
+        low_score_alert: who is warned that its score blocked a consensus: nobody, every debater whose score was too
+            low, or the first of them (``T15``).
+        must_revise: tools whose debaters are told when a query has to change (``T34``).
+        unread_is_conflicting: an unreadable judgement gets the label for conflicting evidence, if any (``T22``).
     """
 
     debaters: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=2, max_length=8)
@@ -97,7 +98,7 @@ class ToolMadSettings(MethodSettings):
     unread_is_conflicting: bool = False
 
     def limits(self, stability: Stability) -> dict[Metric, float]:
-        """What each metric has to exceed, with a backend's own thresholds where none are set."""
+        """Thresholds by metric; a backend's own where none are set."""
         faithful, relevant = self.faithfulness_threshold, self.relevance_threshold
         return {
             Metric.FAITHFULNESS: stability.faithfulness if faithful is None else faithful,
@@ -105,24 +106,22 @@ class ToolMadSettings(MethodSettings):
         }
 
     def metrics(self, *, armed: bool) -> tuple[Metric, ...]:
-        """The scores of an answer, of a debater with documents or without (``T18``)."""
+        """The metrics of a debater with documents or without (``T18``)."""
         if self.judge_metric == "consistency":
             return (Metric.CONSISTENCY,) if armed else ()
         return (Metric.FAITHFULNESS, Metric.RELEVANCE) if armed else (Metric.RELEVANCE,)
 
     @property
     def released(self) -> bool:
-        """Whether a setting asks for a behaviour of the authors' program that the paper does not have."""
+        """Whether any setting asks for a deviation of the authors' program."""
         return any(getattr(self, name) != type(self).model_fields[name].default for name in _RELEASED)
 
     @property
     def scored(self) -> bool:
-        """Whether answers are scored at all."""
         return self.scoring == "on" or self.judge_scores
 
     @property
     def scoring_tasks(self) -> tuple[type[AnyTask], ...]:
-        """What scoring asks of a backend."""
         if not self.scored:
             return ()
         if self.judge_metric == "consistency":
@@ -136,7 +135,7 @@ class ToolMadSettings(MethodSettings):
         return self
 
     def plan(self, rounds: int, *, judged: bool) -> CostPlan:
-        """What a debate of that many rounds asks for, with the judge or without."""
+        """The cost of a debate of that many rounds, with the judge or without."""
         debaters = len(self.debaters)
         armed = sum(tool != NO_TOOL for tool in self.debaters)
         scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
@@ -172,11 +171,9 @@ class ToolMadSettings(MethodSettings):
 
 
 def debater_names(tools: tuple[str, ...]) -> tuple[str, ...]:
-    """A debater is called after its tool, numbered where several have the same; without one it is ``vanilla``."""
-    plain = ["vanilla" if tool == NO_TOOL else tool for tool in tools]
-    seen: Counter[str] = Counter()
-    names = []
-    for name in plain:
-        seen[name] += 1
-        names.append(f"{name}-{seen[name]}" if plain.count(name) > 1 else name)
-    return tuple(names)
+    """Debaters are named after their tools, and numbered where several share one; without a tool: ``vanilla``."""
+    names = ["vanilla" if tool == NO_TOOL else tool for tool in tools]
+    return tuple(
+        f"{name}-{names[: place + 1].count(name)}" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    )

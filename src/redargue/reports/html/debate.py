@@ -21,10 +21,10 @@ from redargue.events import (
     passages_of,
 )
 from redargue.evidence import Passage, Quote
+from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.reports.annotated_text import segments
 from redargue.reports.load import Trace
-from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Verdict
 
 LONGEST = 2000  # characters of a passage or an answer that are shown

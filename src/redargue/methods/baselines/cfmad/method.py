@@ -15,11 +15,10 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.cfmad.prompts import AnswerOption
+from redargue.methods.baselines.cfmad import prompts
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
-from redargue.tasks.arguing import Argument
+from redargue.methods.dual_position.prompts import Argument
 from redargue.tasks.base import Task
-from redargue.tasks.preset import ArgueStance, CriticiseStance, JudgeStances, RebutCritic, Thread
 from redargue.verdicts import Verdict
 
 SIDES = ("positive", "negative")
@@ -30,12 +29,11 @@ class CfmadSettings(MethodSettings):
     """Settings of ``cfmad``.
 
     Attributes:
-        tools: each is asked once; the evidence is the same for all. In the paper it comes with the data set.
-        top_k: documents per search.
-        prompt_for_reply: the negative thread's critic and rebuttal are shown the first prompt in place of the reply to
-            it (``CFMAD-1``).
+        tools: each is searched once; all agents see the same evidence, which in the paper belongs to the data set.
+        prompt_for_reply: the negative thread's critic and rebuttal see the first prompt instead of the reply to it
+            (``CFMAD-1``).
         asks_why_true: the negative thread's rebuttal opens with the question why the claim is true (``CFMAD-2``).
-        temperature: of all replies; later scripts of the authors have 0.2.
+        temperature: of all replies; later scripts of the authors use 0.2.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -58,12 +56,17 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         " arXiv 2406.11514"
     )
     graph = "search -> (stance -> critic -> rebuttal | stance -> critic -> rebuttal) -> judge"
-    asks = (AnswerOption, ArgueStance, CriticiseStance, RebutCritic, JudgeStances)
+    asks = (
+        prompts.AnswerOption,
+        prompts.ArgueStance,
+        prompts.CriticiseStance,
+        prompts.RebutCritic,
+        prompts.JudgeStances,
+    )
 
     settings: CfmadSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Evidence; stances; both threads concurrently; the judge."""
         self.require_stances()
         await self.fill_pool(self.settings.top_k)
         stances = await self.preset_stances()
@@ -87,12 +90,12 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
             )
 
     async def preset_stances(self) -> tuple[str, ...]:
-        """Correct and incorrect; of options the plain answer and another one, drawn by the run's seed."""
+        """Correct and incorrect; for options the plain answer and another one, drawn with the run's seed."""
         labels = self.claim.labels
         supported, refuted = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if supported and refuted:
             return supported, refuted
-        task = AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
+        task = prompts.AnswerOption(claim=self.claim, passages=self.passages, profile=self.settings.profile)
         answer = await self.agents[FIRST].perform(task, temperature=self.settings.temperature)
         self.answered(FIRST, answer, passages=self.passages)
         options = labels.names[: len(self.claim.options)]
@@ -101,34 +104,33 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         others = [name for name in options if name != answer.label]
         return answer.label, self.rng("cfmad", self.claim.text).choice(others)
 
-    async def argue(self, side: str, stance: str) -> Thread:
-        """Argument, criticism, rebuttal."""
+    async def argue(self, side: str, stance: str) -> prompts.Thread:
         fields: dict[str, Any] = {
             "claim": self.claim,
             "stance": stance,
             "passages": self.passages,
             "profile": self.settings.profile,
         }
-        opening = ArgueStance(**fields)
+        opening = prompts.ArgueStance(**fields)
         argument = (await self.speak(side, opening, 1, stance)).text
         refuting = self.claim.labels.meaning(stance) is Meaning.REFUTED
         heard = opening.prompt_text() if refuting and self.settings.prompt_for_reply else argument
         asked = self.claim.labels.named(Meaning.SUPPORTED) if refuting and self.settings.asks_why_true else stance
-        critic = CriticiseStance(**fields, argument=heard)
+        critic = prompts.CriticiseStance(**fields, argument=heard)
         criticism = (await self.speak(f"{side}-critic", critic, 2, None)).text
-        task = RebutCritic(**fields, argument=heard, criticism=criticism, asked=asked or stance)
+        task = prompts.RebutCritic(**fields, argument=heard, criticism=criticism, asked=asked or stance)
         rebuttal = (await self.speak(side, task, 3, stance)).text
-        return Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
+        return prompts.Thread(stance=stance, argument=argument, criticism=criticism, rebuttal=rebuttal)
 
     async def speak(self, agent: str, task: Task[Argument], round_: int, stance: str | None) -> Argument:
-        """What a member says; its quotations are on the side of its stance, the critics' on neither."""
+        """Returns what a member says; its quotations are on the side of its stance, the critics' on neither side."""
         argument = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         self.cite(argument.quotes, label=stance, agent=agent, passages=self.passages)
         self.run.emit(Spoke(agent=agent, round=round_, text=argument.text))
         return argument
 
-    async def judge(self, threads: list[Thread]) -> Verdict:
-        task = JudgeStances(
+    async def judge(self, threads: list[prompts.Thread]) -> Verdict:
+        task = prompts.JudgeStances(
             claim=self.claim, passages=self.passages, threads=tuple(threads), profile=self.settings.profile
         )
         answer = await self.agents[JUDGE].perform(task, temperature=self.settings.temperature)
@@ -143,7 +145,6 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
 
     @classmethod
     def plan_for(cls, settings: CfmadSettings) -> CostRange:
-        """Of a claim; the same; of a question with options, which is answered plainly first."""
         threads = {"ArgueStance": 2, "CriticiseStance": 2, "RebutCritic": 2, "JudgeStances": 1}
         claim = CostPlan(
             calls=threads,

@@ -1,21 +1,20 @@
-"""No search: what a method that reads evidence would say without any.
+"""No search: what a method that reads evidence would answer without any.
 
 FIRE (Xie et al., arXiv 2411.00784, "without search") asks its last prompt, which must be answered, without knowledge;
-with GPT-4o it beats published methods that search on some data sets, so a table without this row does not say what
-searching is worth. It differs from ``zero-shot-cot`` in its purpose: its words are those of ``single-reader``'s
-question, label rules and order, less the documents, so that the difference between the two rows is the evidence and
-nothing else; and it must decide, so that it shows what the model believes where a cautious one would say that nothing
-settles the claim. Gold labels that decide nothing are therefore out of its reach: ``must_answer=false`` offers them.
+with GPT-4o it beats published methods that search on some data sets, so a table needs this row to show what searching
+is worth. Its words are those of ``single-reader``'s question, label rules and order without the documents, so that the
+two rows differ in the evidence alone. It must decide, so that it shows what the model believes where a cautious one
+would abstain: gold labels that decide nothing are out of reach unless ``must_answer=false``.
 """
 
 from __future__ import annotations
 
+from redargue.methods.baselines.closed_book.prompts import AnswerClosedBook
 from redargue.methods.baselines.closed_book.zero_shot import ClosedBook, ClosedBookSettings
-from redargue.tasks.knowing import AnswerClosedBook
 
 
 class NoSearchSettings(ClosedBookSettings):
-    """Settings of ``no-search``: those of a method that asks a model what it knows; it must decide."""
+    """Settings of ``no-search``, which must decide by default."""
 
     must_answer: bool = True
 

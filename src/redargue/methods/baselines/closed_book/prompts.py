@@ -1,12 +1,141 @@
-"""The prompts of methods that ask a model what it knows."""
+"""The prompts of methods that ask a model what it knows (closed-book)."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from redargue.tasks.answering import Piece
-from redargue.tasks.base import Exchange, lines
-from redargue.tasks.knowing import AnswerClosedBook
+from pydantic import Field, model_validator
+
+from redargue.claims import Claim, Frozen, Meaning
+from redargue.tasks.answer import LabelledTask, Piece, claim_lines
+from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, max_length
+
+WHEN = {
+    Meaning.SUPPORTED: "If the claim is correct",
+    Meaning.REFUTED: "If the claim is incorrect",
+    Meaning.NOT_ENOUGH: "If nothing you know settles the claim",
+    Meaning.CONFLICTING: "If what you know contradicts itself, or the claim leaves out what matters",
+    Meaning.OPTION: "If this option is right",
+}
+
+
+DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.OPTION)
+
+
+class AnswerClosedBook(LabelledTask):
+    """``single-reader``'s question without documents: reasons first, the label last.
+
+    Attributes:
+        must_answer: offers only labels that decide the claim (FIRE's last prompt accepts nothing else).
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
+
+    must_answer: bool = False
+
+    def instructions(self) -> str:
+        return self._asked()
+
+    def _asked(self) -> str:
+        return lines("Check the claim from what you know. You have no documents.", self._must())
+
+    def _must(self) -> str | None:
+        return "You must decide, also where you are not sure." if self.must_answer else None
+
+    def output_format(self) -> str:
+        if self.claim.labels.free_text:
+            return "Explain first, then give your answer on the last line."
+        last = f"Your final answer ({self._every()}) must stand on the last line only, after your reasoning."
+        return lines(*self._rules("first explain why, then output"), last)
+
+    def input_text(self) -> str:
+        return claim_lines(self.claim)
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": self.input_text().removeprefix("Claim: "), "labels": self._every()}
+
+    def choice(self) -> dict[str, str]:
+        return {name: WHEN[self.claim.labels.meaning(name)].removeprefix("If ") for name in self._names()}
+
+    def chosen(self, word: str) -> str | None:
+        return self._allowed(super().chosen(word))
+
+    def label_of(self, text: str) -> str | None:
+        return self._allowed(super().label_of(text))
+
+    def _allowed(self, label: str | None) -> str | None:
+        return label if self.claim.labels.free_text or label in self._names() else None
+
+    def _names(self) -> tuple[str, ...]:
+        labels = self.claim.labels.labels
+        decided = tuple(label.name for label in labels if label.meaning in DECIDED)
+        return decided if self.must_answer and decided else self.claim.labels.names
+
+    def _every(self) -> str:
+        return ", ".join(f"**{name}**" for name in self._names())
+
+    def _rules(self, then: str) -> list[str]:
+        when = ((WHEN[self.claim.labels.meaning(name)], name) for name in self._names())
+        return [f"{condition}, {then} **{name}**." for condition, name in when]
+
+
+class SelfChecked(Frozen):
+    """FacTool's verdict without evidence."""
+
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
+    error: str = Field(
+        description="the factual error in the claim; None if it has none", json_schema_extra=max_length(400)
+    )
+    corrected_claim: str = Field(
+        description="the claim without its error; None if it has none", json_schema_extra=max_length(400)
+    )
+    factuality: bool = Field(description="true if the claim is factual, false if not")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: "None" if value is None and name != "factuality" else value for name, value in data.items()}
+
+
+class SelfCheck(Task[SelfChecked]):
+    """Whether a claim is factual, from what the model knows (FacTool's baseline Self-Check)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "You are given a claim. Find out whether it holds a factual error, from what you know.",
+            "Reason about it step by step before you decide.",
+        )
+
+    def output_format(self) -> str:
+        return lines(
+            "Reply with one JSON object of these four keys and with nothing else; begin with {.",
+            '{"reasoning": "is the claim factual? think step by step",'
+            ' "error": "None if the claim is factual, else its error",'
+            ' "corrected_claim": "None if the claim is factual, else the claim put right",'
+            ' "factuality": true if the claim is factual, else false}',
+        )
+
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
+
+    def input_text(self) -> str:
+        return claim_lines(self.claim)
+
+    def layout(self) -> tuple[PromptPart, ...]:
+        if self.demonstrations:
+            return "instructions", "output_format", "worked_examples", "input_text"
+        return FORMAT_LAST
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": self.input_text().removeprefix("Claim: "), "demonstrations": self.demonstrations}
 
 
 class AnswerZeroShot(AnswerClosedBook):
@@ -15,7 +144,6 @@ class AnswerZeroShot(AnswerClosedBook):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
     def output_format(self) -> str:
-        """The labels, and nothing else."""
         if self.claim.labels.free_text:
             return "Reply with your answer and nothing else."
         return lines(*self._rules("output"), f"Reply with one of {self._every()} and nothing else.")
@@ -34,17 +162,12 @@ class ReasonStepByStep(AnswerStepByStep):
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning",)
 
     def output_format(self) -> str:
-        """What the question is, and where the reply begins."""
         choice = "" if self.claim.labels.free_text else f" The answer will be one of {self._every()}."
         return f"Write your reasoning.{choice}"
 
 
 class AnswerFromReasoning(AnswerZeroShot):
-    """The answer after the reasoning: the second question, in the same chat.
-
-    Attributes:
-        reasoning: the first question with its reply.
-    """
+    """The answer after the reasoning: the second question, in the same chat."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
 
@@ -57,13 +180,10 @@ class AnswerFromReasoning(AnswerZeroShot):
         return "Say whether the claim is correct, as your reasoning has it."
 
     def input_text(self) -> str:
-        """The claim and the reasoning stand in the chat already."""
         return "Therefore, what is the answer?"
 
     def template_vars(self) -> dict[str, str]:
-        """The claim and its labels."""
         return {"claim": super().input_text().removeprefix("Claim: "), "labels": self._every()}
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The reasoning."""
         return (self.reasoning,)

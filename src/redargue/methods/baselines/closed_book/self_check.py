@@ -1,7 +1,7 @@
-"""Self-Check: the model says by itself whether a claim holds a factual error; nothing is searched.
+"""Self-Check: the model judges by itself whether a claim holds a factual error; nothing is searched.
 
-The baseline of FacTool (Chern et al. 2023, arXiv 2307.13528): FacTool's verdict without its evidence, with chain of
-thought, after no examples or three.
+The baseline of FacTool (Chern et al. 2023, arXiv 2307.13528): its verdict without its evidence, with chain of thought,
+after no examples or three.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from redargue.claims import Claim
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.baselines.closed_book.prompts import SelfCheck
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
-from redargue.tasks.knowing import SelfCheck
 from redargue.verdicts import Verdict
 
 CHECKER = "checker"
@@ -27,9 +27,7 @@ class SelfCheckSettings(MethodSettings):
     """Settings of ``self-check``.
 
     Attributes:
-        shots: examples before the claim: none or three.
-        unparsed: what a reply that cannot be read comes to: no label, or "factual".
-        temperature: of sampling.
+        unparsed: the outcome of a reply that cannot be read: no label, or "factual".
     """
 
     shots: Literal[0, 3] = 0

@@ -1,7 +1,7 @@
-"""Zero-shot: the claim and its labels, and the label alone in reply.
+"""Zero-shot: the claim and its labels; the reply is the label alone.
 
 The baseline of Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022, arXiv 2205.11916), over claims;
-what published tables show as a model's own row. Nothing is searched, and nothing is reasoned before the answer.
+published tables show it as a model's own row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redargue.errors import BadReply
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.closed_book.prompts import AnswerZeroShot
-from redargue.tasks.answering import Answer, LabelReading
+from redargue.tasks.answer import Answer, LabelReading
 from redargue.verdicts import Verdict
 
 KNOWER = "knower"
@@ -25,9 +25,8 @@ class ClosedBookSettings(MethodSettings):
     """Settings of a method that asks a model what it knows.
 
     Attributes:
-        must_answer: only labels that decide the claim are offered.
-        label_reading: of a reply in plain text: the label on the last line, or the one that is named first.
-        temperature: of sampling.
+        must_answer: offers only labels that decide the claim.
+        label_reading: of a plain reply: the label on the last line, or the one that is named first.
     """
 
     must_answer: bool = False
@@ -58,7 +57,6 @@ class ClosedBook(Method):
         return answer
 
     def shared_fields(self) -> dict[str, Any]:
-        """The fields of every task."""
         return {
             "claim": self.claim,
             "must_answer": self.settings.must_answer,

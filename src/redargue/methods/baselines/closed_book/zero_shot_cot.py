@@ -1,7 +1,7 @@
 """Zero-shot chain of thought: the model reasons step by step before it answers; nothing is searched.
 
 Kojima et al., "Large Language Models are Zero-Shot Reasoners" (2022, arXiv 2205.11916), over claims. The paper asks
-twice: for the reasoning, and, in the same text with the reasoning before it, for the answer.
+twice: for the reasoning, then for the answer with the reasoning before it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from redargue.methods.agent import Agent
 from redargue.methods.baselines.closed_book.prompts import AnswerFromReasoning, AnswerStepByStep, ReasonStepByStep
 from redargue.methods.baselines.closed_book.zero_shot import ClosedBook, ClosedBookSettings
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
 
 
@@ -17,7 +17,8 @@ class ZeroShotCotSettings(ClosedBookSettings):
     """Settings of ``zero-shot-cot``.
 
     Attributes:
-        extraction: the reasoning and the answer are two questions, as in the paper (§3); else one reply holds both.
+        extraction: asks for the reasoning and the answer in two questions, as in the paper (§3); else one reply holds
+            both.
     """
 
     extraction: bool = False

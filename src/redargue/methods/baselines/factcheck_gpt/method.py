@@ -1,8 +1,8 @@
-"""Factcheck-GPT: questions about a claim, the best snippets that each of them finds, one verdict.
+"""Factcheck-GPT: questions about a claim, the best snippets that each question finds, one verdict.
 
 Wang et al., "Factcheck-Bench" (first "Factcheck-GPT", arXiv 2311.09000), and the authors' program
-(yuxiaw/Factcheck-GPT). Claims are extracted from a document elsewhere (``redargue.text``), and a document is true if
-all of them are; this method checks one. What the original calls a page is a document in a tool's results.
+(yuxiaw/Factcheck-GPT). Claims are extracted from a document by ``redargue.text``; a document is true if all of its
+claims are. What the original calls a page is a document in a tool's results.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
-from redargue.methods.baselines.factuality import VERIFIER, FactualityMethod
+from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.factuality import AskQuestions, CheckFactuality, JudgeWorthiness, StateStance
-from redargue.tasks.querying import LONGEST_QUERY
-from redargue.tasks.scoring import CompareTexts, RateTexts
+from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.score import CompareTexts, RateTexts
 from redargue.verdicts import Verdict
 
 ASKER, SEARCHER = "asker", "searcher"
@@ -37,22 +37,21 @@ class FactcheckGptSettings(MethodSettings):
 
     Attributes:
         tools: sources of evidence; the paper reads the pages that Google finds.
-        check_worthiness: whether claims that are not worth checking are left without a label; off by default, because
-            a claim that was submitted is meant to be checked.
+        check_worthiness: gives claims that are not worth checking no label; off by default, because a submitted claim
+            is meant to be checked.
         rounds: of questions.
         questions: read per round; the paper has no limit.
-        question_temperature: of the questions.
-        compared_by: what finds duplicate questions: cosines of an embedder, or the ratings of a cross-encoder, as in
-            the paper; useful only with one made for questions (``REDARGUE_CROSS_ENCODER``).
-        similarity: from which two questions are duplicates; the paper uses .60, with its cross-encoder.
+        compared_by: finds duplicate questions by cosines of an embedder, or by the ratings of a cross-encoder, as in
+            the paper; useful only with one trained for questions (``REDARGUE_CROSS_ENCODER``).
+        similarity: at or above it two questions are duplicates; the paper uses .60, with its cross-encoder.
         top_k: documents per question and tool.
         sentences: per snippet.
-        stride: sentences from the beginning of a snippet to that of the next.
+        stride: sentences from the start of one snippet to the start of the next.
         per_page: non-overlapping snippets per document and question.
         per_question: snippets per question.
         evidence: snippets shown to the verifier, taken from the questions in turns.
-        unparsed: the outcome of a verdict that cannot be read: no label, or what the stances of the single snippets
-            come to, as in the authors' program.
+        unparsed: the outcome of a verdict that cannot be read: no label, or what the stances of single snippets amount
+            to, as in the authors' program.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -72,7 +71,6 @@ class FactcheckGptSettings(MethodSettings):
 
     @property
     def comparison(self) -> type[CompareTexts]:
-        """The task that finds duplicate questions."""
         return RateTexts if self.compared_by == "cross-encoder" else CompareTexts
 
 
@@ -96,7 +94,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
     settings: FactcheckGptSettings
 
     async def check(self, claim: Claim, asker: Agent, searcher: Agent, verifier: Agent) -> Verdict:
-        """Ask, search, rank, verify."""
         self.two_sides()
         if self.settings.check_worthiness and not await self.is_checkworthy(asker):
             self.answered(ASKER, Answer(text=UNWORTHY, label=None))
@@ -140,7 +137,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
             return ()
 
     async def without_duplicates(self, asker: Agent, questions: tuple[str, ...]) -> list[str]:
-        """The questions that are not similar to one that is kept before them."""
+        """The questions that are not similar to one kept before them."""
         similarities = await gather_or_cancel(
             self.similarities(asker, question, questions[:place]) for place, question in enumerate(questions) if place
         )
@@ -155,7 +152,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         return (await asker.perform(task)).values
 
     async def best_snippets(self, searcher: Agent, question: str) -> list[Snippet]:
-        """The best rated snippets of what a question finds."""
         settings = self.settings
         passages = await searcher.search(question, settings.top_k, round_=1)
         cut = [snippet for passage in passages for snippet in snippets(passage, settings.sentences, settings.stride)]
@@ -167,7 +163,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         return best(cut, ratings, per_page=settings.per_page, most=settings.per_question)
 
     async def rate(self, verifier: Agent, evidence: tuple[Passage, ...]) -> Answer:
-        """Whether the claim is factual, by the chosen snippets."""
         task = CheckFactuality(claim=self.claim, passages=evidence, profile=self.settings.profile)
         try:
             return self.read(await verifier.perform(task, round_=1))
@@ -175,7 +170,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
             return Answer(text=error.raw, label=await self.label_unread(verifier, evidence))
 
     async def label_unread(self, verifier: Agent, evidence: tuple[Passage, ...]) -> str | None:
-        """The label where the check cannot be read."""
         return None
 
     @classmethod

@@ -7,7 +7,7 @@ from redargue.errors import BadReply
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.baselines.factcheck_gpt.method import FactcheckGpt
-from redargue.tasks.factuality import StateStance
+from redargue.methods.baselines.factcheck_gpt.prompts import StateStance
 
 
 class ReleasedFactcheckGpt(FactcheckGpt, when=lambda settings: settings.unparsed == "stance"):

@@ -28,16 +28,14 @@ class Snippet(NamedTuple):
 
     @property
     def page(self) -> str:
-        """Identifies its document."""
         return self.passage.document or self.passage.url or self.passage.sha256
 
     def overlaps(self, other: Snippet) -> bool:
-        """Whether both hold the same characters of one document."""
         apart = other.passage.start - self.passage.start
         return self.page == other.page and self.start < apart + other.end and apart + other.start < self.end
 
     def as_passage(self) -> Passage:
-        """The snippet as a passage of its own, at its own place in the document."""
+        """The snippet as a passage with its own place in the document."""
         return self.passage.model_copy(update={"text": self.text, "start": self.passage.start + self.start})
 
 
@@ -52,7 +50,7 @@ def snippets(passage: Passage, sentences: int, stride: int) -> Iterator[Snippet]
 
 
 def best(cut: Sequence[Snippet], ratings: Sequence[float], *, per_page: int, most: int) -> list[Snippet]:
-    """The ``most`` best rated, at most ``per_page`` of a document, none of which overlap; of equals, the first."""
+    """The ``most`` best rated, at most ``per_page`` per document, without overlaps; among equals the first."""
     kept: list[Snippet] = []
     pages: Counter[str] = Counter()
     for place in sorted(range(len(cut)), key=lambda place: -ratings[place]):

@@ -1,7 +1,7 @@
 """FacTool on knowledge-based answers: two sceptical queries, ten pieces of evidence, one verdict with the error named.
 
 Chern et al., "FacTool: Factuality Detection in Generative AI" (arXiv 2307.13528), and the authors' program
-(GAIR-NLP/factool). Claims are extracted from an answer elsewhere (``redargue.text``); this method checks one.
+(GAIR-NLP/factool). Claims are extracted from an answer by ``redargue.text``; this method checks one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.factuality import VERIFIER, FactualityMethod
+from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
+from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
-from redargue.tasks.factuality import CheckFactuality, WriteScepticalQueries
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.answer import Answer
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"
@@ -34,7 +34,6 @@ class FacToolSettings(MethodSettings):
         queries: per claim.
         top_k: pieces of evidence per query and tool.
         unparsed: the outcome of a verdict that cannot be read: no label, or true as in the authors' program.
-        temperature: of every reply.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -56,7 +55,6 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
     settings: FacToolSettings
 
     async def check(self, claim: Claim, searcher: Agent, verifier: Agent) -> Verdict:
-        """Query, search, verify."""
         self.two_sides()
         queries = await self.write_queries(searcher)
         for query in queries:
@@ -90,7 +88,6 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
 
     @classmethod
     def plan_for(cls, settings: FacToolSettings) -> CostRange:
-        """One query; as many as are asked for; the same."""
 
         def plan(queries: int) -> CostPlan:
             return CostPlan(

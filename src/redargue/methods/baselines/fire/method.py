@@ -17,9 +17,10 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import Answer
-from redargue.tasks.scoring import CompareTexts
-from redargue.tasks.searching import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer, SearchResult, found_in
+from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.search_results import SearchResult, found_in
+from redargue.tasks.answer import Answer
+from redargue.tasks.score import CompareTexts
 from redargue.verdicts import Verdict
 
 CHECKER, COMPARER = "checker", "comparer"
@@ -32,10 +33,8 @@ class FireSettings(MethodSettings):
         tools: sources of evidence; the paper uses Google's search.
         top_k: results per search and tool.
         max_steps: searches at most.
-        tolerance: how many consecutive queries, or results, end the search where the newest is like all others.
-        similarity: cosine above which two texts are alike.
+        tolerance: consecutive queries, or results, after which the search ends if the newest resembles all others.
         diverse_prompt: from the third step on, ask for a query that differs from those before it.
-        temperature: of every reply.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -48,12 +47,7 @@ class FireSettings(MethodSettings):
 
 
 class Fire(Method, name="fire", settings=FireSettings):
-    """Answers when it is sure, else writes the next query; repetition ends the search (2411.00784).
-
-    Attributes:
-        results: of the searches so far.
-        step: the current one, from 1.
-    """
+    """Answers when it is sure, else writes the next query; repetition ends the search (2411.00784)."""
 
     profiles = {"paper": {}, "hardened": {}}
     paper = "Xie et al., FIRE: Fact-checking with Iterative Retrieval and Verification, 2024, 2411.00784"
@@ -63,7 +57,7 @@ class Fire(Method, name="fire", settings=FireSettings):
     settings: FireSettings
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
-        """At most ``max_steps`` moves; where none of them is an answer, an answer is asked for."""
+        """At most ``max_steps`` moves; if none of them is an answer, an answer is forced."""
         self.correct, self.incorrect = self.two_sides()
         self.results: list[SearchResult] = []
         for step in range(1, self.settings.max_steps + 1):
@@ -83,7 +77,6 @@ class Fire(Method, name="fire", settings=FireSettings):
         return await self.force_answer(checker)
 
     async def move(self, checker: Agent) -> Output[Move]:
-        """The answer, or the next query."""
         task = SearchOrAnswer(
             claim=self.claim,
             results=tuple(self.results),
@@ -94,7 +87,7 @@ class Fire(Method, name="fire", settings=FireSettings):
         return output
 
     async def repeats(self, query: str) -> bool:
-        """Whether the new query is like the last ones, or the last result like those before it."""
+        """Whether the new query resembles the last ones, or the last result those before it."""
         earlier = self.settings.tolerance - 1
         pairs: list[tuple[str, list[str]]] = []
         if len(self.results) >= earlier:
@@ -109,7 +102,7 @@ class Fire(Method, name="fire", settings=FireSettings):
         return all(similarity > self.settings.similarity for similarity in similarities.values)
 
     async def force_answer(self, checker: Agent) -> Verdict:
-        """The answer that has to be given; no label where it cannot be read."""
+        """The forced answer; no label where it cannot be read."""
         task = GiveFinalAnswer(claim=self.claim, results=tuple(self.results), profile=self.settings.profile)
         try:
             (output,) = await checker.ask(task, round_=self.step + 1, temperature=self.settings.temperature)
@@ -119,7 +112,6 @@ class Fire(Method, name="fire", settings=FireSettings):
         return self.conclude(answer, round_=self.step + 1, decided_by="forced")
 
     def read(self, output: Output[Move] | Output[FinalAnswer]) -> Answer:
-        """An answer of True or False under the claim's own labels."""
         reply = output.answer
         label = self.correct if reply.final_answer == "True" else self.incorrect
         return Answer(text=reply.reasoning or output.text, label=label, quotes=reply.quotes)
@@ -134,7 +126,6 @@ class Fire(Method, name="fire", settings=FireSettings):
 
     @classmethod
     def plan_for(cls, settings: FireSettings) -> CostRange:
-        """An answer in the first step; after two searches; none before it is forced."""
 
         def plan(searches: int, *, forced: bool) -> CostPlan:
             steps = searches + (not forced)

@@ -1,7 +1,7 @@
 """FOLK: a claim as predicates of first-order logic, grounded by searches, and the truth of each.
 
-Wang & Shu 2023, "Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models"
-(arXiv 2310.05253, Section 3). One call decomposes the claim, all questions are searched concurrently, one call judges.
+Wang & Shu 2023, "Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models" (arXiv
+2310.05253, Section 3). One call decomposes the claim, all questions are searched concurrently, one call judges.
 """
 
 from __future__ import annotations
@@ -14,18 +14,10 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.grounding import GroundingMethod, examples_in
-from redargue.tasks.answering import Answer
+from redargue.methods.baselines.folk import prompts
+from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import Profile
-from redargue.tasks.grounding import MOST_QUESTIONS, Grounded
-from redargue.tasks.predicates import (
-    Predicates,
-    Prediction,
-    VerifyPredicates,
-    WritePredicates,
-    parse_predicates,
-    parse_prediction,
-)
 from redargue.verdicts import Verdict
 
 DECOMPOSER, REASONER = "decomposer", "reasoner"
@@ -37,7 +29,6 @@ class FolkSettings(MethodSettings):
     Attributes:
         tools: each searches for every question; the paper uses Google's search.
         top_k: passages per search and tool; the paper shows one answer or snippet.
-        temperature: of both calls.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -48,7 +39,7 @@ class FolkSettings(MethodSettings):
 class Folk(GroundingMethod, name="folk", settings=FolkSettings):
     """Predicates of first-order logic, grounded by searches, judged one by one (FOLK, 2310.05253).
 
-    The embedded backend plays it on a claim's clauses: each is a predicate, and its own question.
+    The small models play it on a claim's clauses: each is a predicate and its own question.
     """
 
     profiles = {"paper": {"profile": "paper"}, "hardened": {"top_k": 3}}
@@ -56,14 +47,13 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         "Wang, Shu: Explainable Claim Verification via Knowledge-Grounded Reasoning with Large Language Models,"
         " Findings of EMNLP 2023 (arXiv 2310.05253)"
     )
-    graph = "predicates and questions -> all searches at once -> truths and label"
-    asks = (WritePredicates, VerifyPredicates)
+    graph = "predicates and questions -> all searches concurrently -> truths and label"
+    asks = (prompts.WritePredicates, prompts.VerifyPredicates)
     few_shot = True
 
     settings: FolkSettings
 
     async def check(self, claim: Claim, decomposer: Agent, reasoner: Agent) -> Verdict:
-        """Decompose, ground, reason; no label where a reply cannot be read."""
         self.two_sides()
         try:
             parts = await self.decompose(decomposer)
@@ -74,19 +64,21 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         answer = Answer(text=in_words(prediction), label=self.label(prediction.answer), quotes=prediction.quotes)
         return self.conclude(reasoner, answer, asked, round_=1)
 
-    async def decompose(self, decomposer: Agent) -> Predicates:
+    async def decompose(self, decomposer: Agent) -> prompts.Predicates:
         """The claim's predicates and follow-up questions (Section 3.1)."""
         profile = self.settings.profile
-        task = WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
+        task = prompts.WritePredicates(claim=self.claim, demonstrations=predicate_examples(profile), profile=profile)
         parts = await decomposer.perform(task, round_=1, temperature=self.settings.temperature)
         lines = [*(predicate.line for predicate in parts.predicates), *parts.questions]
         self.run.emit(Spoke(agent=DECOMPOSER, round=1, text="\n".join(lines)))
         return parts
 
-    async def reason(self, reasoner: Agent, parts: Predicates, asked: tuple[Grounded, ...]) -> Prediction:
+    async def reason(
+        self, reasoner: Agent, parts: prompts.Predicates, asked: tuple[Grounded, ...]
+    ) -> prompts.Prediction:
         """The truth of each predicate, and the label (Section 3.3)."""
         profile = self.settings.profile
-        task = VerifyPredicates(
+        task = prompts.VerifyPredicates(
             claim=self.claim,
             predicates=parts.predicates,
             asked=asked,
@@ -101,7 +93,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
 
     @classmethod
     def plan_for(cls, settings: FolkSettings) -> CostRange:
-        """One question; three, as in the examples; the most."""
 
         def plan(questions: int) -> CostPlan:
             return CostPlan(
@@ -115,21 +106,18 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))
 
 
-def in_words(prediction: Prediction) -> str:
-    """Each predicate with its truth, and the explanation."""
+def in_words(prediction: prompts.Prediction) -> str:
     truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
     return "\n".join([*truths, prediction.explanation])
 
 
 def predicate_examples(profile: Profile) -> str:
-    """Seven claims with their predicates and questions."""
-    return examples_in(profile, __package__, "predicates", parse_predicates)
+    return examples_in(profile, __package__, "predicates", prompts.parse_predicates)
 
 
 def prediction_examples(profile: Profile) -> str:
-    """The same claims with what was found for them and the truth of their predicates."""
 
-    def read(text: str) -> Prediction:
-        return parse_prediction(text).model_copy(update={"written": None})
+    def read(text: str) -> prompts.Prediction:
+        return prompts.parse_prediction(text).model_copy(update={"written": None})
 
     return examples_in(profile, __package__, "prediction", read)

@@ -1,7 +1,7 @@
 """HaluEval's detector: after examples of each kind of hallucination a model says Yes (hallucinated) or No.
 
-Li et al., "HaluEval" (EMNLP 2023, arXiv 2305.11747), as ``evaluation/evaluate.py`` has it: the question, dialogue or
-document is the claim's context, the text that is judged is the claim, and the knowledge behind it is withheld.
+Li et al., "HaluEval" (EMNLP 2023, arXiv 2305.11747), as in ``evaluation/evaluate.py``: the question, dialogue or
+document is the claim's context, the text to be judged is the claim, and the knowledge behind it is withheld.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
 from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination, Kind, Reading
 from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
 
 DETECTOR = "detector"
@@ -25,13 +25,11 @@ class HaluEvalSettings(MethodSettings):
 
     Attributes:
         kind: of text; the claim's context is the question, the dialogue or the document.
-        shots: whether examples are shown.
-        knowledge: whether what the tools find for the claim is shown; the paper withholds it, and shows it in one
-            experiment (§4.3).
-        tools: where knowledge comes from.
-        top_k: documents per search.
+        shots: shows examples.
+        knowledge: shows what the tools find for the claim; the paper withholds it, and shows it in one experiment
+            (§4.3).
+        tools: sources of that knowledge.
         reading: of a plain reply: Yes and No as words, or as any letters.
-        temperature: of sampling.
     """
 
     kind: Kind = "qa"
@@ -46,7 +44,7 @@ class HaluEvalSettings(MethodSettings):
 class HaluEvalFewShot(Method, name="halueval-few-shot", settings=HaluEvalSettings):
     """The model says whether a text is hallucinated, after examples of each kind (2305.11747).
 
-    The embedded backend cannot play it: without knowledge it has nothing to read, and it learns from no examples.
+    The small models cannot play it: they cannot learn from examples, and without knowledge have nothing to read.
     """
 
     profiles = {
@@ -65,7 +63,7 @@ class HaluEvalFewShot(Method, name="halueval-few-shot", settings=HaluEvalSetting
     settings: HaluEvalSettings
 
     async def check(self, claim: Claim, detector: Agent) -> Verdict:
-        """One judgement; a reply that says both or neither gives no label."""
+        """A reply that says both or neither gives no label."""
         self.two_sides()
         settings = self.settings
         knowledge = await detector.search(claim.text, settings.top_k, round_=1) if settings.knowledge else None

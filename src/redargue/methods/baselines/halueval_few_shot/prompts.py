@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
-from redargue.tasks.answering import LabelledTask, Piece, documents
+from redargue.tasks.answer import LabelledTask, Piece, documents
 from redargue.tasks.base import lines
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -16,7 +16,7 @@ Reading = Literal["words", "substrings"]
 
 
 class Names(NamedTuple):
-    """What a kind calls the text that is judged, and what stands before it."""
+    """The names of the judged text and of what precedes it, for a kind."""
 
     judged: str
     before: str
@@ -30,13 +30,10 @@ NAMES: dict[Kind, Names] = {
 
 
 class DetectHallucination(LabelledTask):
-    """Whether a text holds what is made up or wrong: Yes or No.
+    """Whether a text holds anything made up or wrong: Yes or No.
 
     Attributes:
-        kind: of text.
-        demonstrations: the kinds of hallucination, each with examples.
-        knowledge: shown before the text; None where it is withheld.
-        reading: whether Yes and No are looked for as words or, as the authors do, as any letters of that case.
+        reading: looks for Yes and No as words or, as the authors do, as any letters of that case.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
@@ -48,7 +45,6 @@ class DetectHallucination(LabelledTask):
     reading: Reading = "words"
 
     def system(self) -> str:
-        """The detector's part."""
         judged = NAMES[self.kind].judged.lower()
         return (
             f"You detect hallucinations: you say whether the {judged} that you are given holds information that is made"
@@ -56,7 +52,6 @@ class DetectHallucination(LabelledTask):
         )
 
     def instructions(self) -> str:
-        """What to judge, and the examples."""
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
             f"Given the {before} and the {judged}, find out whether the {judged} holds information that is made up or"
@@ -68,12 +63,10 @@ class DetectHallucination(LabelledTask):
         return f"\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def output_format(self) -> str:
-        """One of two words."""
         judged = NAMES[self.kind].judged.lower()
         return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
 
     def input_text(self) -> str:
-        """Knowledge where it is shown, what stands before, the text."""
         judged, before = NAMES[self.kind]
         return lines(
             f"#Knowledge#: {self._knowledge()}" if self.knowledge is not None else None,
@@ -83,7 +76,6 @@ class DetectHallucination(LabelledTask):
         )
 
     def template_vars(self) -> dict[str, str]:
-        """Examples, knowledge, what stands before, the text."""
         return {
             "demonstrations": self.demonstrations,
             "knowledge": self._knowledge(),
@@ -95,17 +87,16 @@ class DetectHallucination(LabelledTask):
         return documents(self.knowledge or (), self.profile) if self.knowledge is not None else ""
 
     def choice(self) -> dict[str, str]:
-        """Yes and No, whatever the claim's labels are called."""
         return {"Yes": "it holds something made up or wrong", "No": "it does not"}
 
     def chosen(self, word: str) -> str | None:
-        """Yes is what is refuted."""
+        """Yes means refuted."""
         meanings = {"yes": Meaning.REFUTED, "no": Meaning.SUPPORTED}
         meaning = meanings.get(word.strip(" .").lower())
         return self.claim.labels.named(meaning) if meaning else None
 
     def label_of(self, text: str) -> str | None:
-        """Of the one word that stands there; None of both or neither."""
+        """The one word that occurs; None for both or neither."""
         if self.reading == "substrings":
             found = {word for word in ("Yes", "No") if word in text.replace(".", "")}
         else:

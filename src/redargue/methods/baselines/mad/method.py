@@ -1,4 +1,4 @@
-"""MAD: two sides answer tit for tat before a moderator, who ends the debate; if he does not, a judge decides.
+"""MAD: two sides answer tit for tat before a moderator, who may end the debate; otherwise a judge decides.
 
 Liang et al., "Encouraging Divergent Thinking in Large Language Models through Multi-Agent Debate" (arXiv 2305.19118),
 with the prompts' structure of its program for free topics. The topic is the claim with the question for its labels.
@@ -15,18 +15,8 @@ from redargue.claims import Claim
 from redargue.events import Judged, RoundEnded, Spoke
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
+from redargue.methods.baselines.mad import prompts
 from redargue.tasks.base import AnyTask, Exchange, Out, Task
-from redargue.tasks.moderating import (
-    DebateTurn,
-    DebateTurnOnEvidence,
-    DecideDebate,
-    DecideDebateOnEvidence,
-    ListCandidates,
-    ListCandidatesOnEvidence,
-    ModerateRound,
-    ModerateRoundOnEvidence,
-    Ruling,
-)
 from redargue.verdicts import Verdict
 
 AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"
@@ -36,12 +26,9 @@ class MadSettings(MethodSettings):
     """Settings of ``mad``.
 
     Attributes:
-        tools: each is asked once, and all speakers are shown what was found; without any nobody has evidence, as
-            published.
-        top_k: documents per search.
+        tools: each is searched once, and all speakers see the results; without tools nobody has evidence, as published.
         max_rounds: after which a judge decides.
-        judged: which answers of the two sides the judge is shown: their first, or their last.
-        temperature: of all replies.
+        judged: the judge sees the sides' first answers, or their last.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
@@ -54,11 +41,7 @@ class MadSettings(MethodSettings):
 class Mad(EvidencePool, name="mad", settings=MadSettings):
     """Two sides tit for tat before a moderator, then a judge (2305.19118).
 
-    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
-
-    Attributes:
-        chats: each speaker's questions and verbatim replies so far.
-        labels: the sides' labels in each round.
+    Without tools the small models cannot play it, because they know only what they read.
     """
 
     profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
@@ -71,7 +54,6 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     settings: MadSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Debates until the moderator gives an answer; after the last round a judge does."""
         self.chats: dict[str, tuple[Exchange, ...]] = {}
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
@@ -88,16 +70,16 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
         return await self.judge(first if self.settings.judged == "first" else answers)
 
     async def take_turn(self, side: str, round_: int, opponent: str) -> str:
-        """A side's answer; its label is reported and means nothing to the debate."""
-        kind = DebateTurnOnEvidence if self.settings.tools else DebateTurn
+        """A side's answer; its label is reported and does not affect the debate."""
+        kind = prompts.DebateTurnOnEvidence if self.settings.tools else prompts.DebateTurn
         answer = await self.ask(side, kind(**self.shared_fields(side), opponent=opponent), round_)
         self.answered(side, answer, round_=round_, passages=self.passages)
         self.labels[-1] += (answer.label,)
         return answer.text
 
-    async def moderate(self, round_: int, answers: Mapping[str, str]) -> Ruling:
+    async def moderate(self, round_: int, answers: Mapping[str, str]) -> prompts.Ruling:
         """The moderator's ruling: an answer, or none and the debate continues."""
-        kind = ModerateRoundOnEvidence if self.settings.tools else ModerateRound
+        kind = prompts.ModerateRoundOnEvidence if self.settings.tools else prompts.ModerateRound
         ruling = await self.ask(MODERATOR, kind(**self.shared_fields(MODERATOR), number=round_, **answers), round_)
         self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
         labels = self.labels[-1]
@@ -115,21 +97,20 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     async def judge(self, answers: Mapping[str, str]) -> Verdict:
         """The judge lists candidates, then chooses one of them, in one chat."""
-        listing = ListCandidatesOnEvidence if self.settings.tools else ListCandidates
+        listing = prompts.ListCandidatesOnEvidence if self.settings.tools else prompts.ListCandidates
         await self.ask(JUDGE, listing(**self.shared_fields(JUDGE), **answers))
-        deciding = DecideDebateOnEvidence if self.settings.tools else DecideDebate
+        deciding = prompts.DecideDebateOnEvidence if self.settings.tools else prompts.DecideDebate
         decision = await self.ask(JUDGE, deciding(**self.shared_fields(JUDGE)))
         label = decision.debate_answer or None  # MAD-4
         self.run.emit(Judged(text=decision.reason, label=label))
         return self.conclude(JUDGE, label, decision.reason)
 
     def shared_fields(self, agent: str) -> dict[str, Any]:
-        """What all tasks of a speaker have in common."""
         fields = {"claim": self.claim, "before": self.chats.get(agent, ()), "profile": self.settings.profile}
         return {**fields, "passages": self.passages} if self.settings.tools else fields
 
     async def ask(self, agent: str, task: Task[Out], round_: int = 0) -> Out:
-        """Asks, and keeps question and verbatim reply in the speaker's chat."""
+        """Keeps the question and the verbatim reply in the speaker's chat."""
         (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
         self.chats[agent] = (*self.chats.get(agent, ()), task.exchange(output.text))
         return output.answer
@@ -147,12 +128,16 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     @classmethod
     def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
         if settings.tools:
-            return (DebateTurnOnEvidence, ModerateRoundOnEvidence, ListCandidatesOnEvidence, DecideDebateOnEvidence)
-        return (DebateTurn, ModerateRound, ListCandidates, DecideDebate)
+            return (
+                prompts.DebateTurnOnEvidence,
+                prompts.ModerateRoundOnEvidence,
+                prompts.ListCandidatesOnEvidence,
+                prompts.DecideDebateOnEvidence,
+            )
+        return (prompts.DebateTurn, prompts.ModerateRound, prompts.ListCandidates, prompts.DecideDebate)
 
     @classmethod
     def plan_for(cls, settings: MadSettings) -> CostRange:
-        """One round; two; all of them and the judge."""
         most = settings.max_rounds
         return CostRange(
             cls._plan(settings, 1, judged=False),

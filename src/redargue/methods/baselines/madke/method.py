@@ -1,7 +1,7 @@
 """MADKE: debaters choose evidence from one pool in every round; a judge of consistency, then a summariser.
 
 Wang et al., "Apollo's Oracle: Retrieval-Augmented Reasoning in Multi-Agent Debates" (arXiv 2312.04854). The pool is
-fixed before the debate. Agents have no chat: in each round an agent is shown its own last answer and the others'.
+fixed before the debate. Agents have no chat: each round shows an agent its own last answer and the others'.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from redargue.events import Judged, RoundEnded, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
 from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
-from redargue.methods.baselines.madke.prompts import AnswerWithKnowledge
+from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.querying import OtherAnswer
-from redargue.tasks.selecting import LARGEST_POOL, JudgeConsistency, SelectEvidence, SummariseAnswers
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 
 JUDGE, SUMMARISER = "judge", "summariser"
@@ -33,14 +32,12 @@ class MadkeSettings(MethodSettings):
     """Settings of ``madke``.
 
     Attributes:
-        tools: where the pool comes from, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
-        pieces: passages per tool, as many as the paper takes; the last figure holds for all further tools.
-        agents: that debate.
+        tools: sources of the pool, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
+        pieces: passages per tool, by default as in the paper; the last number holds for all further tools.
         max_rounds: after which the answers are summarised, consistent or not.
-        selecting: each agent chooses from the pool in each round; off, it is shown all of it.
-        sequential: an agent sees what those before it answered in the same round; off, all answer concurrently.
-        swapped: the summariser gets question and answers in each other's place (``MADKE-1``).
-        temperature: of all replies.
+        selecting: each agent chooses from the pool in each round; off, it sees all of it.
+        sequential: an agent sees the answers given before its own in the same round; off, all answer concurrently.
+        swapped: exchanges question and answers in the summariser's prompt (``MADKE-1``).
     """
 
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
@@ -54,12 +51,7 @@ class MadkeSettings(MethodSettings):
 
 
 class Madke(EqualAgents, name="madke", settings=MadkeSettings):
-    """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854).
-
-    Attributes:
-        last: each debater's last answer.
-        labels: the debaters' labels in each round.
-    """
+    """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854)."""
 
     profiles = {
         "paper": {"profile": "paper"},
@@ -76,12 +68,11 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
     settings: MadkeSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """The pool; rounds until the judge finds the answers consistent; the summary."""
         self.last: dict[str, Answer] = {}
         self.labels: list[tuple[str | None, ...]] = []
         self.examples = with_labels(read_examples(__package__), claim.labels)
         await self.fill_pool(*self.settings.pieces)
-        self.passages = self.passages[:LARGEST_POOL]
+        self.passages = self.passages[: prompts.LARGEST_POOL]
         for round_ in range(1, self.settings.max_rounds + 1):
             await self.hold_round(round_)
             if await self.is_consistent(round_):
@@ -89,7 +80,7 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return await self.summarise()
 
     async def hold_round(self, round_: int) -> None:
-        """All choose evidence concurrently, which depends on nobody else's answer; then they answer."""
+        """All choose evidence concurrently, because the choice depends on no other answer; then they answer."""
         chosen = await gather_or_cancel(self.select(agent, round_) for agent in self.debaters)
         turns = list(zip(self.debaters, chosen, strict=True))
         if self.settings.sequential:
@@ -101,11 +92,11 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         self.labels.append(tuple(self.last[agent].label for agent in self.debaters))
 
     async def select(self, agent: str, round_: int) -> tuple[Passage, ...]:
-        """At most three pieces of the pool; none where the agent chooses none, or its reply cannot be read."""
+        """At most three pieces of the pool; none where the agent chooses none or its reply cannot be read."""
         if not self.settings.selecting or not self.passages:
             return self.passages
         own = self.last[agent].text if agent in self.last else ""
-        task = SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
+        task = prompts.SelectEvidence(claim=self.claim, pool=self.passages, own=own, profile=self.settings.profile)
         try:
             selection = await self.agents[agent].perform(task, round_=round_, temperature=self.settings.temperature)
         except BadReply:
@@ -113,9 +104,8 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return task.chosen(selection)
 
     async def take_turn(self, agent: str, round_: int, passages: tuple[Passage, ...]) -> Answer:
-        """An answer; in the first round from the evidence alone."""
         own = self.last[agent].text if agent in self.last else ""
-        task = AnswerWithKnowledge(
+        task = prompts.AnswerWithKnowledge(
             claim=self.claim,
             passages=passages,
             others=self.latest_answers(but=agent) if own else (),
@@ -128,7 +118,6 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return answer
 
     def latest_answers(self, *, but: str = "") -> tuple[OtherAnswer, ...]:
-        """The debaters' latest answers, in their order."""
         return tuple(
             OtherAnswer(agent=agent, text=self.last[agent].text)
             for agent in self.debaters
@@ -136,8 +125,8 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         )
 
     async def is_consistent(self, round_: int) -> bool:
-        """Whether the judge finds that the answers agree; a reply that cannot be read means no (``MADKE-3``)."""
-        task = JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
+        """Asks the judge whether the answers agree; an unreadable reply means no (``MADKE-3``)."""
+        task = prompts.JudgeConsistency(claim=self.claim, answers=self.latest_answers(), profile=self.settings.profile)
         try:
             ruling = await self.agents[JUDGE].perform(task, round_=round_, temperature=self.settings.temperature)
             consistent, reason = ruling.consistent == "yes", ruling.reason
@@ -157,8 +146,8 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         return consistent
 
     async def summarise(self) -> Verdict:
-        """The summariser's answer; without one that can be read there is no label (``MADKE-5``)."""
-        task = SummariseAnswers(
+        """The summariser's answer; an unreadable one gives no label (``MADKE-5``)."""
+        task = prompts.SummariseAnswers(
             claim=self.claim,
             answers=self.latest_answers(),
             swapped=self.settings.swapped,
@@ -184,12 +173,11 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     @classmethod
     def asks_for(cls, settings: MadkeSettings) -> tuple[type[AnyTask], ...]:
-        choosing: tuple[type[AnyTask], ...] = (SelectEvidence,) if settings.selecting else ()
-        return (*choosing, AnswerWithKnowledge, JudgeConsistency, SummariseAnswers)
+        choosing: tuple[type[AnyTask], ...] = (prompts.SelectEvidence,) if settings.selecting else ()
+        return (*choosing, prompts.AnswerWithKnowledge, prompts.JudgeConsistency, prompts.SummariseAnswers)
 
     @classmethod
     def plan_for(cls, settings: MadkeSettings) -> CostRange:
-        """One round over an empty pool, from which nobody chooses; one round; all of them."""
         selecting = settings.selecting
         return CostRange(
             cls._plan(settings, 1, selecting=False),

@@ -1,4 +1,4 @@
-"""Multi-agent debate: equal agents answer, read the others' answers, answer again; the most frequent answer stands.
+"""Multi-agent debate: equal agents answer, read the others' answers, answer again; the most frequent answer wins.
 
 Du et al., "Improving Factuality and Reasoning in Language Models through Multiagent Debate" (arXiv 2305.14325), with
 the prompts' structure of its program for multiple choice.
@@ -19,9 +19,9 @@ from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.evidence_pool import EqualAgents
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 
 
@@ -29,13 +29,11 @@ class MultiAgentDebateSettings(MethodSettings):
     """Settings of ``multi-agent-debate``.
 
     Attributes:
-        tools: each is asked once, and all agents are shown what was found; without any nobody has evidence, as
-            published.
-        top_k: documents per search.
-        agents: that debate; one alone checks its own answer.
-        rounds: answers that each gives.
-        simultaneous: each reads the others' answers of the last round; off, they answer one after the other, and each
-            reads what those before it answered in the same round.
+        tools: each is searched once, and all agents see the results; without tools nobody has evidence, as published.
+        agents: debaters; one alone checks its own answer.
+        rounds: answers per agent.
+        simultaneous: each reads the others' answers of the last round; off, they answer in turn, and each reads those
+            given before its own in the same round.
         temperature: of all replies; the paper leaves it at the endpoint's default, which is 1.
     """
 
@@ -48,7 +46,7 @@ class MultiAgentDebateSettings(MethodSettings):
 
 
 class Turn(NamedTuple):
-    """What an agent answered, and its chat including that answer."""
+    """An agent's answer, and its chat including that answer."""
 
     answer: Answer
     chat: tuple[Exchange, ...]
@@ -57,11 +55,10 @@ class Turn(NamedTuple):
 class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAgentDebateSettings):
     """Equal agents that read one another's answers, then the most frequent one (2305.14325).
 
-    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
+    Without tools the small models cannot play it, because they know only what they read.
 
     Attributes:
         turns: each agent's last turn that could be read.
-        labels: the agents' labels in each round.
     """
 
     profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
@@ -74,7 +71,6 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
     settings: MultiAgentDebateSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Evidence, if any; rounds; the vote."""
         self.turns: dict[str, Turn] = {}
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
@@ -122,7 +118,7 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
         self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=last, why=(votes,)))
 
     async def take_turn(self, agent: str, round_: int) -> Turn | BadReply:
-        """An agent's answer; one that cannot be read has no vote, and nobody sees it."""
+        """An agent's answer; an unreadable one has no vote and is shown to nobody."""
         chat = self.turns[agent].chat if agent in self.turns else ()
         others = tuple(
             OtherAnswer(agent=other, text=self.turns[other].answer.text)
@@ -162,6 +158,6 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
 
 
 def most_frequent(labels: Sequence[str | None]) -> str | None:
-    """The most frequent label, of several the first one; None where nobody gave one."""
+    """The most frequent label, among several the first; None where nobody gave one."""
     votes = Counter(label for label in labels if label is not None)
     return max(votes, key=votes.__getitem__, default=None)

@@ -1,13 +1,13 @@
-"""The prompts of multi-agent debate."""
+"""The prompts of multi-agent debate (Du et al., arXiv 2305.14325)."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from redargue.tasks.answering import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
-from redargue.tasks.moderating import OnEvidence, evidence_line, label_question
-from redargue.tasks.querying import OtherAnswer
+from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
 LAST_LINE = "Put your final answer, the label alone and in bold, on the last line of your reply."
@@ -17,8 +17,7 @@ class SolveWithOthers(LabelledTask):
     """An agent's answer: its own first, then one that takes the other agents' last answers as advice.
 
     Attributes:
-        before: the agent's chat so far.
-        solutions: what the other agents answered last; with none in a later round it checks its own once more.
+        solutions: the other agents' last answers; with none in a later round the agent checks its own once more.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
@@ -42,15 +41,12 @@ class SolveWithOthers(LabelledTask):
         return "the evidence" if isinstance(self, OnEvidence) else ""
 
     def output_format(self) -> str:
-        """The label on the last line."""
         return LAST_LINE
 
     def chat_history(self) -> tuple[Exchange, ...]:
-        """The agent's chat."""
         return self.before
 
     def input_text(self) -> str:
-        """The claim with the question; later the others' answers, and what to do with them."""
         if not self.before:
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
@@ -71,7 +67,6 @@ class SolveWithOthers(LabelledTask):
         return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
-        """Claim, question, evidence, the others' answers."""
         return {
             "claim": claim_lines(self.claim).removeprefix("Claim: "),
             "labels": label_question(self.claim.labels),
@@ -80,9 +75,10 @@ class SolveWithOthers(LabelledTask):
         }
 
     def _solutions(self) -> str:
-        """Each between fences, without its writer's name."""
         mark = "```" if self.profile == "paper" else ""  # the paper's own fence
-        return "\n".join(f"One agent's answer: {mark}{wrap_untrusted(each.text)}{mark}" for each in self.solutions)
+        return "\n".join(
+            f"One agent's answer: {mark}{wrap_untrusted(solution.text)}{mark}" for solution in self.solutions
+        )
 
 
 class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):

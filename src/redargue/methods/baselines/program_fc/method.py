@@ -1,8 +1,7 @@
 """ProgramFC: a claim becomes a program of questions and checks, and the program is executed line by line.
 
 Pan et al. 2023, "Fact-Checking Complex Claims with Program-Guided Reasoning" (arXiv 2305.12744, Section 3). A program
-is data: its lines are tasks, those that do not depend on each other are asked concurrently, and nothing is ever run as
-Python.
+is data: its lines are tasks, independent lines are asked concurrently, and nothing is run as Python.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from redargue.events import Answered, QueryWritten, Spoke
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.baselines.program_fc import prompts
+from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, Program, ProgramStep, parse_program
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
 from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.facts import AnswerQuestion, RecallAnswer, RecallFact, Span, TruthJudgement, VerifyFact
-from redargue.tasks.programs import MOST_STEPS, Function, Program, ProgramStep, WriteProgram, parse_program
-from redargue.tasks.querying import LONGEST_QUERY
+from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"
@@ -37,16 +36,16 @@ class ProgramFCSettings(MethodSettings):
     """Settings of ``program-fc``.
 
     Attributes:
-        setting: source of the evidence: the claim's own context (``gold``), a search for every line (``open-book``),
-            or none (``closed-book``).
-        tools: each is asked once per line, in the open-book setting; the paper uses BM25.
+        setting: source of the evidence: the claim's own context (``gold``), a search for every line (``open-book``), or
+            none (``closed-book``).
+        tools: each is searched once per line, in the open-book setting; the paper uses BM25.
         top_k: passages per search and tool.
-        programs: how many are written and executed; the majority decides.
-        temperature: at which several programs are written; a single one is written at 0.
-        unsettled: what "impossible to say" makes of a fact: it is false, as in the paper, or it leaves the claim open
-            where the label set has a label for that.
-        unreadable: the vote of a program that cannot be read or executed: none, or random, drawn from the run's seed;
-            likewise for a fact that is answered with neither yes nor no.
+        programs: number written and executed; the majority decides.
+        temperature: of writing several programs; a single one is written at 0.
+        unsettled: the effect of "impossible to say" on a fact: false, as in the paper, or open where the label set has
+            a label for that.
+        unreadable: the vote of a program that cannot be read or executed, and of a fact answered with neither yes nor
+            no: none, or random, drawn with the run's seed.
     """
 
     setting: Literal["gold", "open-book", "closed-book"] = "open-book"
@@ -62,9 +61,8 @@ class Outcome(NamedTuple):
     """The outcome of a program.
 
     Attributes:
-        vote: on the claim; None for no vote.
+        vote: None for no vote.
         reason: the program with its values, or why there are none.
-        quotes: from all its lines.
     """
 
     vote: Meaning | None
@@ -76,12 +74,7 @@ class LineResult(NamedTuple):
     """The result of a program's line.
 
     Attributes:
-        name: its variable.
-        function: of the line.
-        text: with answers in place of variables.
         value: an answer, empty where none was found; or a verdict.
-        quotes: as the agent gave them.
-        passages: that the agent was shown.
         problem: why there is no value.
     """
 
@@ -101,9 +94,9 @@ class LineResult(NamedTuple):
 class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     """A program of questions and checks, executed line by line (ProgramFC, 2305.12744).
 
-    It is written from the claim's text alone: in the paper, a claim's context is the gold evidence. The embedded
-    backend plays it with programs that only verify: one statement for each clause of the claim that can be checked
-    alone. It gives no short answers, and cannot play the closed-book setting, because it has no knowledge of its own.
+    It is written from the claim's text alone: in the paper, a claim's context is the gold evidence. The small models
+    play it with programs that only verify, one statement for each clause that can be checked alone. They give no short
+    answers and cannot play the closed-book setting.
     """
 
     profiles = {
@@ -115,13 +108,12 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         "Pan, Wu, Lu, Luu, Wang, Kan, Nakov: Fact-Checking Complex Claims with Program-Guided Reasoning, ACL 2023"
         " (arXiv 2305.12744)"
     )
-    graph = "each program at once: program -> (searches -> questions | facts) xN; then the vote"
+    graph = "each program concurrently: program -> (searches -> questions | facts) xN; then the vote"
     few_shot = True
 
     settings: ProgramFCSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """Writes and executes the programs; the label is their majority vote."""
         self.two_sides()
         if self.settings.setting == "gold" and not claim.context.strip():
             raise UsageError(
@@ -141,7 +133,6 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         )
 
     async def run_program(self, number: int) -> Outcome:
-        """Writes and executes one program; ``number`` is its round."""
         try:
             program = await self.write_program(number)
         except BadReply as error:
@@ -150,8 +141,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await self.execute(program, number)
 
     async def write_program(self, number: int) -> Program:
-        """A program for the claim (Section 3.2)."""
-        task = WriteProgram(
+        task = prompts.WriteProgram(
             claim=self.claim,
             demonstrations=program_examples(self.settings.profile),
             profile=self.settings.profile,
@@ -161,7 +151,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await self.agents[PROGRAMMER].perform(task, round_=number, temperature=temperature)
 
     async def execute(self, program: Program, number: int) -> Outcome:
-        """Level by level, lines that do not depend on each other concurrently (Section 3.3)."""
+        """Level by level, independent lines concurrently (Section 3.3)."""
         values: dict[str, str] = {}
         facts: list[Meaning] = []
         quotes: list[Quote] = []
@@ -180,7 +170,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return Outcome(conjunction(facts), "\n".join([program.text, *assigned]), tuple(quotes))
 
     async def execute_line(self, number: int, name: str, step: ProgramStep, values: Mapping[str, str]) -> LineResult:
-        """Executes one line; one that needs an answer that was not found is not asked."""
+        """Executes one line; one that needs a missing answer is not asked."""
         is_question = step.function == "Question"
         text = " ".join(step.filled(values).split())
         result = LineResult(name, step.function, text, value="" if is_question else "impossible to say")
@@ -201,7 +191,6 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
             return result._replace(value="true" if vote is Meaning.SUPPORTED else "false")
 
     async def evidence(self, agent: Agent, text: str, number: int) -> tuple[Passage, ...]:
-        """Evidence for one line: the claim's context, what the tools find, or nothing."""
         if self.settings.setting == "closed-book":
             return ()
         if self.settings.setting == "gold":
@@ -210,28 +199,27 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         self.run.emit(QueryWritten(agent=agent.name, round=number, query=query))
         return await agent.search(query, self.settings.top_k, round_=number)
 
-    def question(self, text: str, passages: tuple[Passage, ...]) -> RecallAnswer:
+    def question(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallAnswer:
         if self.settings.setting == "closed-book":
-            return RecallAnswer(question=text, profile=self.settings.profile)
-        return AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
+            return prompts.RecallAnswer(question=text, profile=self.settings.profile)
+        return prompts.AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
 
-    def fact(self, text: str, passages: tuple[Passage, ...]) -> RecallFact:
+    def fact(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallFact:
         if self.settings.setting == "closed-book":
-            return RecallFact(statement=text, profile=self.settings.profile)
-        return VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
+            return prompts.RecallFact(statement=text, profile=self.settings.profile)
+        return prompts.VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
 
-    def quotes_of(self, answer: Span | TruthJudgement) -> tuple[str, ...]:
-        """An answer's quotations; a closed-book answer has nothing to quote."""
+    def quotes_of(self, answer: prompts.Span | prompts.TruthJudgement) -> tuple[str, ...]:
+        """An answer's quotations; a closed-book answer has none."""
         return () if self.settings.setting == "closed-book" else answer.quotes
 
     def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
-        """Emits the answer to a question, and looks up its quotations, which are on no side."""
+        """Emits the answer to a question; its quotations are on no side."""
         text = f"{result.line}\n{result.value or 'unknown'}"
         self.run.emit(Spoke(agent=QUESTIONER, round=number, text=text))
         return tuple(find_quote(text, result.passages, agent=QUESTIONER) for text in result.quotes)
 
     def report_fact(self, number: int, result: LineResult) -> tuple[Quote, ...]:
-        """Emits the verdict on a statement, and looks up its quotations."""
         label = self.label(self.meaning(result.value))
         side = side_of(self.claim.labels, label)
         quotes = tuple(find_quote(text, result.passages, side=side, agent=VERIFIER) for text in result.quotes)
@@ -240,7 +228,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return quotes
 
     def meaning(self, verdict: str) -> Meaning:
-        """What the verdict on a fact means for the claim (PFC-6)."""
+        """The meaning of a fact's verdict for the claim (PFC-6)."""
         meaning = MEANINGS[verdict]
         if meaning is not Meaning.NOT_ENOUGH:
             return meaning
@@ -266,12 +254,12 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     @classmethod
     def asks_for(cls, settings: ProgramFCSettings) -> tuple[type[AnyTask], ...]:
         if settings.setting == "closed-book":
-            return (WriteProgram, RecallAnswer, RecallFact)
-        return (WriteProgram, AnswerQuestion, VerifyFact)
+            return (prompts.WriteProgram, prompts.RecallAnswer, prompts.RecallFact)
+        return (prompts.WriteProgram, prompts.AnswerQuestion, prompts.VerifyFact)
 
     @classmethod
     def plan_for(cls, settings: ProgramFCSettings) -> CostRange:
-        """Programs of one fact; of a question and two facts, one of which waits for it; of the longest chain."""
+        """Programs of one fact; of a question and two facts, one of which needs its answer; of the longest chain."""
         program, question, fact = (task.name() for task in cls.asks_for(settings))
         searching = settings.setting == "open-book"
 
@@ -289,7 +277,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
 
 
 def majority(votes: Sequence[Meaning | None]) -> Meaning | None:
-    """What most votes say; None without a vote.
+    """The meaning of most votes; None without a vote.
 
     A tie with refuting votes refutes (PFC-3); a claim supported as often as it is left open is left open.
     """
@@ -302,7 +290,7 @@ def majority(votes: Sequence[Meaning | None]) -> Meaning | None:
 
 
 def conjunction(facts: Collection[Meaning]) -> Meaning:
-    """What Predict says: refuted if any fact is; else open if any is; else supported."""
+    """Predict's result: refuted if any fact is; else open if any is; else supported."""
     worst_first = (Meaning.REFUTED, Meaning.NOT_ENOUGH)
     return next((meaning for meaning in worst_first if meaning in facts), Meaning.SUPPORTED)
 

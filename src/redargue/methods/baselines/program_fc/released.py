@@ -7,7 +7,7 @@ from redargue.methods.baselines.program_fc.method import ProgramFC
 
 
 class ReleasedProgramFC(ProgramFC, when=lambda settings: settings.unreadable == "random"):
-    """A random vote, from the run's seed, takes the place of an unreadable reply (PFC-1, PFC-2)."""
+    """Draws a random vote, with the run's seed, for an unreadable reply (PFC-1, PFC-2)."""
 
     def vote_unread(self, *what: object) -> Meaning | None:
         rng = self.rng("program-fc", self.claim.text, *map(str, what))

@@ -1,8 +1,8 @@
 """ReAct on fact verification: one agent thinks, acts and observes in turns until it finishes with a label.
 
 Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models" (arXiv 2210.03629), and the authors' program
-(ysymyth/ReAct). Where the original looks up a Wikipedia page, a search tool is asked; over a corpus of documents it is
-the single agent of Tool-MAD's tables.
+(ysymyth/ReAct). A search tool replaces the original's look-up of Wikipedia pages; over a corpus this is the single
+agent of Tool-MAD's tables.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any
 
 from pydantic import Field
 
-from redargue.claims import Claim, LabelSet, Meaning
+from redargue.claims import Claim, LabelSet
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.methods.few_shot import read_examples
+from redargue.methods.baselines.react.prompts import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
+from redargue.methods.few_shot import read_examples, with_labels
 from redargue.retrieval.corpus.chunk import sentence_spans
-from redargue.tasks.acting import PastStep, Step
-from redargue.tasks.reacting import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
+from redargue.tasks.step import PastStep, Step
 from redargue.verdicts import Verdict
 
 AGENT = "agent"
@@ -33,8 +33,8 @@ class ReactSettings(MethodSettings):
     Attributes:
         tools: asked concurrently by ``search``.
         top_k: documents per search and tool; the paper's search returns one page.
-        sentences: how many of a document a search shows; ``lookup`` walks through all of them. 0 shows everything.
-        max_steps: before the agent ends without an answer.
+        sentences: sentences of a document that a search shows; ``lookup`` finds the others. 0 shows all.
+        max_steps: after which the agent ends without an answer.
         temperature: of every reply.
     """
 
@@ -64,7 +64,7 @@ class React(Method, name="react", settings=ReactSettings):
     settings: ReactSettings
 
     async def check(self, claim: Claim, agent: Agent) -> Verdict:
-        """Thought, action, observation, until the agent finishes or the steps are used up."""
+        """Thought, action, observation, until the agent finishes or the last step."""
         self.steps: list[PastStep] = []
         self.page: tuple[Passage, ...] = ()
         self.keyword, self.results_shown = "", 0
@@ -72,11 +72,11 @@ class React(Method, name="react", settings=ReactSettings):
             try:
                 step = await self.think(agent, number)
             except BadReply as error:
-                self.run.emit(Stepped(agent=AGENT, round=number, problem=error.what))
+                self.report(number, problem=error.what)
                 self.steps.append(PastStep(problem="Invalid action."))
                 continue
             if step.answer is not None:
-                self.run.emit(Stepped(agent=AGENT, round=number, thought=step.thought, answer=step.answer))
+                self.report(number, thought=step.thought, answer=step.answer)
                 return self.conclude(number, step)
             self.steps.append(await self.act(agent, number, step))
         return self.conclude(self.settings.max_steps, Step())
@@ -106,23 +106,19 @@ class React(Method, name="react", settings=ReactSettings):
         observed = PastStep(problem=f"Invalid action: {action.name}")
         if action.name == LOOKUP.name:
             observed = self.look_up(action.input)
-        self.run.emit(
-            Stepped(
-                agent=AGENT,
-                round=number,
-                thought=step.thought,
-                tool=action.name,
-                arguments={parameter: action.input} if parameter else {},
-                reason=action.reason,
-                problem=observed.problem,
-            )
-        )
+        problem = "" if action.name == SEARCH.name else observed.problem
+        taken = {"tool": action.name, "reason": action.reason, "problem": problem}
+        arguments = {parameter: action.input} if parameter else {}
+        self.report(number, thought=step.thought, arguments=arguments, **taken)
         if action.name == SEARCH.name:
             observed = await self.search(agent, number, action.input)
         return observed.model_copy(update={"thought": step.thought, "action": action})
 
+    def report(self, number: int, **step: Any) -> None:
+        self.run.emit(Stepped(agent=AGENT, round=number, **step))
+
     async def search(self, agent: Agent, number: int, query: str) -> PastStep:
-        """The beginnings of the documents found; what an earlier search found can no longer be looked up."""
+        """The beginnings of the documents found, which replace those of earlier searches for lookups."""
         passages = await agent.search(query, self.settings.top_k, round_=number)
         if not passages:
             return PastStep(problem=f"Could not find [{query}].")
@@ -134,7 +130,7 @@ class React(Method, name="react", settings=ReactSettings):
         return passage.model_copy(update={"text": passage.text[: spans[-1][1]]}) if spans else passage
 
     def look_up(self, keyword: str) -> PastStep:
-        """The next sentence of the page that holds the keyword."""
+        """The next sentence of the page that contains the keyword."""
         if keyword != self.keyword:
             self.keyword, self.results_shown = keyword, 0
         sentences = [
@@ -162,7 +158,7 @@ class React(Method, name="react", settings=ReactSettings):
 
     @classmethod
     def plan_for(cls, settings: ReactSettings) -> CostRange:
-        """A label in the first step; after two searches; never, with every thought lacking its action."""
+        """A label in the first step; after two searches; never, and no thought has an action."""
 
         def plan(steps: int, repaired: int, searches: int) -> CostPlan:
             return CostPlan(
@@ -186,19 +182,6 @@ def text_of(argument: str) -> str:
     return values[0] if len(values) == 1 and isinstance(values[0], str) else argument
 
 
-_ENDS = {
-    Meaning.SUPPORTED: "<supported>",
-    Meaning.REFUTED: "<refuted>",
-    Meaning.NOT_ENOUGH: "<not enough>",
-}
-
-
 def examples_for(labels: LabelSet) -> str:
-    """The examples that finish with a label of this set, under its name."""
-    finished = []
-    for example in read_examples(__package__).split("\n\n"):
-        for meaning, placeholder in _ENDS.items():
-            label = labels.named(meaning)
-            if placeholder in example and label:
-                finished.append(example.replace(placeholder, label))
-    return "\n\n".join(finished)
+    """The examples that finish with a label of this set, by its name in the set."""
+    return with_labels(read_examples(__package__), labels)

@@ -1,7 +1,7 @@
-"""ReConcile: agents of different models answer, discuss while they differ, and vote by confidence.
+"""ReConcile: agents with different models answer, discuss while they differ, and vote by confidence.
 
-Chen, Saha and Bansal, "ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs"
-(ACL 2024, arXiv 2309.13007). Each agent's model is set by ``--model agent-1=…``; the convincing samples are our own.
+Chen, Saha and Bansal, "ReConcile: Round-Table Conference Improves Reasoning via Consensus among Diverse LLMs" (ACL
+2024, arXiv 2309.13007). ``--model agent-1=…`` sets each agent's model; the convincing samples are our own.
 """
 
 from __future__ import annotations
@@ -18,11 +18,16 @@ from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.evidence_pool import EqualAgents
+from redargue.methods.baselines.reconcile.prompts import (
+    AnswerSurely,
+    AnswerSurelyOnEvidence,
+    AnswerWithConfidence,
+    Group,
+)
 from redargue.methods.baselines.reconcile.voting import weighted_vote
 from redargue.methods.few_shot import read_examples, with_labels
-from redargue.tasks.answering import Answer
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask
-from redargue.tasks.reconciling import AnswerSurely, AnswerSurelyOnEvidence, AnswerWithConfidence, Group
 from redargue.verdicts import Verdict
 
 SAMPLES = 3
@@ -32,14 +37,11 @@ class ReconcileSettings(MethodSettings):
     """Settings of ``reconcile``.
 
     Attributes:
-        tools: each is asked once, and all agents are shown what was found; without any nobody has evidence, as
-            published.
-        top_k: documents per search.
-        agents: that debate.
-        rounds: of discussion, at most; none where all agree from the start.
-        samples: each agent is shown what is to convince it: the other agents' samples, which are our own.
-        groups: how many different answers are shown in a discussion, the most frequent first; the authors' program
-            shows two (``RECONCILE-2``).
+        tools: each is searched once, and all agents see the results; without tools nobody has evidence, as published.
+        rounds: of discussion, at most; none if all agree from the start.
+        samples: shows each agent the other agents' convincing samples, which are our own.
+        groups: number of different answers shown in a discussion, the most frequent first; the authors' program shows
+            two (``RECONCILE-2``).
         unparsed: an agent whose reply cannot be read has no vote, or one for a random label with confidence 0
             (``RECONCILE-1``).
         temperature: of all replies; the authors' program leaves it at the endpoints' default, which is 1.
@@ -58,10 +60,7 @@ class ReconcileSettings(MethodSettings):
 class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
     """Different models that discuss, then a vote weighted by confidence (2309.13007).
 
-    Without tools the embedded backend cannot play it: it knows nothing but what it reads.
-
-    Attributes:
-        labels: the agents' labels in each round.
+    Without tools the small models cannot play it, because they know only what they read.
     """
 
     profiles = {
@@ -79,7 +78,6 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
     settings: ReconcileSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        """First answers; discussion while they differ; the vote."""
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
         votes = await self.discuss(0, ())
@@ -109,7 +107,6 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         return votes
 
     def group(self, votes: Sequence[AnswerWithConfidence]) -> tuple[Group, ...]:
-        """Answers by label, the most frequent first."""
         counts = Counter(vote.answer for vote in votes).most_common(self.settings.groups)
         return tuple(
             Group(answer=answer, given=tuple(vote for vote in votes if vote.answer == answer)) for answer, _ in counts
@@ -139,7 +136,6 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         return answer
 
     def convincing_samples(self, agent: str) -> str:
-        """The other agents' convincing samples, in their order."""
         if not self.settings.samples:
             return ""
         own = self.debaters.index(agent) % SAMPLES
@@ -148,7 +144,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         return "\n\n".join(text for text in texts if text)
 
     def conclude(self, rounds: int, votes: Sequence[AnswerWithConfidence]) -> Verdict:
-        """The weightiest answer, with the reasoning of its most confident agent."""
+        """The answer with the greatest weight, with the reasoning of its most confident agent."""
         weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
         label = max(weights, key=weights.__getitem__, default=None)
         winners = [vote for vote in votes if vote.answer == label]
@@ -167,7 +163,6 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
 
     @classmethod
     def plan_for(cls, settings: ReconcileSettings) -> CostRange:
-        """No discussion; one round; all of them."""
         most = settings.rounds
         return CostRange(cls._plan(settings, 0), cls._plan(settings, min(1, most)), cls._plan(settings, most))
 

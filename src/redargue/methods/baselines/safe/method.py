@@ -1,8 +1,8 @@
 """SAFE, the search-augmented factuality evaluator: five searches, then one rating.
 
 Wei et al., "Long-form factuality in large language models" (arXiv 2403.18802), and the authors' program
-(google-deepmind/long-form-factuality, ``eval/safe``). A response is split into statements elsewhere
-(``redargue.text``); this method rates one of them. The examples in the first two of the authors' prompts are left out.
+(google-deepmind/long-form-factuality, ``eval/safe``). ``redargue.text`` splits a response into statements; this method
+rates one. The examples in the first two of the authors' prompts are left out.
 """
 
 from __future__ import annotations
@@ -16,17 +16,10 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
-from redargue.tasks.answering import Answer
+from redargue.methods.baselines.safe import prompts
+from redargue.methods.baselines.search_results import SearchResult, found_in
+from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.searching import SearchResult, found_in
-from redargue.tasks.supporting import (
-    SUPPORT,
-    SUPPORTED,
-    CheckRelevance,
-    MakeSelfContained,
-    RateSupport,
-    WriteNextQuery,
-)
 from redargue.verdicts import Verdict
 
 RATER = "rater"
@@ -39,12 +32,11 @@ class SafeSettings(MethodSettings):
     Attributes:
         tools: sources of evidence; the paper uses Google's search.
         top_k: results per search and tool.
-        max_steps: searches; all are made, however much is known.
-        revise: whether a claim with a context is made self-contained first.
-        relevance: whether a claim with a context is checked for its relevance to it; an irrelevant one has no label.
+        max_steps: searches; all are made, whatever is known.
+        revise: makes a claim with a context self-contained first.
+        relevance: checks a claim with a context for its relevance to it; an irrelevant one has no label.
         not_supported: the claim's label for "Not Supported": that for false claims, as in the paper's comparisons, or
             that for what the evidence does not settle.
-        temperature: of every reply.
     """
 
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
@@ -57,11 +49,7 @@ class SafeSettings(MethodSettings):
 
 
 class Safe(Method, name="safe", settings=SafeSettings):
-    """Always five searches, each for what is not known yet, then supported or not (2403.18802).
-
-    Attributes:
-        results: of the searches so far.
-    """
+    """Always five searches, each for what is not known yet, then supported or not (2403.18802)."""
 
     profiles = {"paper": {"relevance": True}, "hardened": {}}
     paper = "Wei et al., Long-form factuality in large language models, 2024, arXiv 2403.18802"
@@ -70,14 +58,14 @@ class Safe(Method, name="safe", settings=SafeSettings):
     settings: SafeSettings
 
     async def check(self, claim: Claim, rater: Agent) -> Verdict:
-        """Revise, drop what is irrelevant, search ``max_steps`` times, rate."""
+        """Revises, drops what is irrelevant, searches ``max_steps`` times, rates."""
         self.rater = rater
         self.labels = self.labels_of_ratings()
         self.results: list[SearchResult] = []
         statement = await self.self_contained()
         if not await self.is_relevant(statement):
             return self.conclude(Answer(text=IRRELEVANT, label=None))
-        statement = statement.model_copy(update={"labels": SUPPORT})
+        statement = statement.model_copy(update={"labels": prompts.SUPPORT})
         for step in range(1, self.settings.max_steps + 1):
             try:
                 query = await self.next_query(statement, step)
@@ -88,7 +76,6 @@ class Safe(Method, name="safe", settings=SafeSettings):
         return self.conclude(await self.rate(statement))
 
     def labels_of_ratings(self) -> tuple[str, str]:
-        """The claim's labels for "Supported" and "Not Supported"."""
         supported, not_supported = self.two_sides()
         if self.settings.not_supported == "refuted":
             return supported, not_supported
@@ -101,40 +88,39 @@ class Safe(Method, name="safe", settings=SafeSettings):
         return supported, open_label
 
     async def self_contained(self) -> Claim:
-        """The statement alone; unchanged where it has no context, or the revision cannot be read."""
+        """The statement alone; unchanged without a context, or where the revision cannot be read."""
         if not (self.settings.revise and self.claim.context):
             return self.claim
         try:
-            revised = await self.ask(MakeSelfContained(claim=self.claim, profile=self.settings.profile))
+            revised = await self.ask(prompts.MakeSelfContained(claim=self.claim, profile=self.settings.profile))
         except BadReply:
             return self.claim
         return self.claim.model_copy(update={"text": revised.statement, "context": ""})
 
     async def is_relevant(self, statement: Claim) -> bool:
-        """Whether the statement is relevant to the claim's context; an unreadable reply counts as yes (SAFE-3)."""
+        """An unreadable reply counts as yes (SAFE-3)."""
         if not (self.settings.relevance and self.claim.context):
             return True
         in_context = statement.model_copy(update={"context": self.claim.context})
         try:
-            return (await self.ask(CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
+            return (await self.ask(prompts.CheckRelevance(claim=in_context, profile=self.settings.profile))).relevant
         except BadReply:
             return True
 
     async def next_query(self, statement: Claim, step: int) -> str:
-        task = WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        task = prompts.WriteNextQuery(claim=statement, results=tuple(self.results), profile=self.settings.profile)
         query = (await self.ask(task, round_=step)).text
         self.run.emit(QueryWritten(agent=RATER, round=step, query=query))
         return query
 
     async def rate(self, statement: Claim) -> Answer:
-        """The rating under the claim's own labels; no label where it cannot be read."""
-        task = RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
+        task = prompts.RateSupport(claim=statement, results=tuple(self.results), profile=self.settings.profile)
         try:
             rating = await self.ask(task, round_=len(self.results) + 1)
         except BadReply as error:
             return Answer(text=error.raw, label=None)
         supported, not_supported = self.labels
-        return rating.model_copy(update={"label": supported if rating.label == SUPPORTED else not_supported})
+        return rating.model_copy(update={"label": supported if rating.label == prompts.SUPPORTED else not_supported})
 
     async def ask(self, task: Task[Out], *, round_: int = 0) -> Out:
         return await self.rater.perform(task, round_=round_, temperature=self.settings.temperature)
@@ -150,7 +136,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-        return (*_before_searching(settings), WriteNextQuery, RateSupport)
+        return (*_before_searching(settings), prompts.WriteNextQuery, prompts.RateSupport)
 
     @classmethod
     def plan_for(cls, settings: SafeSettings) -> CostRange:
@@ -172,6 +158,6 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
 
 def _before_searching(settings: SafeSettings) -> tuple[type[AnyTask], ...]:
-    revise: tuple[type[AnyTask], ...] = (MakeSelfContained,) if settings.revise else ()
-    relevance: tuple[type[AnyTask], ...] = (CheckRelevance,) if settings.relevance else ()
+    revise: tuple[type[AnyTask], ...] = (prompts.MakeSelfContained,) if settings.revise else ()
+    relevance: tuple[type[AnyTask], ...] = (prompts.CheckRelevance,) if settings.relevance else ()
     return (*revise, *relevance)

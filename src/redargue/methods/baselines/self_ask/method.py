@@ -2,7 +2,7 @@
 
 Press et al. 2022, "Measuring and Narrowing the Compositionality Gap in Language Models" (arXiv 2210.03350, Section 3).
 The original interleaves questions and answers in one growing text; FOLK's comparison (Wang & Shu 2023, arXiv
-2310.05253) asks all questions first and aggregates what was found.
+2310.05253) asks all questions first and aggregates the results.
 """
 
 from __future__ import annotations
@@ -17,22 +17,18 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.grounding import GroundingMethod, examples_in
-from redargue.methods.few_shot import read_examples
-from redargue.tasks.answering import Answer
-from redargue.tasks.base import AnyTask, Profile
-from redargue.tasks.grounding import (
+from redargue.methods.baselines.grounding import (
     MOST_QUESTIONS,
-    Aggregate,
-    AskFollowUp,
-    ConcludeAsking,
-    FollowUps,
     Grounded,
-    JudgeAnswers,
-    WriteFollowUps,
+    GroundingMethod,
     bracketed,
+    examples_in,
     questions_in,
 )
+from redargue.methods.baselines.self_ask import prompts
+from redargue.methods.few_shot import read_examples
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import AnyTask, Profile
 from redargue.verdicts import Verdict
 
 ASKER = "asker"
@@ -42,12 +38,11 @@ class SelfAskSettings(MethodSettings):
     """Settings of ``self-ask``.
 
     Attributes:
-        variant: ``interleaved``: each question knows the answers before it; ``decomposed``: all questions first, and
-            one call that reads what was found (FOLK's).
+        variant: ``interleaved``: each question follows the answers before it; ``decomposed``: all questions first, and
+            one call that reads the results (FOLK's).
         tools: each searches for every question; the paper uses Google's search.
         top_k: passages per search and tool; the paper shows one answer or snippet.
         most_questions: after which the interleaved variant asks for the final answer; the paper states no limit.
-        temperature: of all calls.
     """
 
     variant: Literal["interleaved", "decomposed"] = "interleaved"
@@ -60,11 +55,7 @@ class SelfAskSettings(MethodSettings):
 class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     """Follow-up questions that a search engine answers (Self-Ask, 2210.03350).
 
-    The embedded backend plays it on a claim's clauses: it asks whether each is true, and reads all that was found.
-
-    Attributes:
-        asked: the questions so far, with what was found for them.
-        round: of the next call, from 1.
+    The small models play it on a claim's clauses: they ask whether each is true, and read all results.
     """
 
     profiles = {
@@ -76,13 +67,12 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         "Press, Zhang, Min, Schmidt, Smith, Lewis: Measuring and Narrowing the Compositionality Gap in Language Models,"
         " Findings of EMNLP 2023 (arXiv 2210.03350)"
     )
-    graph = "(question -> search) xN -> answer; decomposed: questions -> all searches at once -> answer"
+    graph = "(question -> search) xN -> answer; decomposed: questions -> all searches concurrently -> answer"
     few_shot = True
 
     settings: SelfAskSettings
 
     async def check(self, claim: Claim, asker: Agent) -> Verdict:
-        """Questions, searches, an answer; no label where a reply cannot be read."""
         self.two_sides()
         self.asked: tuple[Grounded, ...] = ()
         self.round = 1
@@ -93,8 +83,7 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         answer = Answer(text=aggregate.explanation, label=self.label(aggregate.answer), quotes=aggregate.quotes)
         return self.conclude(asker, answer, self.asked, round_=self.round)
 
-    async def ask_and_answer(self, asker: Agent) -> Aggregate:
-        """One question after another; each knows what was found for those before it."""
+    async def ask_and_answer(self, asker: Agent) -> prompts.Aggregate:
         temperature = self.settings.temperature
         prompt: dict[str, Any] = {
             "claim": self.claim,
@@ -102,14 +91,14 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
             "profile": self.settings.profile,
         }
         while len(self.asked) < self.settings.most_questions:
-            task = AskFollowUp(asked=self.asked, **prompt)
+            task = prompts.AskFollowUp(asked=self.asked, **prompt)
             reply = await asker.perform(task, round_=self.round, temperature=temperature)
             if not reply.needed and reply.answer:
-                return Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
+                return prompts.Aggregate(explanation=reply.explanation, quotes=reply.quotes, answer=reply.answer)
             self.run.emit(Spoke(agent=ASKER, round=self.round, text=reply.question))
             self.asked += (await self.ground(asker, reply.question, round_=self.round),)
             self.round += 1
-        last = ConcludeAsking(asked=self.asked, **prompt)
+        last = prompts.ConcludeAsking(asked=self.asked, **prompt)
         return await asker.perform(last, round_=self.round, temperature=temperature)
 
     @classmethod
@@ -119,8 +108,8 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     @classmethod
     def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
         if settings.variant == "decomposed":
-            return (WriteFollowUps, JudgeAnswers)
-        return (AskFollowUp, ConcludeAsking)
+            return (prompts.WriteFollowUps, prompts.JudgeAnswers)
+        return (prompts.AskFollowUp, prompts.ConcludeAsking)
 
     @classmethod
     def plan_for(cls, settings: SelfAskSettings) -> CostRange:
@@ -152,27 +141,25 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
 class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):
     """FOLK's version of Self-Ask: all questions, all searches concurrently, one aggregation."""
 
-    async def ask_and_answer(self, asker: Agent) -> Aggregate:
+    async def ask_and_answer(self, asker: Agent) -> prompts.Aggregate:
         profile, temperature = self.settings.profile, self.settings.temperature
-        first = WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
+        first = prompts.WriteFollowUps(claim=self.claim, demonstrations=question_examples(profile), profile=profile)
         questions = (await asker.perform(first, round_=1, temperature=temperature)).questions
         self.run.emit(Spoke(agent=ASKER, round=1, text="\n".join(questions)))
         self.asked = tuple(await gather_or_cancel(self.ground(asker, question, round_=1) for question in questions))
-        task = JudgeAnswers(
+        task = prompts.JudgeAnswers(
             claim=self.claim, asked=self.asked, demonstrations=aggregate_examples(profile), profile=profile
         )
         return await asker.perform(task, round_=1, temperature=temperature)
 
 
 def question_examples(profile: Profile) -> str:
-    """Four claims with their questions."""
-    return examples_in(profile, __package__, "questions", lambda text: FollowUps(questions=questions_in(text)))
+    return examples_in(profile, __package__, "questions", lambda text: prompts.FollowUps(questions=questions_in(text)))
 
 
 def aggregate_examples(profile: Profile) -> str:
-    """The same claims with what was found for them, and their label."""
 
-    def read(text: str) -> Aggregate:
-        return Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
+    def read(text: str) -> prompts.Aggregate:
+        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
 
     return examples_in(profile, __package__, "aggregate", read)

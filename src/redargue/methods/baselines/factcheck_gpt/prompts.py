@@ -1,0 +1,116 @@
+"""Factcheck-GPT's prompts (Wang et al., arXiv 2311.09000)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.methods.baselines.factuality import plain_texts
+from redargue.tasks.answer import claim_lines
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.query import LONGEST_QUERY
+from redargue.tasks.untrusted import wrap_untrusted
+
+
+class Questions(Frozen):
+    """What to ask in order to check a claim."""
+
+    questions: tuple[str, ...] = Field(description="the questions", json_schema_extra=list_bounds(10, LONGEST_QUERY))
+
+
+class Worthiness(Frozen):
+    """Whether a claim is worth checking."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
+    checkworthy: Literal["Yes", "No"] = Field(description="Yes if it states a fact that can be checked")
+
+
+class Stance(Frozen):
+    """What one piece of evidence says of a claim."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(400))
+    stance: Literal["support", "refute", "irrelevant"] = Field(description="what the evidence does to the claim")
+
+
+class JudgeWorthiness(Task[Worthiness]):
+    """Factcheck-GPT: whether a claim is worth checking."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
+
+    claim: Claim
+
+    def instructions(self) -> str:
+        return (
+            "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
+            " check. It is not if it is an opinion, advice, or about its own writer or reader."
+        )
+
+    def output_format(self) -> str:
+        return 'Reply in JSON and with nothing else: {"checkworthy": "Yes"} or {"checkworthy": "No"}'
+
+    def input_text(self) -> str:
+        return claim_lines(self.claim)
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": claim_lines(self.claim).removeprefix("Claim: ")}
+
+
+class AskQuestions(Task[Questions]):
+    """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each a sample of its own.
+
+    Attributes:
+        most: questions that are read.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    most: int = 5
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return (
+            "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
+            " each thing that the claim says, and each to be understood without the claim."
+        )
+
+    def worked_examples(self) -> str:
+        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
+
+    def output_format(self) -> str:
+        return 'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
+
+    def input_text(self) -> str:
+        return claim_lines(self.claim)
+
+    def template_vars(self) -> dict[str, str]:
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"claim": claim, "demonstrations": self.demonstrations}
+
+    def validate_answer(self, answer: Questions) -> Questions:
+        return Questions(questions=plain_texts(answer.questions, self.most))
+
+
+class StateStance(Task[Stance]):
+    """Factcheck-GPT: what one piece of evidence says of a claim, asked where no verdict on all of it can be read."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence")
+
+    claim: Claim
+    passage: Passage
+
+    def instructions(self) -> str:
+        return "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?"
+
+    def output_format(self) -> str:
+        return 'Reply in JSON and with nothing else: {"stance": "support"}, or "refute", or "irrelevant"'
+
+    def input_text(self) -> str:
+        return lines(claim_lines(self.claim), f"EVIDENCE: {wrap_untrusted(self.passage.text)}")
+
+    def template_vars(self) -> dict[str, str]:
+        claim = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"claim": claim, "evidence": wrap_untrusted(self.passage.text)}

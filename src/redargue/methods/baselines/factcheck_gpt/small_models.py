@@ -1,0 +1,29 @@
+"""What the small models play of Factcheck-GPT."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from redargue.methods.baselines.factcheck_gpt import prompts
+from redargue.methods.baselines.small_models import untried
+from redargue.nli import claim_filter
+from redargue.nli.backend import EmbeddedBackend, perform
+
+
+@perform.register
+def _judge_worthiness(task: prompts.JudgeWorthiness, backend: EmbeddedBackend) -> prompts.Worthiness:
+    return prompts.Worthiness(checkworthy="Yes" if claim_filter.statement(task.claim.text.rstrip("? ")) else "No")
+
+
+@perform.register
+def _ask_questions(task: prompts.AskQuestions, backend: EmbeddedBackend) -> prompts.Questions:
+    """The claim itself in the first round, its content words and its parts in the next."""
+    every = tuple(untried(task.claim.text, (), ()))
+    return prompts.Questions(questions=(every[1:] if task.sample and every[1:] else every[:1])[: task.most])
+
+
+@perform.register
+def _state_stance(task: prompts.StateStance, backend: EmbeddedBackend) -> prompts.Stance:
+    supports, refutes, neither = backend.reader.read(task.claim.text, (task.passage,)).probabilities()
+    side: Literal["support", "refute"] = "support" if supports >= refutes else "refute"
+    return prompts.Stance(stance=side if max(supports, refutes) > neither else "irrelevant")

@@ -1,0 +1,12 @@
+"""What the small models play of FacTool."""
+
+from __future__ import annotations
+
+from redargue.methods.baselines.factool.prompts import Queries, WriteScepticalQueries
+from redargue.methods.baselines.small_models import untried
+from redargue.nli.backend import EmbeddedBackend, perform
+
+
+@perform.register
+def _write_sceptical_queries(task: WriteScepticalQueries, backend: EmbeddedBackend) -> Queries:
+    return Queries(queries=tuple(untried(task.claim.text, (), ()))[: task.count])

@@ -1,0 +1,146 @@
+"""FIRE's prompts (Xie et al., arXiv 2411.00784)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from redargue.claims import Claim, Frozen
+from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
+from redargue.tasks.base import Task, exactly_one, lines, list_bounds, max_length
+from redargue.tasks.query import LONGEST_QUERY
+
+FACT_CHECKER = "You are a fact-checking agent."
+
+
+class FinalAnswer(Frozen):
+    """Whether a statement is true."""
+
+    reasoning: str = Field(
+        default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
+    )
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word from the knowledge",
+        json_schema_extra=list_bounds(6, 400),
+    )
+    final_answer: Literal["True", "False"] = Field(description="whether the statement is true")
+
+    @field_validator("final_answer", mode="before")
+    @classmethod
+    def _spelled(cls, value: object) -> object:
+        return str(value) if isinstance(value, bool) else value
+
+
+class Move(Frozen):
+    """The answer or the next query; the other one is empty."""
+
+    model_config = exactly_one("final_answer", "search_query")
+
+    reasoning: str = Field(
+        default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
+    )
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="with an answer: what it rests on, copied word for word from the knowledge",
+        json_schema_extra=list_bounds(6, 400),
+    )
+    final_answer: Literal["True", "False", ""] = Field(
+        default="", description="whether the statement is true; empty with a query"
+    )
+    search_query: str = Field(
+        default="", description="the next query; empty with an answer", json_schema_extra=max_length(LONGEST_QUERY)
+    )
+
+    @field_validator("final_answer", mode="before")
+    @classmethod
+    def _spelled(cls, value: object) -> object:
+        return str(value) if isinstance(value, bool) else value
+
+
+class _FromKnowledge(Frozen):
+    claim: Claim
+    results: tuple[SearchResult, ...] = ()
+
+
+class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
+    """FIRE's forced answer, once it searches no more."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+
+    def system(self) -> str:
+        return FACT_CHECKER
+
+    def instructions(self) -> str:
+        return lines(
+            "You get a STATEMENT and the KNOWLEDGE that was found for it.",
+            "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
+            "Then you have to decide: answer with True or with False.",
+        )
+
+    def quote_source(self) -> str:
+        return "the knowledge"
+
+    def output_format(self) -> str:
+        return 'End with one JSON object: {"final_answer": "True"} or {"final_answer": "False"}'
+
+    def input_text(self) -> str:
+        return statement_and_knowledge(self.claim, self.results, self.profile)
+
+    def template_vars(self) -> dict[str, str]:
+        return statement_vars(self.claim, self.results, self.profile)
+
+
+class SearchOrAnswer(Task[Move], _FromKnowledge):
+    """FIRE's step: the answer where the agent is sure, else the next query.
+
+    Attributes:
+        diverse: asks for a query that differs from those before it.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge", "diverse")
+
+    diverse: bool = False
+
+    def system(self) -> str:
+        return FACT_CHECKER
+
+    def instructions(self) -> str:
+        return lines(
+            "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
+            "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
+            "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
+            " tell you most: it has to aim at information that the knowledge does not hold yet.",
+        )
+
+    def quote_source(self) -> str:
+        return "the knowledge"
+
+    def output_format(self) -> str:
+        return lines(
+            "End with one JSON object.",
+            'If you are sure: {"final_answer": "True"} or {"final_answer": "False"}',
+            'If you are not: {"search_query": "your query"}',
+        )
+
+    def input_text(self) -> str:
+        known = statement_and_knowledge(self.claim, self.results, self.profile)
+        return lines(known, _DIVERSE if self.diverse else None)
+
+    def template_vars(self) -> dict[str, str]:
+        known = statement_vars(self.claim, self.results, self.profile)
+        return {**known, "diverse": _DIVERSE if self.diverse else ""}
+
+    def validate_answer(self, answer: Move) -> Move:
+        """An answer wins over a query beside it, as in the authors' program."""
+        query = "" if answer.final_answer else " ".join(answer.search_query.split())[:LONGEST_QUERY]
+        if not query and not answer.final_answer:
+            raise ValueError("the reply holds neither a final_answer nor a search_query")
+        return answer.model_copy(update={"search_query": query})
+
+
+_DIVERSE = (
+    "If you write a query, make it differ clearly from those before it, in its words and in what it aims at, so that it"
+    " finds something else."
+)

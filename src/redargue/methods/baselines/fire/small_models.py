@@ -1,0 +1,31 @@
+"""What the small models play of FIRE."""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
+from redargue.methods.baselines.search_results import found_in
+from redargue.methods.baselines.small_models import QUOTES, quotes_of, sided, untried
+from redargue.nli.backend import EmbeddedBackend, perform
+
+SURE = 0.6  # the probability of a side at which nothing more is searched for
+
+
+@perform.register
+def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
+    """Answers once the evidence makes it sure, or nothing is left to ask; else asks the next query."""
+    passages = found_in(task.results)
+    reading = backend.reader.read(task.claim.text, passages)
+    supports, refutes, _ = reading.probabilities()
+    best = reading.best(Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED, QUOTES)
+    query = next(untried(task.claim.text, best, {result.query for result in task.results}), None)
+    if passages and (query is None or max(supports, refutes) >= SURE):
+        factual, best, text = sided(task.claim.text, passages, backend)
+        return Move(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")
+    return Move(reasoning="What was read does not settle the claim yet.", search_query=query or task.claim.text[:300])
+
+
+@perform.register
+def _give_final_answer(task: GiveFinalAnswer, backend: EmbeddedBackend) -> FinalAnswer:
+    factual, best, text = sided(task.claim.text, found_in(task.results), backend)
+    return FinalAnswer(reasoning=text, quotes=quotes_of(best), final_answer="True" if factual else "False")

@@ -1,0 +1,239 @@
+"""FOLK's prompts: a claim in first-order logic, and whether its predicates hold (Wang & Shu, arXiv 2310.05253)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from redargue.claims import Claim, Frozen
+from redargue.methods.baselines.grounding import (
+    ANSWER_NEXT,
+    NEXT_EXAMPLE,
+    QUOTED,
+    SOME_QUESTIONS,
+    Grounded,
+    Questions,
+    Side,
+    asked_whether,
+    bracketed,
+    context,
+    examples,
+    in_place,
+    is_object,
+    questions_in,
+)
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+MOST_PREDICATES = 12
+
+
+class Predicate(Frozen):
+    """A predicate of a claim.
+
+    Attributes:
+        predicate: its name and arguments, such as ``Born(Ada Pell, Veshti)``.
+        verify: such as "Verify that Ada Pell was born in Veshti".
+    """
+
+    predicate: str = Field(description="Name(argument, argument)", json_schema_extra=max_length(300))
+    verify: str = Field(description="what to verify, in words", json_schema_extra=max_length(300))
+
+    @field_validator("predicate", "verify")
+    @classmethod
+    def _on_a_line(cls, text: str) -> str:
+        plain = " ".join(text.split())
+        if not plain:
+            raise ValueError("a predicate or what to verify is empty")
+        return plain
+
+    @property
+    def line(self) -> str:
+        return f"{self.predicate} ::: {self.verify}"
+
+
+class Predicates(Frozen):
+    """A claim's predicates and the questions that they lead to."""
+
+    predicates: tuple[Predicate, ...] = Field(
+        description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
+    )
+    questions: Questions = Field(
+        description="what has to be known to verify them, one question each", json_schema_extra=SOME_QUESTIONS
+    )
+
+    @field_validator("predicates")
+    @classmethod
+    def _any(cls, raw: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+        if not 0 < len(raw) <= MOST_PREDICATES:
+            raise ValueError(f"{len(raw)} predicates; 1 to {MOST_PREDICATES} were asked for")
+        return raw
+
+
+class WritePredicates(Task[Predicates]):
+    """Predicates and questions of a claim (Section 3.1)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "You take a claim apart in first-order logic:",
+            "1) define all predicates of the claim, and say of each what has to be verified;",
+            "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
+        )
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
+        return lines(
+            "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
+            "then an empty line, and the questions, one line each: Followup Question: your question",
+        )
+
+    def input_text(self) -> str:
+        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
+        return f"Claim: {in_place(self.claim)}{after}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
+
+    def parse_plain(self, text: str) -> Predicates | None:
+        return None if is_object(text) else parse_predicates(text)
+
+
+def parse_predicates(text: str) -> Predicates:
+    """Reads lines ``Name(arguments) ::: what to verify`` and ``Followup Question: …``.
+
+    Raises:
+        ValueError: no predicate or no question, or a line with ":::" that is no predicate.
+    """
+    found = []
+    for line in map(str.strip, text.partition(NEXT_EXAMPLE)[0].splitlines()):
+        predicate, mark, verify = line.partition(":::")
+        if not mark:
+            continue
+        if not re.fullmatch(r"[^()]+\(.+\)", predicate.strip()):
+            raise ValueError(f"{line[:80]!r} is not of the form Name(argument, argument) ::: Verify that ...")
+        found.append(Predicate(predicate=predicate, verify=verify))
+    if not found:
+        raise ValueError("no line is of the form Name(argument, argument) ::: Verify that ...")
+    return Predicates(predicates=tuple(found), questions=questions_in(text))
+
+
+class PredicateTruth(Frozen):
+    """Whether a predicate holds, and why."""
+
+    predicate: str = Field(description="as it was given", json_schema_extra=max_length(300))
+    reason: str = Field(description="why it holds or not, from what was found", json_schema_extra=max_length(400))
+    holds: bool = Field(description="true or false")
+
+
+class Prediction(Frozen):
+    """The truth of each predicate, with an explanation.
+
+    Attributes:
+        written: the label that a reply in the paper's form states; None where its predicates alone decide.
+    """
+
+    truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
+    explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
+    quotes: tuple[str, ...] = Field(
+        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
+    )
+    written: SkipJsonSchema[Side | None] = None
+
+    @property
+    def answer(self) -> Side:
+        """The written label; else the conjunction of the predicates."""
+        return self.written or ("SUPPORTED" if all(truth.holds for truth in self.truths) else "NOT_SUPPORTED")
+
+
+_TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
+
+
+class VerifyPredicates(Task[Prediction]):
+    """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
+
+    claim: Claim
+    predicates: tuple[Predicate, ...]
+    asked: tuple[Grounded, ...]
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
+            " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
+            "Explain your prediction so that a person understands it.",
+        )
+
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
+        return lines(
+            "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
+            "then their conjunction: Name(...) && Name(...) is True or False.",
+            "then: The claim is [SUPPORTED] or [NOT_SUPPORTED].",
+            "then an empty line, and Explanation: with your explanation under it.",
+        )
+
+    def input_text(self) -> str:
+        after = ANSWER_NEXT if self.profile == "paper" else None
+        shown = f"{self._predicates()}\n"
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": in_place(self.claim),
+            "predicates": self._predicates(),
+            "context": context(self.asked, self.profile),
+            "demonstrations": self.demonstrations,
+        }
+
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[str]]]:
+        return {"truths": ("predicate", [predicate.predicate for predicate in self.predicates])}
+
+    def _predicates(self) -> str:
+        return wrap_untrusted("\n".join(predicate.line for predicate in self.predicates))
+
+    def parse_plain(self, text: str) -> Prediction | None:
+        """The first label in brackets, whatever its predicates say (FOLK-2)."""
+        return None if is_object(text) else parse_prediction(text)
+
+    def validate_answer(self, answer: Prediction) -> Prediction:
+        """Every predicate has to be judged; in the paper's form a label is enough (FOLK-2)."""
+        written = answer.written if self.profile == "paper" else None
+        judged, wanted = ({each.predicate for each in some} for some in (answer.truths, self.predicates))
+        if not written and len(judged) != len(wanted):
+            raise ValueError(f"{len(judged)} predicates were judged, not {len(wanted)}")
+        return answer.model_copy(update={"written": written})
+
+
+def parse_prediction(text: str) -> Prediction:
+    """Reads ``Name(...) is True because …``, the label in brackets and the explanation.
+
+    Raises:
+        ValueError: the first brackets hold no label.
+    """
+    own = text.partition(NEXT_EXAMPLE)[0]
+    judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
+    label = bracketed(own)
+    truths = {
+        name: PredicateTruth(predicate=name.strip(), reason=why.strip(), holds=value == "True")
+        for name, value, why in reversed(judged)
+    }
+    explanation = own.partition("Explanation:")[2].strip() or own.strip()
+    return Prediction(truths=tuple(reversed(truths.values())), explanation=explanation, written=label)

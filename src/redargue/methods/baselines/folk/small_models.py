@@ -1,0 +1,48 @@
+"""What the small models play of FOLK."""
+
+from __future__ import annotations
+
+import re
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.folk import prompts
+from redargue.methods.baselines.small_models import clauses_of, is_it_true, likeliest, passages_of, quotes_for
+from redargue.nli.backend import EmbeddedBackend, perform
+from redargue.nli.open_ie import decompose
+
+VERIFY = "Verify that "
+
+
+@perform.register
+def _write_predicates(task: prompts.WritePredicates, backend: EmbeddedBackend) -> prompts.Predicates:
+    """Each clause is a predicate of its subject and object, and its own question."""
+    clauses = clauses_of(task.claim)
+    predicates = tuple(
+        prompts.Predicate(predicate=_predicate(clause), verify=f"{VERIFY}{clause}") for clause in clauses
+    )
+    return prompts.Predicates(predicates=predicates, questions=tuple(map(is_it_true, clauses)))
+
+
+def _predicate(statement: str) -> str:
+    """A clause as Name(subject, object), after its verb."""
+    first = decompose(statement).triplets[0]
+    name = re.sub(r"\W+", "_", first.relation).strip("_").capitalize() or "Is"
+    return f"{name}({', '.join(re.sub(r'[(),]', '', part) for part in (first.subject, first.object) if part)})"
+
+
+@perform.register
+def _verify_predicates(task: prompts.VerifyPredicates, backend: EmbeddedBackend) -> prompts.Prediction:
+    """A predicate holds where all evidence, read together, supports it."""
+    passages = passages_of(task.asked)
+    truths: list[prompts.PredicateTruth] = []
+    quotes: list[str] = []
+    for predicate in task.predicates:
+        reading = backend.reader.read(predicate.verify.removeprefix(VERIFY), passages)
+        meaning = likeliest(reading)
+        best = quotes_for(reading, meaning)
+        reason = " ".join(f'"{quote}"' for quote in best) or "nothing that was found settles it"
+        holds = meaning is Meaning.SUPPORTED
+        truths.append(prompts.PredicateTruth(predicate=predicate.predicate, reason=reason, holds=holds))
+        quotes += best
+    why = f"{sum(truth.holds for truth in truths)} of {len(truths)} predicates hold."
+    return prompts.Prediction(truths=tuple(truths), explanation=why, quotes=tuple(dict.fromkeys(quotes)))

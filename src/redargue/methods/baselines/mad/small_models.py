@@ -1,0 +1,60 @@
+"""What the small models play of MAD."""
+
+from __future__ import annotations
+
+from redargue.claims import Claim
+from redargue.evidence import Passage
+from redargue.methods.baselines.mad import prompts
+from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, read_evidence
+from redargue.nli.backend import EmbeddedBackend, cite, perform
+from redargue.tasks.answer import Answer
+
+
+@perform.register
+def _take_a_turn(task: prompts.DebateTurnOnEvidence, backend: EmbeddedBackend) -> Answer:
+    """Answers from the evidence; objects with what contradicts the other side, if there is anything."""
+    answer = read_evidence(task.claim, task.passages, backend)
+    objecting = bool(task.opponent) and not task.before
+    heard = task.claim.labels.parse(task.opponent) if objecting else None
+    if heard is None or heard != answer.label:
+        return answer
+    return _objection(task.claim, heard, task.passages, backend) or answer
+
+
+def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer | None:
+    """The strongest sentences for the opposite label; None where none is strong, or there is no such label."""
+    meaning = OPPOSITE.get(claim.labels.meaning(heard))
+    label = claim.labels.named(meaning) if meaning else None
+    reading = backend.reader.read(claim.text, passages)
+    if meaning is None or label is None or reading.strongest(meaning) <= 0.5:
+        return None
+    best = reading.best(meaning, QUOTES)
+    text = "\n".join([*map(cite, best), f"**{label}**"])
+    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best))
+
+
+@perform.register
+def _moderate(task: prompts.ModerateRoundOnEvidence, backend: EmbeddedBackend) -> prompts.Ruling:
+    """Prefers the side whose label the evidence supports; otherwise the debate continues."""
+    answer, labels = read_evidence(task.claim, task.passages, backend), task.claim.labels
+    if answer.label is not None and answer.label == labels.parse(task.affirmative):
+        return prompts.Ruling(
+            preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label
+        )
+    if answer.label is not None and answer.label == labels.parse(task.negative):
+        return prompts.Ruling(
+            preference=True, supported_side="negative", reason=answer.text, debate_answer=answer.label
+        )
+    return prompts.Ruling(preference=False, supported_side="", reason=answer.text, debate_answer="")
+
+
+@perform.register
+def _list_candidates(task: prompts.ListCandidatesOnEvidence, backend: EmbeddedBackend) -> prompts.Candidates:
+    labels = (task.claim.labels.parse(text) for text in (task.affirmative, task.negative))
+    return prompts.Candidates(candidates=tuple(dict.fromkeys(label for label in labels if label)))
+
+
+@perform.register
+def _decide(task: prompts.DecideDebateOnEvidence, backend: EmbeddedBackend) -> prompts.Decision:
+    answer = read_evidence(task.claim, task.passages, backend)
+    return prompts.Decision(reason=answer.text, debate_answer=answer.label or "")

@@ -1,0 +1,189 @@
+"""Programs that check a claim (ProgramFC, Pan et al. 2023, arXiv 2305.12744, Section 3).
+
+A program is parsed by its own grammar and becomes data; nothing of it is run as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from redargue.claims import Frozen
+from redargue.tasks.base import max_length
+
+MOST_STEPS = 20
+
+
+LONGEST_TEXT = 600  # characters of a question or statement
+
+
+Function = Literal["Question", "Verify"]
+
+
+_REFERENCE = re.compile(r"\{(\w+)\}")
+
+
+_STEP = re.compile(r"(\w+)\s*=\s*(\w+)\s*\(\s*[fF]?([\"'])(.*)\3\s*\)")
+
+
+_PREDICT = re.compile(r"\w+\s*=\s*Predict\s*\((.*)\)")
+
+
+_AROUND = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # lines that stand in every program and do nothing
+
+
+class ProgramStep(Frozen):
+    """A line of a program.
+
+    Attributes:
+        text: the question or the statement; ``{answer_1}`` refers to the answer to the first question.
+    """
+
+    function: Function = Field(description="Question to find something out, Verify to check a statement")
+    text: str = Field(
+        description="the question or the statement; {answer_1} stands for the answer to the first Question",
+        json_schema_extra=max_length(LONGEST_TEXT),
+    )
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_REFERENCE.findall(self.text)))
+
+    def filled(self, answers: Mapping[str, str]) -> str:
+        """The text with answers instead of references; an answer's own braces are left alone."""
+        return _REFERENCE.sub(lambda found: answers[found.group(1)], self.text)
+
+
+class Program(Frozen):
+    """A program: the n-th question's answer is ``answer_n``, the n-th statement ``fact_n``; every fact has to hold.
+
+    Attributes:
+        steps: in order; a text refers only to answers of questions before it.
+    """
+
+    steps: tuple[ProgramStep, ...] = Field(
+        description="in order; the facts of all Verify steps have to hold for the claim to be true",
+        json_schema_extra={"minItems": 1, "maxItems": MOST_STEPS},
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Program:
+        if len(self.steps) > MOST_STEPS:
+            raise ValueError(f"{len(self.steps)} steps; a program has {MOST_STEPS} at most")
+        known: set[str] = set()
+        for name, step in zip(self.names, self.steps, strict=True):
+            line = _line(name, step)
+            if not step.text.strip():
+                raise ValueError(f"{line}: the text is empty")
+            for reference in step.references:
+                if reference not in known:
+                    raise ValueError(f"{line}: {{{reference}}} is no answer of a Question before it")
+            if step.function == "Question":
+                known.add(name)
+        if all(step.function == "Question" for step in self.steps):
+            raise ValueError("no Verify: the program checks nothing")
+        return self
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return _names([step.function for step in self.steps])
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of steps that do not depend on each other; a level needs those before it."""
+        depth: dict[str, int] = {}
+        found: list[list[int]] = []
+        for place, (name, step) in enumerate(zip(self.names, self.steps, strict=True)):
+            depth[name] = max((depth[reference] + 1 for reference in step.references), default=0)
+            found += [[]] * (depth[name] == len(found))
+            found[depth[name]] = [*found[depth[name]], place]
+        return tuple(map(tuple, found))
+
+    @property
+    def text(self) -> str:
+        facts = " and ".join(name for name in self.names if name.startswith("fact"))
+        body = [*map(_line, self.names, self.steps), f"label = Predict({facts})"]
+        return "\n".join(["def program():", *(f"    {line}" for line in body)])
+
+
+def _line(name: str, step: ProgramStep) -> str:
+    return f'{name} = {step.function}("{step.text}")'
+
+
+def _names(functions: list[Function]) -> tuple[str, ...]:
+    kinds = ["answer" if function == "Question" else "fact" for function in functions]
+    return tuple(f"{kind}_{kinds[: place + 1].count(kind)}" for place, kind in enumerate(kinds))
+
+
+class _Line(Frozen):
+    """A parsed line with the variable that it assigns."""
+
+    variable: str
+    step: ProgramStep
+
+
+def parse_program(text: str) -> Program:
+    """Reads a program in the paper's form.
+
+    Lines assign ``Question("...")`` and ``Verify("...")``; the first ``Predict(a and b)`` ends the program. Variables
+    may have any name. Facts that Predict does not join, and answers that none of its facts needs, do not change the
+    label and are left out.
+
+    Raises:
+        ValueError: names the line that is malformed, calls an unknown function or uses a variable that no line before
+            it assigns; or there is no Predict, or nothing to verify.
+    """
+    written: dict[str, _Line] = {}
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or _AROUND.fullmatch(line):
+            continue
+        where = f"line {number} ({line[:80]!r})"
+        if predict := _PREDICT.fullmatch(line):
+            return _joined(written, predict.group(1), where)
+        if len(written) == MOST_STEPS:
+            raise ValueError(f"{where}: a program has {MOST_STEPS} steps at most")
+        read = _read(line, where)
+        if read.variable in written:
+            raise ValueError(f"{where}: {read.variable!r} is assigned twice")
+        for reference in read.step.references:
+            if reference not in written:
+                raise ValueError(f"{where}: {reference!r} is not assigned on a line before it")
+            if written[reference].step.function == "Verify":
+                raise ValueError(f"{where}: {reference!r} is true or false, and no text")
+        written[read.variable] = read
+    raise ValueError("no Predict: the program does not end in label = Predict(...)")
+
+
+def _read(line: str, where: str) -> _Line:
+    found = _STEP.fullmatch(line)
+    if found is None:
+        raise ValueError(f'{where}: not of the form variable = Question("...") or variable = Verify("...")')
+    variable, function, mark, said = found.groups()
+    text = said.replace("\\" + mark, mark).strip()
+    if function not in ("Question", "Verify"):
+        raise ValueError(f"{where}: {function!r} is not one of the functions Question, Verify, Predict")
+    if not text:
+        raise ValueError(f"{where}: the text is empty")
+    return _Line(variable=variable, step=ProgramStep(function=function, text=text))
+
+
+def _joined(written: Mapping[str, _Line], argument: str, where: str) -> Program:
+    """The steps that a Predict needs, under the names that every program has."""
+    facts = re.split(r"\s+and\s+", argument.strip())
+    for fact in facts:
+        if fact not in written:
+            raise ValueError(f"{where}: {fact[:80]!r} is no variable before it; Predict joins facts with 'and' alone")
+        if written[fact].step.function == "Question":
+            raise ValueError(f"{where}: {fact!r} is the answer to a question, neither true nor false")
+    needed = set(facts)
+    for line in reversed(list(written.values())):
+        if line.variable in needed:
+            needed |= {*line.step.references}
+    kept = [line for line in written.values() if line.variable in needed]
+    names = dict(zip((line.variable for line in kept), _names([line.step.function for line in kept]), strict=True))
+    own = {name: f"{{{given}}}" for name, given in names.items()}
+    return Program(steps=tuple(ProgramStep(function=line.step.function, text=line.step.filled(own)) for line in kept))

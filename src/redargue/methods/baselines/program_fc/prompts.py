@@ -1,0 +1,224 @@
+"""ProgramFC's prompts: programs, facts and short answers (Pan et al. 2023, arXiv 2305.12744, Section 3)."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.methods.baselines.program_fc.program import Program, parse_program
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, documents
+from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+LONGEST_SPAN = 200  # characters of a short answer
+
+
+class TruthJudgement(Frozen):
+    """Whether a statement is true."""
+
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word; empty without documents",
+        json_schema_extra=list_bounds(6, 400),
+    )
+    verdict: Literal["true", "false", "impossible to say"] = Field(
+        description="of the statement: true, false, or impossible to say"
+    )
+
+
+SAID = {
+    "true": "true", "yes": "true", "false": "false", "no": "false",
+    "impossible to say": "impossible to say", "it's impossible to say": "impossible to say",
+    "it is impossible to say": "impossible to say",
+}  # fmt: skip
+
+
+_LEAD = re.compile(r"(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
+
+
+def _after_lead(text: str) -> str:
+    """A short reply without "The answer is:" and marks around it."""
+    plain = " ".join(text.replace("’", "'").split()).strip(' *_`"')
+    return _LEAD.sub("", plain, count=1).strip(' *_`".') if _LEAD.match(plain) else plain.strip(' *_`".')
+
+
+class RecallFact(Task[TruthJudgement]):
+    """Whether a statement is true, from the model's own knowledge (closed book).
+
+    Attributes:
+        statement: with answers, which come from untrusted texts, instead of variables.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement",)
+
+    statement: str
+
+    def hardened_rules(self) -> str:
+        return "Say whether a statement is true, from what you know."
+
+    def output_format(self) -> str:
+        return "Answer True or False alone, or: impossible to say."
+
+    def input_text(self) -> str:
+        if self.profile == "paper":
+            statement = wrap_untrusted(self.statement.rstrip("."), inline=True)
+            return f"Is it true that {statement}? True or false? The answer is:"
+        return f"Statement: {wrap_untrusted(self.statement)}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"statement": wrap_untrusted(self.statement)}
+
+    def parse_plain(self, text: str) -> TruthJudgement | None:
+        """True, false, yes, no, or that it is impossible to say; anything else is an error."""
+        if text.lstrip().startswith("{"):
+            return None
+        said = SAID.get(_after_lead(text).casefold())
+        if said is None:
+            raise ValueError(f"{text.strip()[:60]!r} is not one of True, False, impossible to say")
+        return TruthJudgement.model_validate({"verdict": said})
+
+
+class VerifyFact(RecallFact):
+    """Whether a statement is true, from documents (gold, open book)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "document")
+
+    passages: tuple[Passage, ...] = ()
+
+    def hardened_rules(self) -> str:
+        return _from_documents("Say whether a statement is true, from the documents alone.")
+
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def input_text(self) -> str:
+        if self.profile == "paper":
+            asked = super().input_text()
+            return lines(documents(self.passages, "paper"), f"From these documents: {asked[0].lower()}{asked[1:]}")
+        return lines(super().input_text(), f"Document: {documents(self.passages, self.profile)}")
+
+    def template_vars(self) -> dict[str, str]:
+        return {**super().template_vars(), "document": documents(self.passages, self.profile)}
+
+
+class Span(Frozen):
+    """A short answer: a name, a date, a number; empty where nothing states it."""
+
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word; empty without documents",
+        json_schema_extra=list_bounds(6, 400),
+    )
+    text: str = Field(
+        description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
+    )
+
+    @field_validator("text")
+    @classmethod
+    def _short(cls, text: str) -> str:
+        plain = " ".join(text.split())
+        if len(plain) > LONGEST_SPAN:
+            raise ValueError(f"an answer of {len(plain)} characters; a few words were asked for")
+        return plain
+
+
+class RecallAnswer(Task[Span]):
+    """A short answer to a question, from the model's own knowledge (closed book).
+
+    Attributes:
+        question: with answers, which come from untrusted texts, instead of variables.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("question",)
+
+    question: str
+
+    def hardened_rules(self) -> str:
+        return "Answer a question in a few words, from what you know."
+
+    def output_format(self) -> str:
+        return "Give the answer alone, in a few words."
+
+    def input_text(self) -> str:
+        if self.profile == "paper":
+            return f"Question: {wrap_untrusted(self.question)}\nThe answer is:"
+        return f"Question: {wrap_untrusted(self.question)}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"question": wrap_untrusted(self.question)}
+
+    def parse_plain(self, text: str) -> Span | None:
+        if text.lstrip().startswith("{"):
+            return None
+        said = _after_lead(text)
+        if not said or len(said) > LONGEST_SPAN:
+            raise ValueError(f"{text.strip()[:60]!r} is no answer in a few words")
+        return Span(text=said)
+
+
+class AnswerQuestion(RecallAnswer):
+    """A short answer to a question, from documents (gold, open book)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("question", "document")
+
+    passages: tuple[Passage, ...] = ()
+
+    def hardened_rules(self) -> str:
+        return _from_documents("Answer a question in a few words, from the documents alone.")
+
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def input_text(self) -> str:
+        asked, shown = super().input_text(), documents(self.passages, self.profile)
+        return lines(shown, asked) if self.profile == "paper" else lines(asked, f"Document: {shown}")
+
+    def template_vars(self) -> dict[str, str]:
+        return {**super().template_vars(), "document": documents(self.passages, self.profile)}
+
+
+def _from_documents(wanted: str) -> str:
+    return lines(wanted, STYLE_IS_NO_EVIDENCE)
+
+
+class WriteProgram(Task[Program]):
+    """The program for a claim (Section 3.2)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "You write a program whose steps check a claim, in the order in which they build on one another.",
+            "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
+            " statements are.",
+            "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
+        )
+
+    def worked_examples(self) -> str:
+        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
+
+    def output_format(self) -> str:
+        return lines(
+            'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
+            "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
+        )
+
+    def input_text(self) -> str:
+        if self.profile == "paper":
+            return (
+                f"# The claim is that {wrap_untrusted(' '.join(self.claim.text.split()), inline=True)}\ndef program():"
+            )
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "demonstrations": self.demonstrations}
+
+    def parse_plain(self, text: str) -> Program | None:
+        return None if text.lstrip().startswith("{") else parse_program(text)

@@ -1,0 +1,195 @@
+"""SAFE's prompts (Wei et al., "Long-form factuality in large language models", arXiv 2403.18802).
+
+A statement is made self-contained, checked for relevance, searched for in turns, and rated.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
+from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
+from redargue.tasks.answer import LabelledTask
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
+from redargue.tasks.untrusted import wrap_untrusted
+
+SUPPORTED, NOT_SUPPORTED = "Supported", "Not Supported"
+
+
+SUPPORT = LabelSet(
+    name="support",
+    labels=(
+        Label(name=SUPPORTED, meaning=Meaning.SUPPORTED, description="the knowledge supports the statement"),
+        Label(name=NOT_SUPPORTED, meaning=Meaning.REFUTED, description="the knowledge does not support the statement"),
+    ),
+)
+
+
+_BLOCK = re.compile(r"```(?:\w*\n)?(.*?)```", re.DOTALL)
+
+
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+
+
+def code_block(text: str) -> str | None:
+    """The content of the first code block, on one line; None without one."""
+    found = _BLOCK.search(text)
+    return " ".join(found.group(1).split()) if found else None
+
+
+def bracketed(text: str, *words: str) -> list[str]:
+    said = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
+    return [word for word in words if word in said]
+
+
+class SelfContained(Frozen):
+    """A statement that can be understood alone."""
+
+    statement: str = Field(description="the statement, self-contained", json_schema_extra=max_length(1_000))
+
+
+class Relevance(Frozen):
+    """Whether a statement has to do with what its text is about."""
+
+    reasoning: str = Field(default="", description="your reasoning", json_schema_extra=max_length(600))
+    relevant: bool = Field(description="true if the statement is relevant")
+
+
+class _OfAResponse:
+    """A statement and the text around it. A plain class without fields, so it goes first."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "response")
+
+    def input_text(self: Any) -> str:
+        return lines(
+            f"RESPONSE: {wrap_untrusted(self.claim.context)}",
+            f"STATEMENT: {wrap_untrusted(self.claim.text, inline=True)}",
+        )
+
+    def template_vars(self: Any) -> dict[str, str]:
+        return {
+            "statement": wrap_untrusted(self.claim.text, inline=True),
+            "response": wrap_untrusted(self.claim.context),
+        }
+
+
+class MakeSelfContained(_OfAResponse, Task[SelfContained]):
+    """A statement of a text in words that need no text around them."""
+
+    claim: Claim
+
+    def instructions(self) -> str:
+        return lines(
+            "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
+            "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
+            " them by what the response says they stand for.",
+            "Change nothing else: no fact is added, and none is corrected.",
+        )
+
+    def output_format(self) -> str:
+        return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
+
+    def parse_plain(self, text: str) -> SelfContained | None:
+        found = code_block(text)
+        return None if found is None else SelfContained(statement=found)
+
+    def validate_answer(self, answer: SelfContained) -> SelfContained:
+        if not re.search(r"\w", answer.statement):
+            raise ValueError("the statement is empty")
+        return SelfContained(statement=readable(answer.statement.strip()))
+
+
+class CheckRelevance(_OfAResponse, Task[Relevance]):
+    """Whether a statement has to do with what its text is about."""
+
+    claim: Claim
+
+    def instructions(self) -> str:
+        return lines(
+            "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
+            "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
+            " Foo. Whether the statement is true does not matter.",
+        )
+
+    def hardened_rules(self) -> str:
+        return "Relevant means Foo."
+
+    def output_format(self) -> str:
+        return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
+
+    def parse_plain(self, text: str) -> Relevance | None:
+        found = bracketed(text, "Foo", "Not Foo")
+        if len(found) > 1:
+            raise ValueError("both [Foo] and [Not Foo] stand there")
+        return Relevance(reasoning=text.strip(), relevant=found == ["Foo"]) if found else None
+
+
+class WriteNextQuery(QueryTask):
+    """The next query, for what is not known yet."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+
+    claim: Claim
+    results: tuple[SearchResult, ...] = ()
+
+    def instructions(self) -> str:
+        return lines(
+            "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
+            "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
+            " is useful for the statement.",
+        )
+
+    def output_format(self) -> str:
+        return "Think first about what is missing; then give the query alone in a code block (```)."
+
+    def input_text(self) -> str:
+        return statement_and_knowledge(self.claim, self.results, self.profile)
+
+    def template_vars(self) -> dict[str, str]:
+        return statement_vars(self.claim, self.results, self.profile)
+
+    def parse_plain(self, text: str) -> Query | None:
+        """The first code block; else as other queries are read."""
+        found = code_block(text)
+        if found == "":
+            raise ValueError("the code block is empty")
+        return super().parse_plain(text) if found is None else Query(text=found[:LONGEST_QUERY])
+
+
+class RateSupport(LabelledTask):
+    """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
+
+    results: tuple[SearchResult, ...] = ()
+
+    def instructions(self) -> str:
+        return lines(
+            "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
+            "Reason step by step, and sum up what the knowledge says of the statement.",
+            "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
+            " is not supported.",
+        )
+
+    def quote_source(self) -> str:
+        return "the knowledge"
+
+    def output_format(self) -> str:
+        return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
+
+    def input_text(self) -> str:
+        return statement_and_knowledge(self.claim, self.results, self.profile)
+
+    def template_vars(self) -> dict[str, str]:
+        return statement_vars(self.claim, self.results, self.profile)
+
+    def label_of(self, text: str) -> str | None:
+        """The label in square brackets; without one the label on the last line."""
+        rated = bracketed(text, SUPPORTED, NOT_SUPPORTED)
+        if rated:
+            return rated[0] if len(rated) == 1 else None
+        return self.chosen(text.strip().rpartition("\n")[2])

@@ -1,0 +1,57 @@
+"""What the small models play of SAFE."""
+
+from __future__ import annotations
+
+from redargue.claims import Meaning
+from redargue.methods.baselines.safe import prompts
+from redargue.methods.baselines.search_results import found_in
+from redargue.methods.baselines.small_models import QUOTES, not_empty, quotes_of, untried
+from redargue.nli import claim_filter
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, words
+from redargue.nli.reader import sentences
+from redargue.tasks.answer import Answer
+from redargue.tasks.query import Query
+
+
+@perform.register
+def _make_self_contained(task: prompts.MakeSelfContained, backend: EmbeddedBackend) -> prompts.SelfContained:
+    """Replaces a leading pronoun where the text around it leaves no doubt."""
+    (found,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context))
+    return prompts.SelfContained(statement=found or task.claim.text)
+
+
+@perform.register
+def _check_relevance(task: prompts.CheckRelevance, backend: EmbeddedBackend) -> prompts.Relevance:
+    """A statement is relevant where it shares a content word with the text."""
+    around = {word.lower() for word in words(task.claim.context.replace(task.claim.text, ""))}
+    shared = [word for word in words(task.claim.text) if word.lower() in around]
+    return prompts.Relevance(reasoning=f"shared: {', '.join(shared) or 'no word'}", relevant=bool(shared))
+
+
+@perform.register
+def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) -> Query:
+    """The next new query; the claim again where none is left."""
+    passages = found_in(task.results)
+    best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
+    asked = {result.query for result in task.results}
+    return Query(text=next(untried(task.claim.text, best, asked), task.claim.text[:300]))
+
+
+@perform.register
+def _rate_support(task: prompts.RateSupport, backend: EmbeddedBackend) -> Answer:
+    """Supported where that is more probable than the other two together: silence is not support.
+
+    Raises:
+        BadReply: there is no evidence to read.
+    """
+    passages = not_empty(found_in(task.results))
+    reading = backend.reader.read(task.claim.text, passages)
+    supports, refutes, neither = reading.probabilities()
+    if supports > refutes + neither:
+        label, meaning, opening = prompts.SUPPORTED, Meaning.SUPPORTED, CORRECT
+    else:
+        label = prompts.NOT_SUPPORTED
+        meaning, opening = (Meaning.REFUTED, INCORRECT) if refutes >= neither else (Meaning.NOT_ENOUGH, OPEN)
+    best = reading.best(meaning, QUOTES if opening != OPEN else 1)
+    text = "\n".join([*map(cite, best), opening + " ".join(task.claim.text.split()), f"[{label}]"])
+    return Answer(text=text, label=label, quotes=quotes_of(best))

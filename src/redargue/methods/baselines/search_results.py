@@ -1,0 +1,47 @@
+"""Search results as FIRE and SAFE show them: the knowledge so far about a statement."""
+
+from __future__ import annotations
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answer import claim_lines, documents
+from redargue.tasks.base import Profile, lines
+
+NOTHING_KNOWN = "N/A"
+
+
+NOTHING_FOUND = "Nothing was found for this query."
+
+
+class SearchResult(Frozen):
+    """A query and what it found."""
+
+    query: str
+    passages: tuple[Passage, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The passages as one text, as both programs keep a result."""
+        return " ".join(passage.text for passage in self.passages) or NOTHING_FOUND
+
+
+def found_in(results: tuple[SearchResult, ...]) -> tuple[Passage, ...]:
+    return tuple({passage.sha256: passage for result in results for passage in result.passages}.values())
+
+
+def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
+    """The results joined by newlines; hardened: the passages, each fenced."""
+    if profile == "paper":
+        return "\n".join(result.text for result in results) or NOTHING_KNOWN
+    passages = found_in(results)
+    return documents(passages, profile) if passages else NOTHING_KNOWN
+
+
+def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
+    statement = claim_lines(claim).replace("Claim: ", "STATEMENT: ", 1)
+    return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
+
+
+def statement_vars(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
+    statement = claim_lines(claim).removeprefix("Claim: ")
+    return {"statement": statement, "knowledge": knowledge(results, profile)}

@@ -1,0 +1,244 @@
+"""Self-Ask's prompts: interleaved (Press et al., arXiv 2210.03350), or all questions first (FOLK, arXiv 2310.05253)."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen
+from redargue.methods.baselines.grounding import (
+    ANSWER_NEXT,
+    QUOTED,
+    SOME_QUESTIONS,
+    Grounded,
+    Questions,
+    Side,
+    asked_whether,
+    bracketed,
+    context,
+    examples,
+    in_place,
+    is_object,
+    questions_in,
+)
+from redargue.tasks.answer import documents
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+
+class FollowUps(Frozen):
+    """The questions that a claim's check needs answers to."""
+
+    questions: Questions = Field(
+        description="what has to be known to check the claim, one question each", json_schema_extra=SOME_QUESTIONS
+    )
+
+
+class WriteFollowUps(Task[FollowUps]):
+    """All questions before the first search (FOLK's Self-Ask)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    claim: Claim
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "Say which questions have to be answered in order to verify a claim.",
+            "Each is put to a search engine alone, and has to be understood alone.",
+        )
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
+        return "Reply with the questions alone, one a line: Followup Question: your question"
+
+    def input_text(self) -> str:
+        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
+        return f"Claim: {in_place(self.claim)}{after}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
+
+    def parse_plain(self, text: str) -> FollowUps | None:
+        return None if is_object(text) else FollowUps(questions=questions_in(text))
+
+
+class Aggregate(Frozen):
+    """Whether a claim is supported."""
+
+    explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
+    quotes: tuple[str, ...] = Field(
+        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
+    )
+    answer: Side = Field(description="SUPPORTED or NOT_SUPPORTED")
+
+
+class JudgeAnswers(Task[Aggregate]):
+    """The label, from all questions and what was found for them."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
+
+    claim: Claim
+    asked: tuple[Grounded, ...]
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
+
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
+        return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
+
+    def input_text(self) -> str:
+        after = ANSWER_NEXT if self.profile == "paper" else None
+        return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": in_place(self.claim),
+            "context": context(self.asked, self.profile),
+            "demonstrations": self.demonstrations,
+        }
+
+    def parse_plain(self, text: str) -> Aggregate | None:
+        return None if is_object(text) else Aggregate(explanation=text.strip(), answer=bracketed(text))
+
+
+class FollowUp(Frozen):
+    """The next question, or the answer."""
+
+    needed: bool = Field(description="whether a follow up question is needed")
+    question: str = Field(
+        default="", description="the follow up question; empty if none is needed", json_schema_extra=max_length(300)
+    )
+    explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=max_length(1_000))
+    quotes: tuple[str, ...] = Field(
+        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
+    )
+    answer: Literal["SUPPORTED", "NOT_SUPPORTED", ""] = Field(
+        default="",
+        description="SUPPORTED or NOT_SUPPORTED; not read where a question is needed",
+        json_schema_extra={"enum": ["SUPPORTED", "NOT_SUPPORTED"]},
+    )
+
+
+_FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate answer:"
+
+
+class AskFollowUp(Task[FollowUp]):
+    """The next follow-up question of Self-Ask, or its final answer."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
+
+    claim: Claim
+    asked: tuple[Grounded, ...] = ()
+    demonstrations: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
+            "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
+        )
+
+    def quote_source(self) -> str:
+        return "what was found"
+
+    def worked_examples(self) -> str:
+        return examples(self.demonstrations)
+
+    def output_format(self) -> str:
+        return lines(
+            f"Reply with the next line alone: {_ASKS} your question",
+            f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
+        )
+
+    def input_text(self) -> str:
+        return lines(asked_whether(self.claim), self._so_far())
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": in_place(self.claim),
+            "asked": self._so_far(),
+            "demonstrations": self.demonstrations,
+        }
+
+    def _so_far(self) -> str:
+        needed = "Are follow up questions needed here:"
+        if not self.asked:
+            return needed
+        parts = [f"{needed} Yes."]
+        for question in self.asked:
+            found = documents(question.passages, self.profile)
+            found = " ".join(found.split()) if self.profile == "paper" else found
+            parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {found}"]
+        return "\n".join(parts)
+
+    def parse_plain(self, text: str) -> FollowUp | None:
+        """Whichever comes first, a question or the final answer; what follows "Intermediate answer:" is made up.
+
+        Raises:
+            ValueError: neither occurs.
+        """
+        if is_object(text):
+            return None
+        own = text.partition(_FOUND)[0]
+        found = re.search(rf"({_FINAL}|{_ASKS})[ \t]*([^\n]*)", own)
+        if found is None:
+            raise ValueError(f"neither {_ASKS!r} nor {_FINAL!r} is there")
+        if found.group(1) == _ASKS:
+            return FollowUp(needed=True, question=found.group(2).strip())
+        return FollowUp(needed=False, answer=_side(found.group(2)), explanation=own.strip())
+
+    def validate_answer(self, answer: FollowUp) -> FollowUp:
+        question = " ".join(answer.question.split())
+        if answer.needed and not question:
+            raise ValueError("the follow up question is empty")
+        if not answer.needed and not answer.answer:
+            raise ValueError("neither a follow up question nor an answer")
+        return answer.model_copy(update={"question": question})
+
+
+def _side(text: str) -> Side:
+    plain = text.strip(" .*_`\"'[]").replace(" ", "_").upper()
+    if plain not in ("SUPPORTED", "NOT_SUPPORTED"):
+        raise ValueError(f"{text.strip()[:60]!r} is neither SUPPORTED nor NOT_SUPPORTED")
+    return "SUPPORTED" if plain == "SUPPORTED" else "NOT_SUPPORTED"
+
+
+class ConcludeAsking(JudgeAnswers):
+    """The forced final answer of Self-Ask: the text so far, ended by its last marker."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
+
+    def instructions(self) -> str:
+        return self._asking().instructions()
+
+    def worked_examples(self) -> str:
+        return lines(self._asking().worked_examples(), "No more questions may be asked: give the final answer now.")
+
+    def output_format(self) -> str:
+        return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
+
+    def input_text(self) -> str:
+        return lines(self._asking().input_text(), _FINAL if self.profile == "paper" else None)
+
+    def template_vars(self) -> dict[str, str]:
+        return self._asking().template_vars()
+
+    def parse_plain(self, text: str) -> Aggregate | None:
+        if is_object(text):
+            return None
+        own = text.strip().removeprefix(_FINAL).strip()
+        return Aggregate(explanation=text.strip(), answer=_side(own.partition("\n")[0]))
+
+    def _asking(self) -> AskFollowUp:
+        return AskFollowUp(claim=self.claim, asked=self.asked, demonstrations=self.demonstrations, profile=self.profile)

@@ -1,0 +1,118 @@
+"""What the small models play alike in several baselines.
+
+They read the same passages in the same way in every role: debaters differ only where the evidence has two sides or
+where they chose different pieces of it, and a debate is mostly one reader's answer (``experiments/LOG.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from redargue.claims import Claim, Meaning
+from redargue.errors import BadReply
+from redargue.evidence import Passage
+from redargue.methods.baselines.factuality import CheckFactuality, FactualityCheck
+from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded
+from redargue.nli.aggregation import MIN_SIGNAL
+from redargue.nli.backend import (
+    CORRECT,
+    INCORRECT,
+    OPEN,
+    EmbeddedBackend,
+    cite,
+    compose_answer,
+    names_in,
+    perform,
+    words,
+)
+from redargue.nli.open_ie import decompose, statements
+from redargue.nli.reader import Reading, SourcedSentence
+from redargue.tasks.answer import Answer
+
+QUOTES = 2  # at most in an answer
+OPPOSITE = {Meaning.SUPPORTED: Meaning.REFUTED, Meaning.REFUTED: Meaning.SUPPORTED}
+
+
+def read_evidence(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
+    return compose_answer(claim, backend.reader.read(claim.text, passages), passages, backend)
+
+
+@perform.register
+def _check_factuality(task: CheckFactuality, backend: EmbeddedBackend) -> FactualityCheck:
+    """The likelier side; the error is what contradicts the claim, without a correction."""
+    factual, best, text = sided(task.claim.text, task.passages, backend)
+    error = "" if factual else " ".join(sentence.quote for sentence in best[:1])
+    return FactualityCheck(reasoning=text, error=error, quotes=quotes_of(best), factuality=factual)
+
+
+def not_empty(passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+    if not passages:
+        raise BadReply("nothing was found that could be read", raw="", hint="give it a corpus that holds something")
+    return passages
+
+
+def sided(
+    claim: str, passages: tuple[Passage, ...], backend: EmbeddedBackend
+) -> tuple[bool, tuple[SourcedSentence, ...], str]:
+    """Whether a claim is more probably true than false, the sentences that say so, and both as a text.
+
+    Where nothing speaks for the likelier side, nothing is quoted, and the text leaves the claim open.
+
+    Raises:
+        BadReply: there is no evidence to read.
+    """
+    reading = backend.reader.read(claim, not_empty(passages))
+    supports, refutes, _ = reading.probabilities()
+    factual = supports >= refutes
+    meaning = Meaning.SUPPORTED if factual else Meaning.REFUTED
+    heard = reading.strongest(meaning) > MIN_SIGNAL
+    best = reading.best(meaning, QUOTES) if heard else ()
+    opening = (CORRECT if factual else INCORRECT) if heard else OPEN
+    return factual, best, "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+
+
+def untried(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
+    """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
+    said = " ".join(sentence.quote for sentence in best)
+    covered = {word.lower() for word in words(said)}
+    still_open = [word for word in words(claim) if word.lower() not in covered]
+    bridges = [name for name in names_in(said) if name.lower() not in claim.lower()]
+    every = [claim]
+    every += [" ".join([*bridges[:2], *still_open])] if bridges and still_open else []
+    every += [" ".join(words(claim)), *decompose(claim).entities]
+    seen = set(asked)
+    for query in (query[:300] for query in every):
+        if query and query not in seen:
+            seen.add(query)
+            yield query
+
+
+def quotes_of(best: tuple[SourcedSentence, ...]) -> tuple[str, ...]:
+    return tuple(sentence.quote for sentence in best)
+
+
+def clauses_of(claim: Claim) -> tuple[str, ...]:
+    """The claim's clauses; the whole claim where there are too many for one check."""
+    found = statements(claim.text)
+    return found if len(found) <= MOST_QUESTIONS else (" ".join(claim.text.split()),)
+
+
+def is_it_true(statement: str) -> str:
+    return f"Is it true that {statement.rstrip(' .?!')}?"
+
+
+def passages_of(asked: tuple[Grounded, ...]) -> tuple[Passage, ...]:
+    return tuple(passage for question in asked for passage in question.passages)
+
+
+def likeliest(reading: Reading) -> Meaning:
+    supports, refutes, neither = reading.probabilities()
+    if neither >= max(supports, refutes):
+        return Meaning.NOT_ENOUGH
+    return Meaning.SUPPORTED if supports >= refutes else Meaning.REFUTED
+
+
+def quotes_for(reading: Reading, meaning: Meaning) -> tuple[str, ...]:
+    return (
+        tuple(sentence.quote for sentence in reading.best(meaning, QUOTES)) if meaning is not Meaning.NOT_ENOUGH else ()
+    )

@@ -1,0 +1,235 @@
+"""Prompts of a debating team: gather, analyse, rebut, summarise (Dual-Position Debate, §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answer import claim_lines, documents
+from redargue.tasks.base import Part, Task, Weight, lines, list_bounds, max_length
+from redargue.tasks.untrusted import split_marked, wrap_untrusted
+
+Position = Literal["affirmative", "negative"]
+
+
+STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
+
+
+OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "affirmative"}
+
+
+class TeamQueries(Frozen):
+    """A gatherer's queries: for its own view, and against the opponent's."""
+
+    support: str = Field(
+        min_length=1, description="a query for what supports your view", json_schema_extra=max_length(300)
+    )
+    refute: str = Field(
+        min_length=1, description="a query for what refutes the opponent's view", json_schema_extra=max_length(300)
+    )
+
+
+class Analysis(Frozen):
+    """Four checks of a text, and a summary of them."""
+
+    phrases: str = Field(description="sensational or inciting phrases, if any", json_schema_extra=max_length(400))
+    common_sense: str = Field(description="whether it agrees with common sense", json_schema_extra=max_length(400))
+    bias: str = Field(description="political bias, if any", json_schema_extra=max_length(400))
+    language: str = Field(description="mistakes of spelling and grammar, if any", json_schema_extra=max_length(400))
+    summary: str = Field(description="the issues found, in short", json_schema_extra=max_length(600))
+
+
+class Argument(Frozen):
+    """A team member's statement, with the quotations that it relies on."""
+
+    text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
+    quotes: tuple[str, ...] = Field(
+        default=(),
+        description="what you rely on, copied word for word from the documents",
+        json_schema_extra=list_bounds(6, 400),
+    )
+
+
+class _OfATeam(Frozen):
+    claim: Claim
+    position: Position
+
+
+class WriteTeamQueries(Task[TeamQueries], _OfATeam):
+    """The gatherer's two queries, once before the debate."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
+
+    def instructions(self) -> str:
+        return lines(
+            "You gather information for a team that debates a claim. You search once, before the debate begins.",
+            _view(self.position),
+            "Write one query for information that supports your team's view, and one for information that refutes the"
+            " opponent's view.",
+        )
+
+    def output_format(self) -> str:
+        return 'Reply in JSON: {"support": "a query", "refute": "a query"}'
+
+    def input_text(self) -> str:
+        return claim_lines(self.claim)
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "view": STANCES[self.position],
+            "opposing": STANCES[OPPONENTS[self.position]],
+        }
+
+
+class AnalyseText(Task[Analysis], _OfATeam):
+    """The analyst's four checks of the original text, once before the debate.
+
+    Attributes:
+        claim: its context may hold a title.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
+
+    def instructions(self) -> str:
+        weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
+        return lines(
+            "You analyse a text for a team that debates whether it is factual.",
+            _view(self.position),
+            f"Phrases: are there sensational or inciting phrases, {weight}?",
+            "Common sense: do title and content agree with it?",
+            f"Bias: is there a biased political stance, {weight}?",
+            f"Language: are there mistakes of spelling or grammar, {weight}?",
+            "Then summarise the issues that you found.",
+        )
+
+    def output_format(self) -> str:
+        return 'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
+
+    def input_text(self) -> str:
+        return claim_lines(self.claim)
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
+
+
+class Rebut(Task[Argument], _OfATeam):
+    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11).
+
+    Attributes:
+        passages: of the team's records, those nearest to that statement.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
+
+    quotes_in_text: ClassVar[bool] = True
+
+    opponent: str
+    passages: tuple[Passage, ...] = ()
+    analysis: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "You rebut for a team that debates a claim.",
+            _view(self.position),
+            "Attack what the opponent said last, with what your team has gathered. Look at: the authenticity of its"
+            " evidence; the authority of its sources; whether it is consistent with the context; contradictions in what"
+            " it says; repetition in its explanations.",
+        )
+
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def output_format(self) -> str:
+        return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
+
+    def input_text(self) -> str:
+        return lines(
+            claim_lines(self.claim),
+            f"Documents: {documents(self.passages, self.profile)}",
+            f"Your analyst: {wrap_untrusted(self.analysis)}" if self.analysis else None,
+            f"The opponent: {wrap_untrusted(self.opponent)}",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "view": STANCES[self.position],
+            "opponent": wrap_untrusted(self.opponent),
+            "analysis": wrap_untrusted(self.analysis),
+            "documents": documents(self.passages, self.profile),
+        }
+
+
+class SummariseTeam(Task[Argument], _OfATeam):
+    """One statement from the members' texts, the more certain ones weighing more (D6, D7)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "texts")
+
+    texts: tuple[AgentText, ...]
+
+    def instructions(self) -> str:
+        return lines(
+            "You summarise for a team that debates a claim: one statement from what its members found.",
+            _view(self.position),
+            LEVELS if any(text.level is not None for text in self.texts) else None,
+        )
+
+    def hardened_rules(self) -> str:
+        return "Keep quotations word for word, in double quotation marks."
+
+    def output_format(self) -> str:
+        return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
+
+    def input_text(self) -> str:
+        return "".join(part.text for part in self.parts())
+
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
+
+    def template_vars(self) -> dict[str, str]:
+        texts = "".join(part.text for part in agent_text_parts(self.texts))
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position], "texts": texts}
+
+
+def _view(position: Position) -> str:
+    return (
+        f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: "
+        + (STANCES[OPPONENTS[position]])
+    )
+
+
+LEVELS = (
+    "With each text stands its writer's confidence level, from 1 (lowest) to 10 (highest). Give more weight to a text"
+    " with a higher level, and do not mention confidence in your reply."
+)
+
+
+class AgentText(Frozen):
+    """An agent's text with its writer's confidence, as another agent's prompt shows it (Yoffe et al., "DebUnc", 2024).
+
+    Attributes:
+        level: of confidence, 1 to 10, in words; None to state none.
+        weight: of attention, for a backend that ``supports_attention_weights``; see :class:`~redargue.tasks.base.Part`.
+    """
+
+    agent: str
+    text: str
+    level: Annotated[int, Field(ge=1, le=10)] | None = None
+    weight: Weight = 1.0
+
+
+def agent_text_parts(texts: Sequence[AgentText]) -> tuple[Part, ...]:
+    """The texts in order; only an agent's own words are marked as its part."""
+    parts: list[Part] = []
+    for written in texts:
+        level = "" if written.level is None else f" (confidence level is {written.level})"
+        opening, text, closing = split_marked(wrap_untrusted(written.text))
+        parts.append(Part(text=f"This is what {written.agent} wrote{level}:\n{opening}"))
+        parts.append(Part(text=text, agent=written.agent, weight=written.weight))
+        parts.append(Part(text=f"{closing}\n"))
+    return tuple(parts)

@@ -1,0 +1,175 @@
+"""Prompts of the referees: scores for both teams, a vote, a confidence (Dual-Position Debate, §3.3)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from redargue.claims import Claim, Frozen
+from redargue.evidence import Passage
+from redargue.methods.dual_position.prompts import STANCES, Argument, Position
+from redargue.tasks.answer import claim_lines, documents
+from redargue.tasks.base import Profile, Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+Vote = Literal["affirmative", "negative", "tie"]
+
+
+DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
+
+
+EMPHASES = {
+    "factual": "You are the factual referee: how authentic and authoritative the evidence is counts most.",
+    "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
+    "rhetorical": "You are the rhetorical referee: neutral language and overall persuasiveness count most.",
+}
+
+
+TIE_BAND = 0.05  # of mean scores: closer ones are a tie where no vote was given (D4)
+
+
+def _score(about: str) -> Any:
+    return Field(ge=0, le=1, description=f"{about}, from 0 to 1")
+
+
+class Judgement(Frozen):
+    """A referee's judgement; scores in [0, 1], percentages are converted.
+
+    Attributes:
+        vote: None where none was given: then the scores decide (``D4``).
+        confidence: in [0, 1]; None where none was given: then the distance of the scores.
+    """
+
+    reason: str = Field(default="", description="why", json_schema_extra=max_length(800))
+    affirmative_evidence: float = _score("credibility of the affirmative team's evidence")
+    affirmative_logic: float = _score("its logical consistency")
+    affirmative_neutrality: float = _score("how free it is of emotional or biased language")
+    affirmative_persuasiveness: float = _score("how clear, complete and persuasive it is")
+    negative_evidence: float = _score("credibility of the negative team's evidence")
+    negative_logic: float = _score("its logical consistency")
+    negative_neutrality: float = _score("how free it is of emotional or biased language")
+    negative_persuasiveness: float = _score("how clear, complete and persuasive it is")
+    vote: Vote | SkipJsonSchema[None] = Field(default=None, description="who wins: affirmative, negative or tie")
+    confidence: Annotated[float, Field(ge=0, le=1)] | SkipJsonSchema[None] = Field(
+        default=None, description="how sure you are, from 0 to 1"
+    )
+
+    @field_validator(
+        "confidence", *(f"{side}_{dimension}" for side in STANCES for dimension in DIMENSIONS), mode="before"
+    )
+    @classmethod
+    def _percent(cls, value: Any) -> Any:
+        """Reads 90, 90 % and "90%" as 0.9; a number is never clipped."""
+        if isinstance(value, str) and (found := re.fullmatch(r"\s*([\d.]+)\s*(%?)\s*", value)):
+            value = float(found[1]) / 100 if found[2] else float(found[1])
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return value / 100 if 1 < value <= 100 else value
+        return None if value == "" else value
+
+    @field_validator("vote", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """Reads names in any case, and the paper's +1, −1 and 0."""
+        if value in ("", None):
+            return None
+        word = str(value).strip().lower().removesuffix(" team").removesuffix(" side")
+        return {"+1": "affirmative", "1": "affirmative", "-1": "negative", "0": "tie"}.get(word, word)
+
+    def scores(self, position: Position) -> dict[str, float]:
+        return {dimension: getattr(self, f"{position}_{dimension}") for dimension in DIMENSIONS}
+
+    def mean(self, position: Position) -> float:
+        return sum(self.scores(position).values()) / len(DIMENSIONS)
+
+    @property
+    def difference(self) -> float:
+        """The affirmative team's mean minus the negative team's, in [−1, 1]."""
+        return self.mean("affirmative") - self.mean("negative")
+
+    @property
+    def voted(self) -> Vote:
+        """The vote, or the one that the scores imply."""
+        if self.vote is not None:
+            return self.vote
+        if abs(self.difference) <= TIE_BAND:
+            return "tie"
+        return "affirmative" if self.difference > 0 else "negative"
+
+    @property
+    def sure(self) -> float:
+        """The confidence, or the distance of the scores; 0.5 where both are missing or zero."""
+        return self.confidence if self.confidence is not None else min(1.0, abs(self.difference)) or 0.5
+
+
+class Speech(Frozen):
+    """A team's statement in a round.
+
+    Attributes:
+        verified: its quotations that were found in the team's documents, with their sources.
+    """
+
+    position: Position
+    round: int
+    argument: Argument
+    verified: tuple[Passage, ...] = ()
+
+
+class JudgeTeams(Task[Judgement]):
+    """One referee's judgement of the debate so far.
+
+    Attributes:
+        passages: the teams' records, shown where nobody has spoken yet.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "emphasis", "debate")
+
+    claim: Claim
+    referee: str
+    emphasis: str
+    speeches: tuple[Speech, ...]
+    passages: tuple[Passage, ...] = ()
+
+    def instructions(self) -> str:
+        return lines(
+            f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative team"
+            f" says: {STANCES['negative']}",
+            self.emphasis,
+            "Score each team from 0 to 1 on: credibility of evidence (authentic, authoritative); logical consistency"
+            " between arguments and evidence; neutral language; overall persuasiveness (clear, complete).",
+            "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
+        )
+
+    def hardened_rules(self) -> str:
+        return "Quotations that were not found in the documents are no evidence."
+
+    def output_format(self) -> str:
+        fields = ", ".join(f'"{side}_{dimension}": 0.0' for side in STANCES for dimension in DIMENSIONS)
+        return (
+            f'Reply in JSON: {{"reason": "", {fields}, "vote": "affirmative" | "negative" | "tie", "confidence": 0.0}}'
+        )
+
+    def input_text(self) -> str:
+        return lines(claim_lines(self.claim), self._debate())
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "emphasis": self.emphasis,
+            "debate": self._debate(),
+        }
+
+    def _debate(self) -> str:
+        if self.passages:
+            return f"Nothing was said yet. Documents: {documents(self.passages, self.profile)}"
+        return "\n".join(_speech(speech, self.profile) for speech in self.speeches) or "(nothing was said)"
+
+
+def _speech(speech: Speech, profile: Profile) -> str:
+    said = wrap_untrusted(speech.argument.text)
+    count = len(speech.verified)
+    checked = f"\n({count} of {len(speech.argument.quotes)} quotations were found in its documents)"
+    return f"Round {speech.round}, {speech.position} team: {said}" + (checked if profile == "hardened" else "")

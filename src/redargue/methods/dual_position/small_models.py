@@ -1,0 +1,139 @@
+"""What the small models play of Dual-Position Debate: each team collects the best evidence for its own view.
+
+Referees weigh evidence (how strongly the quotations support the team), consistency (that they do not support the other)
+and independence (the number of sources). Nothing is generated, so the language is always neutral.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from redargue.claims import Meaning
+from redargue.evidence import Passage
+from redargue.methods.dual_position.prompts import (
+    AgentText,
+    AnalyseText,
+    Analysis,
+    Argument,
+    Position,
+    Rebut,
+    SummariseTeam,
+    TeamQueries,
+    WriteTeamQueries,
+)
+from redargue.methods.dual_position.referees import Judgement, JudgeTeams, Speech, Vote
+from redargue.nli.aggregation import NO_SIGNAL, source_scores
+from redargue.nli.backend import CORRECT, INCORRECT, OPEN, EmbeddedBackend, cite, perform, quoted, words
+from redargue.nli.reader import Reading
+from redargue.tasks.query import OtherAnswer
+
+QUOTES = 2  # a rebuttal gives at most
+
+
+MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
+
+
+OPENINGS: dict[Position, str] = {"affirmative": CORRECT, "negative": INCORRECT}
+
+
+SOURCES = 3  # independent ones that make a case complete
+
+
+_LOUD = re.compile(
+    r"\b(?:shocking|unbelievable|outrageous|scandal\w*|disgusting|horrifying|explosive|bombshell|miracle|secret)\b|!{2,}",
+    re.IGNORECASE,
+)
+
+
+@perform.register
+def _write_team_queries(task: WriteTeamQueries, backend: EmbeddedBackend) -> TeamQueries:
+    text = task.claim.text[:300]
+    return TeamQueries(support=text, refute=" ".join(words(task.claim.text))[:300] or text)
+
+
+@perform.register
+def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
+    """Finds loud words and shouting; says that it cannot judge the rest."""
+    text = f"{task.claim.context} {task.claim.text}"
+    loud = list(dict.fromkeys(match.group() for match in _LOUD.finditer(text)))
+    shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
+    marked = ", ".join([*loud, *shouted[:3]])
+    unjudged = "not judged without a language model"
+    phrases = f"loud words: {marked}" if marked else "no loud words"
+    summary = f"Style: {phrases}. The rest is not judged without a language model."
+    return Analysis(phrases=phrases, common_sense=unjudged, bias=unjudged, language=unjudged, summary=summary)
+
+
+@perform.register
+def _rebut(task: Rebut, backend: EmbeddedBackend) -> Argument:
+    reading = backend.reader.read(task.claim.text, task.passages)
+    return write_argument(task.claim.text, task.position, reading)
+
+
+def write_argument(claim: str, position: Position, reading: Reading) -> Argument:
+    meaning = MEANINGS[position]
+    best = reading.best(meaning, QUOTES) if reading.strongest(meaning) > 0.5 else ()
+    opening = OPENINGS[position] if best else OPEN
+    text = "\n".join([*map(cite, best), opening + " ".join(claim.split())])
+    return Argument(text=text, quotes=tuple(sentence.quote for sentence in best))
+
+
+@perform.register
+def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
+    """Selects from what the members quote, the most certain member's first."""
+    order = sorted(task.texts, key=lambda text: -(text.level or 5))
+    passages = tuple(Passage(text=text) for member in order for text in quoted((_as_answer(member),)))
+    passages = tuple({passage.text: passage for passage in passages}.values())
+    return write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
+
+
+def _as_answer(text: AgentText) -> OtherAnswer:
+    return OtherAnswer(agent=text.agent, text=text.text)
+
+
+@perform.register
+def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
+    """Scores what each team could quote, and votes by the referee's emphasis."""
+    claim = task.claim.text
+    evidence = {position: _evidence(task.speeches, position) for position in MEANINGS}
+    if task.passages:
+        evidence = dict.fromkeys(MEANINGS, task.passages)
+    both = backend.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
+    own = {position: backend.reader.read(claim, passages) for position, passages in evidence.items()}
+    scores: dict[str, float] = {}
+    for position, meaning in MEANINGS.items():
+        against = MEANINGS["negative" if position == "affirmative" else "affirmative"]
+        scores[f"{position}_evidence"] = own[position].strongest(meaning)
+        scores[f"{position}_logic"] = 1 - own[position].strongest(against) if evidence[position] else 0.0
+        scores[f"{position}_neutrality"] = 1.0
+        sources = len(source_scores((passage, NO_SIGNAL) for passage in evidence[position]))
+        scores[f"{position}_persuasiveness"] = min(1.0, sources / SOURCES) * scores[f"{position}_evidence"]
+    rounded = {name: round(min(1.0, max(0.0, value)), 6) for name, value in scores.items()}
+    vote, sure = _vote(task.referee, both, rounded)
+    return Judgement(reason=_reason(both, vote), vote=vote, confidence=round(sure, 6), **rounded)
+
+
+def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, ...]:
+    found = (passage for speech in speeches if speech.position == position for passage in speech.verified)
+    return tuple({passage.text: passage for passage in found}.values())
+
+
+def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:
+    """Votes by all evidence read together; the logical and the rhetorical referee by their own dimensions."""
+    if referee in ("logical", "rhetorical"):
+        name = "logic" if referee == "logical" else "persuasiveness"
+        sides = {side: scores[f"{side}_evidence"] * scores[f"{side}_{name}"] for side in MEANINGS}
+        difference = sides["affirmative"] - sides["negative"]
+        if abs(difference) <= 0.05:
+            return "tie", 0.5
+        return ("affirmative" if difference > 0 else "negative"), min(1.0, abs(difference))
+    supports, refutes, neither = both.probabilities()
+    shares: dict[Vote, float] = {"affirmative": supports, "negative": refutes, "tie": neither}
+    vote = max(shares, key=shares.__getitem__)
+    return vote, shares[vote]
+
+
+def _reason(reading: Reading, vote: Vote) -> str:
+    meaning = MEANINGS.get(vote, Meaning.NOT_ENOUGH) if vote != "tie" else Meaning.NOT_ENOUGH
+    return "\n".join(map(cite, reading.best(meaning, QUOTES)))

@@ -1,0 +1,24 @@
+"""What the small models play of Markov-chain debate."""
+
+from __future__ import annotations
+
+from redargue.methods.dual_position.small_models import write_argument
+from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion
+from redargue.nli.backend import EmbeddedBackend, perform
+
+LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants its side
+
+
+@perform.register
+def _opine(task: GiveOpinion, backend: EmbeddedBackend) -> Opinion:
+    """Trust and doubt each need less for their own side, the leader and the judge as much for both.
+
+    The form has no place for an open claim: one without evidence gets an opinion without quotations.
+    """
+    reading = backend.reader.read(task.claim.text, task.passages)
+    supports, refutes, _ = reading.probabilities()
+    leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)
+    factual = supports + leaning >= refutes
+    argument = write_argument(task.claim.text, "affirmative" if factual else "negative", reading)
+    severity = 0 if factual else min(5, 1 + int(refutes * 5))
+    return Opinion(opinion=argument.text, factuality=factual, severity=severity, quotes=argument.quotes)

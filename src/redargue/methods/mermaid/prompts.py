@@ -1,0 +1,166 @@
+"""MERMAID's prompts: decompose the claim, take the next step, give the answer (appendices A.1 and A.2)."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from redargue.claims import Claim
+from redargue.evidence import Recalled
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_lines, documents
+from redargue.tasks.base import Profile, Task, lines
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import ActionTool, PastStep, StepTask, label_in, label_words
+from redargue.tasks.untrusted import wrap_untrusted
+
+
+class DecomposeClaim(Task[Decomposition]):
+    """The claim's triplets and topics."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
+
+    claim: Claim
+
+    def instructions(self) -> str:
+        return lines(
+            "You analyse claims in a system of several agents that assesses whether claims are true.",
+            "First, extract the knowledge triplets of the claim below. Each consists of:",
+            "1. subject (must be a noun)",
+            "2. relation (must be a verb)",
+            "3. object (must be a noun)",
+            "4. attributes (only for what cannot be said as a subject, a relation or an object)",
+            "Second, say what the topic of the claim is.",
+        )
+
+    def output_format(self) -> str:
+        return (
+            'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}],'
+            ' "topics": [""]}'
+        )
+
+    def input_text(self) -> str:
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": wrap_untrusted(self.claim.text, inline=True)}
+
+
+class NextStep(StepTask):
+    """The next step of a verification: a tool call or the answer."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history", "tools")
+
+    def instructions(self) -> str:
+        return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}")
+
+    def rules(self) -> str:
+        return lines(
+            "You verify a claim in steps: you think, and then either call one tool or give the final answer.",
+            "Look at the history first: what is there already does not have to be asked again.",
+            "As soon as the evidence is sufficient, give the final answer.",
+        )
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def output_format(self) -> str:
+        words = " | ".join(f'"{word}"' for word in self.answers())
+        return lines(
+            "Reply with one JSON object and nothing else: no explanation, no markdown, no text around it.",
+            'To call a tool: {"thought": "your reasoning", "action": {"name": "tool_name", "reason": "why", "input":'
+            ' "query"}}',
+            f'To give the final answer: {{"thought": "your reasoning", "answer": {words or "your answer"}}}',
+        )
+
+    def input_text(self) -> str:
+        """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
+        return lines(
+            claim_lines(self.claim),
+            f"Background: {_background(self.background)}" if self.background else None,
+            f"Memory and history of previous steps:\n{self._history()}",
+            f"This is step {self.step} of {self.last}; it may be your last chance to answer.",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "background": _background(self.background),
+            "history": self._history(),
+            "tools": _tool_lines(self.tools),
+        }
+
+    def _history(self) -> str:
+        return _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)"
+
+
+class ForceAnswer(LabelledTask):
+    """The answer after the last step, from the same material and without tools (``M9``).
+
+    Attributes:
+        background: the decomposed claim; None without a decomposer.
+        memory: evidence from earlier claims.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
+
+    background: Decomposition | None = None
+    memory: tuple[Recalled, ...] = ()
+    steps: tuple[PastStep, ...] = ()
+
+    def instructions(self) -> str:
+        return (
+            "You verified a claim in steps, and the steps are used up. Give your final answer now, from what is there."
+        )
+
+    def output_format(self) -> str:
+        words = ", ".join(f"**{word}**" for word in label_words(self.claim.labels))
+        return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
+
+    def input_text(self) -> str:
+        return lines(
+            claim_lines(self.claim),
+            f"Background: {_background(self.background)}" if self.background else None,
+            f"Memory and history of previous steps:\n{self._history()}",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "background": _background(self.background),
+            "history": self._history(),
+        }
+
+    def label_of(self, text: str) -> str | None:
+        """The label on the last line, True and False included; else the last one anywhere in the text (``M11``)."""
+        written = [line for line in text.splitlines() if line.strip()]
+        return (label_in(self.claim.labels, written[-1]) if written else None) or super().label_of(text)
+
+    def _history(self) -> str:
+        return _history_lines(self.memory, self.steps, self.profile) or "(nothing)"
+
+
+def _background(background: Decomposition | None) -> str:
+    return wrap_untrusted(background.model_dump_json()) if background else ""
+
+
+def _tool_lines(tools: tuple[ActionTool, ...]) -> str:
+    """Names, descriptions and parameters as JSON, one tool per line."""
+    rows = ({"name": tool.name, "description": tool.about, "parameters": tool.parameters} for tool in tools)
+    return "\n".join(["", *(json.dumps(row, ensure_ascii=False) for row in rows)]) if tools else "none"
+
+
+def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
+    """What is remembered, marked as such, and then every step."""
+    parts: list[str] = []
+    for item in memory:
+        passage = item.passage
+        day = f", retrieved {passage.retrieved:%Y-%m-%d}" if passage.retrieved else ""
+        parts.append(f"From memory{day}: {passage.tool} was asked: {wrap_untrusted(passage.query)}")
+        parts.append(f"Observation: {documents((passage,) if item.status == 'ok' else (), profile)}")
+    for step in steps:
+        if step.thought:
+            parts.append(f"Thought: {step.thought}")
+        if step.action:
+            parts.append(f"Action: {step.action.name} with input: {step.action.input}")
+        parts.append(f"Observation: {wrap_untrusted(step.problem, inline=True) or documents(step.passages, profile)}")
+    return "\n".join(parts)

@@ -1,0 +1,28 @@
+"""How the small models play MERMAID's agents."""
+
+from __future__ import annotations
+
+from redargue.methods.mermaid.prompts import DecomposeClaim, ForceAnswer, NextStep
+from redargue.nli.backend import EmbeddedBackend, compose_answer, perform
+from redargue.nli.next_step import next_step, passages_read
+from redargue.nli.open_ie import decompose
+from redargue.tasks.answer import Answer
+from redargue.tasks.decompose import Decomposition
+from redargue.tasks.step import Step
+
+
+@perform.register
+def _decompose(task: DecomposeClaim, backend: EmbeddedBackend) -> Decomposition:
+    return decompose(task.claim.text)
+
+
+@perform.register
+def _next_step(task: NextStep, backend: EmbeddedBackend) -> Step:
+    return next_step(task, backend)
+
+
+@perform.register
+def _force_answer(task: ForceAnswer, backend: EmbeddedBackend) -> Answer:
+    """Reads everything that was recalled and found once more."""
+    passages = passages_read(task.memory, task.steps)
+    return compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)

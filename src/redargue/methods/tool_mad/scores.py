@@ -1,0 +1,85 @@
+"""Scores of an answer: relevance to the claim, and (ACL version) consistency with each document.
+
+Relevance (journal, §III-C) is computed as in ragas 0.3.0: three questions written from the response alone, the mean of
+their cosines to the claim, and 0 for a noncommittal response. In 0.3.0 one noncommittal question of the three is
+enough; since September 2025 all must be.
+"""
+
+from __future__ import annotations
+
+from redargue.concurrency import gather_or_cancel
+from redargue.errors import BadReply
+from redargue.methods.agent import Agent
+from redargue.methods.tool_mad.settings import QUESTIONS, Noncommittal
+from redargue.tasks.base import Profile
+from redargue.tasks.score import CompareTexts, Question, RateTexts, WriteQuestion
+from redargue.verdicts import Metric, Score
+
+TEMPERATURE = 0.3  # of ragas for several samples of one request
+
+
+async def relevance(
+    agent: Agent,
+    claim: str,
+    answer: str,
+    *,
+    round_: int = 0,
+    noncommittal: Noncommittal = "any",
+    one_request: bool = True,
+    profile: Profile = "hardened",
+) -> Score:
+    """Scores a whole answer against the claim: the mean cosine, in [-1, 1], or 0.
+
+    The score is 0 where any of the three questions (ragas 0.3.0) or all of them (later) are ``noncommittal``; undefined
+    where every question is empty or could not be read. ``one_request`` takes three samples of one request; else there
+    are three requests, as in ragas 0.3.0.
+    """
+    questions: tuple[Question, ...] = ()
+
+    def score(value: float | None, undefined: str = "") -> Score:
+        detail = tuple(f"{'noncommittal ' if q.noncommittal else ''}{q.question}" for q in questions)
+        return Score(
+            metric=Metric.RELEVANCE, value=value, undefined=undefined, agent=agent.name, round=round_, detail=detail
+        )
+
+    try:
+        questions = await _questions(agent, answer, round_, one_request=one_request, profile=profile)
+    except BadReply as error:
+        return score(None, f"a reply could not be read: {error.what}")
+    texts = tuple(q.question for q in questions)
+    if not any(text.strip() for text in texts):
+        return score(None, "no question could be written for the answer")
+    flags = [bool(q.noncommittal) for q in questions]
+    if any(flags) if noncommittal == "any" else all(flags):
+        return score(0.0)
+    similarities = await agent.perform(CompareTexts(reference=claim, texts=texts), round_=round_)
+    return score(_mean(similarities.values))
+
+
+async def consistency(agent: Agent, answer: str, documents: tuple[str, ...], *, round_: int = 0) -> Score:
+    """Mean cross-encoder score of an answer with each of its documents, in [0, 1] (ACL version, Eq. 7).
+
+    The paper neither names the cross-encoder nor says whether documents are joined (``T24``). Its authors load
+    ms-marco-MiniLM-L-6-v2 and apply a sigmoid; ``REDARGUE_CROSS_ENCODER`` names a folder with it. By default the
+    embedded one is used: the probability that a document decides what the answer says.
+    """
+    score = Score(metric=Metric.CONSISTENCY, value=None, agent=agent.name, round=round_)
+    if not documents:
+        return score.model_copy(update={"undefined": "no document to be consistent with"})
+    rated = await agent.perform(RateTexts(reference=answer, texts=documents), round_=round_)
+    return score.model_copy(update={"value": _mean(rated.values)})
+
+
+async def _questions(
+    agent: Agent, answer: str, round_: int, *, one_request: bool, profile: Profile
+) -> tuple[Question, ...]:
+    if one_request:
+        task = WriteQuestion(response=answer, profile=profile)
+        return await agent.sample(task, QUESTIONS, round_=round_, temperature=TEMPERATURE)
+    tasks = (WriteQuestion(response=answer, sample=sample, profile=profile) for sample in range(QUESTIONS))
+    return tuple(await gather_or_cancel(agent.perform(task, round_=round_) for task in tasks))
+
+
+def _mean(values: tuple[float, ...]) -> float:
+    """Rounded, so that a mean of 0.8, 0.8 and 0.8 does not pass a threshold of 0.8 by the last bit of a sum."""
+    return round(sum(values) / len(values), 9)

@@ -1,0 +1,25 @@
+"""How the small models play the tasks that only Tool-MAD has."""
+
+from __future__ import annotations
+
+from redargue.methods.tool_mad.prompts import Keywords, SummariseAbstract, Summary, WriteKeywords
+from redargue.nli.backend import EmbeddedBackend, perform, words
+from redargue.nli.reader import sentences
+
+
+@perform.register
+def _write_keywords(task: WriteKeywords, backend: EmbeddedBackend) -> Keywords:
+    """The query's first content words."""
+    return Keywords(keywords=tuple(words(task.query)[: task.most]))
+
+
+@perform.register
+def _summarise(task: SummariseAbstract, backend: EmbeddedBackend) -> Summary:
+    """The abstract's sentences nearest to the query, verbatim and in their order."""
+    extract = sentences(task.abstract)
+    if len(extract) > task.sentences:
+        vectors = backend.embedder.encode([task.query, *extract])
+        cosines = [round(float(vectors[0] @ vector), 6) for vector in vectors[1:]]
+        nearest = sorted(range(len(extract)), key=lambda index: -cosines[index])[: task.sentences]
+        extract = tuple(extract[index] for index in sorted(nearest))
+    return Summary(summary=" ".join(extract))

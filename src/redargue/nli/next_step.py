@@ -1,0 +1,75 @@
+"""Chooses the next step of an agent that calls tools, by reading what its searches returned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from redargue.claims import Meaning
+from redargue.evidence import Passage, Recalled
+from redargue.nli.backend import EmbeddedBackend, compose_answer, names_in, words
+from redargue.tasks.answer import Answer
+from redargue.tasks.step import ActionTool, PastStep, Step, StepTask, ToolCall
+
+SURE = 0.6  # probability of a label at which the agent answers
+LONGEST_QUERY = 300  # characters
+
+
+def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
+    """Answers once the evidence makes it sure or no call is left to make; else makes the next call."""
+    passages = passages_read(task.memory, task.steps)
+    answer = compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
+    decided = answer.label is not None and task.claim.labels.meaning(answer.label) is not Meaning.NOT_ENOUGH
+    sure = decided and (answer.confidence is None or answer.confidence >= SURE)
+    call = None if sure and passages else next(_new_calls(task, passages, answer), None)
+    if call is not None and task.step < task.last:
+        return Step(thought="What was read does not settle the claim yet.", action=call)
+    if answer.label is None and call is not None:
+        return Step(thought="Nothing that was read speaks for a label.", action=call)
+    if answer.label is None:
+        return Step(thought=answer.text, action=ToolCall(name="none", reason="nothing is left to ask"))
+    return Step(thought=answer.text, answer=answer.label, quotes=answer.quotes, confidence=answer.confidence)
+
+
+def passages_read(memory: Iterable[Recalled], steps: Iterable[PastStep]) -> tuple[Passage, ...]:
+    """What was recalled and found, each text once."""
+    passages = [item.passage for item in memory if item.status == "ok"]
+    passages += [passage for step in steps for passage in step.passages]
+    return tuple({passage.sha256: passage for passage in passages}.values())
+
+
+def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) -> Iterator[ToolCall]:
+    """Calls not made so far: the claim with each tool, then its open words with names found, then its entities."""
+    made = {(step.action.name, step.action.input) for step in task.steps if step.action}
+    made |= {(item.passage.tool, item.passage.query) for item in task.memory}
+    titles = list(dict.fromkeys(passage.title for passage in passages if passage.title))[:2]
+    for reason, query in _queries(task, answer):
+        for tool in task.tools:
+            parameter = _text_parameter(tool)
+            texts = [query] if parameter == "query" else titles if parameter == "title" else []
+            for text in texts:
+                if text and (tool.name, text) not in made:
+                    yield ToolCall(name=tool.name, reason=reason, input=text)
+
+
+def _queries(task: StepTask, answer: Answer) -> Iterator[tuple[str, str]]:
+    """Reasons and queries."""
+    claim = task.claim.text
+    yield "the claim itself", claim[:LONGEST_QUERY]
+    quoted = " ".join(answer.quotes)
+    covered = {word.lower() for word in words(quoted)}
+    uncovered = [word for word in words(claim) if word.lower() not in covered]
+    new_names = [name for name in names_in(quoted) if name.lower() not in claim.lower()]
+    if new_names and uncovered:
+        yield f"{new_names[0]} may lead on", " ".join([*new_names[:2], *uncovered])[:LONGEST_QUERY]
+    for entity in task.background.entities if task.background else ():
+        yield "a part of the claim", entity[:LONGEST_QUERY]
+
+
+def _text_parameter(tool: ActionTool) -> str:
+    """The meaning of the tool's one required text, "query" or "title"; empty where it takes anything else."""
+    required = tool.parameters.get("required", [])
+    fields = tool.parameters.get("properties", {})
+    if len(required) != 1 or fields.get(required[0], {}).get("type") != "string":
+        return ""
+    return "title" if re.search("title|page|article", required[0]) else "query"

@@ -1,0 +1,223 @@
+"""Answering a claim from documents (Tool-MAD, journal, Fig. 5)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen, LabelSet, Meaning
+from redargue.evidence import Passage
+from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.query import OtherAnswer, others
+from redargue.tasks.untrusted import wrap_untrusted
+from redargue.verdicts import Metric
+
+METRIC_NAMES = {
+    Metric.FAITHFULNESS: "faithfulness",
+    Metric.RELEVANCE: "answer relevance",
+    Metric.CONSISTENCY: "consistency",
+}
+STYLE_IS_NO_EVIDENCE = "How something is written is no evidence for or against it."
+LabelReading = Literal["last_line", "first_inside", "first_said"]
+Piece = Literal["reasoning", "quotes", "label"]
+
+
+class Answer(Frozen):
+    """An agent's answer to a claim.
+
+    Attributes:
+        text: the whole answer, the label on its last line.
+        label: of the claim's label set; None where none could be read.
+        quotes: quotations of the agent's documents, as it gives them; code looks them up.
+        confidence: calibrated probability of the label, in [0, 1]; None where nothing was calibrated.
+    """
+
+    text: str
+    label: str | None
+    quotes: tuple[str, ...] = ()
+    confidence: float | None = None
+
+
+class AnswerReply(Frozen):
+    """An answer whose reasons come before the label, so that they are not made up for it."""
+
+    reasoning: str = Field(
+        description="your explanation, from the documents first", json_schema_extra=max_length(1_000)
+    )
+    quotes: tuple[str, ...] = Field(
+        description="what you rely on, copied word for word from the documents", json_schema_extra=list_bounds(6, 400)
+    )
+    label: str = Field(description="your final answer")
+
+
+class ReasonsReply(Frozen):
+    """Reasons for an answer that another task asks for."""
+
+    reasoning: str = Field(description="your reasoning, step by step", json_schema_extra=max_length(1_000))
+
+
+class ReasonedReply(ReasonsReply):
+    """An answer without documents."""
+
+    label: str = Field(description="your final answer")
+
+
+class LabelReply(Frozen):
+    """A label alone."""
+
+    label: str = Field(description="your final answer")
+
+
+_REPLIES: dict[tuple[Piece, ...], type[Frozen]] = {
+    ("reasoning", "quotes", "label"): AnswerReply,
+    ("reasoning", "label"): ReasonedReply,
+    ("reasoning",): ReasonsReply,
+    ("label",): LabelReply,
+}
+
+
+def label_rules(labels: LabelSet) -> str:
+    """One line per label: when to give it, and that the explanation comes first."""
+    if labels.free_text:
+        return "Explain from the document first, then give your answer on the last line."
+    when = {
+        Meaning.SUPPORTED: "If the claim is correct, first explain from the document why it is correct",
+        Meaning.REFUTED: "If the claim is incorrect, first explain from the document why it is incorrect",
+        Meaning.NOT_ENOUGH: "If the evidence is unclear or inconsistent, first explain what is uncertain",
+        Meaning.CONFLICTING: "If the evidence contradicts itself or the claim leaves out what matters, explain how",
+        Meaning.OPTION: "If this option is right, first explain from the document why",
+    }
+    rules = [f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels]
+    names = label_names(labels)
+    return "\n".join([*rules, f"Your final answer ({names}) must stand on the last line only, after your reasoning."])
+
+
+def label_names(labels: LabelSet) -> str:
+    return ", ".join(f"**{name}**" for name in labels.names)
+
+
+def claim_lines(claim: Claim) -> str:
+    """The claim with its options and context, for a prompt."""
+    options = "\n".join(
+        f"{label}) {wrap_untrusted(text, inline=True)}"
+        for label, text in zip(claim.labels.names, claim.options, strict=False)
+    )
+    context = f"Context: {wrap_untrusted(claim.context)}" if claim.context else None
+    return lines(f"Claim: {wrap_untrusted(claim.text, inline=True)}", options, context)
+
+
+def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
+    """The documents for a prompt, or a note that there are none."""
+    if not passages:
+        return "(no document was found)"
+    if profile == "paper":
+        return "\n".join(passage.text for passage in passages)
+    # A title is untrusted, too.
+    texts = (wrap_untrusted(lines(passage.title, passage.text)) for passage in passages)
+    return "\n".join(f"[{number}]\n{text}" for number, text in enumerate(texts, 1))
+
+
+class LabelledTask(Task[Answer]):
+    """A task whose answer ends in a label of the claim.
+
+    Attributes:
+        answer_fields: what a reply holds: reasons, quotations of documents, the label.
+        marks: around the label, in the paper's own form.
+        label_reading: for a reply in the paper's own form: the label on the last line (``T11``), the first label of the
+            set that occurs anywhere, or the label that occurs first.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+    answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
+    quotes_in_text: ClassVar[bool] = True
+    marks: ClassVar[tuple[str, str]] = ("**", "**")
+
+    claim: Claim
+    label_reading: LabelReading = "last_line"
+
+    def label_of(self, text: str) -> str | None:
+        """The label that an answer's text gives."""
+        labels = self.claim.labels
+        match self.label_reading:
+            case "last_line":
+                return labels.parse(text)
+            case "first_inside":
+                return labels.first_substring(text)
+            case "first_said":
+                return labels.first_mentioned(text)
+
+    @property
+    def lenient(self) -> bool:
+        """Whether a reply without a label is an answer without one, and is not asked for again."""
+        return self.label_reading != "last_line" or "label" not in self.answer_fields
+
+    def choice(self) -> dict[str, str]:
+        """The words of a closed choice, in order, each with when to choose it; empty where any text is an answer."""
+        return {label.name: label.description or "this option is right" for label in self.claim.labels.labels}
+
+    def chosen(self, word: str) -> str | None:
+        """The label that a word of the choice means; None for any other word."""
+        return self.claim.labels.single(word)
+
+    def reply_type(self) -> type[Frozen]:
+        return _REPLIES[self.answer_fields]
+
+    def from_reply(self, reply: Frozen) -> Answer:
+        """Reasons, then the quotations that they do not contain, then the label."""
+        fields = reply.model_dump()
+        reasoning, label = str(fields.get("reasoning", "")), None
+        if "label" in fields:
+            label = self.chosen(fields["label"])
+            if label is None:
+                raise ValueError(f"{fields['label'][:60]!r} is none of the labels {', '.join(self.choice())}")
+        quotes = tuple(dict.fromkeys(text for quote in fields.get("quotes", ()) if (text := quote.strip())))
+        cited = [f'"{quote}"' for quote in quotes if quote not in reasoning]
+        last = [f"**{label}**"] if label else []
+        return Answer(text="\n".join([reasoning.strip(), *cited, *last]).strip(), label=label, quotes=quotes)
+
+
+class AnswerClaim(LabelledTask):
+    """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
+
+    Attributes:
+        passages: the agent's documents of this round.
+        has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
+        others: the other debaters' answers of the last round; empty in the first.
+        alert: scores of the agent's own last answer that were too low for the consensus it was part of (``T15``).
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
+
+    passages: tuple[Passage, ...] = ()
+    has_tool: bool = True
+    others: tuple[OtherAnswer, ...] = ()
+    alert: tuple[Metric, ...] = ()
+
+    def instructions(self) -> str:
+        low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
+        return f"My last answer's {low} was too low. I will revise it." if low else ""
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE if self.has_tool or self.others else ""
+
+    def quote_source(self) -> str:
+        return "the document" if self.has_tool else ""
+
+    def output_format(self) -> str:
+        return label_rules(self.claim.labels)
+
+    def input_text(self) -> str:
+        return lines(
+            claim_lines(self.claim),
+            f"Other debaters' answer: {others(self.others)}" if self.others else None,
+            f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "labels": label_names(self.claim.labels),
+            "others": others(self.others) if self.others else "",
+            "document": documents(self.passages, self.profile) if self.has_tool else "",
+        }

@@ -1,0 +1,111 @@
+"""A claim decomposed into triplets and topics (MERMAID, appendix A.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from redargue.claims import Frozen
+from redargue.tasks.base import list_bounds, max_length
+
+
+class Triplet(Frozen):
+    """One relation of a claim.
+
+    Attributes:
+        object: empty where the relation has none ("Hurling survived").
+        attributes: what fits in none of the three.
+    """
+
+    subject: str = Field(description="a noun", json_schema_extra=max_length(200))
+    relation: str = Field(description="a verb", json_schema_extra=max_length(200))
+    object: str = Field(default="", description="a noun; empty if there is none", json_schema_extra=max_length(200))
+    attributes: str = Field(
+        default="", description="only what fits in none of the three; else empty", json_schema_extra=max_length(300)
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_variants(cls, value: Any) -> Any:
+        """Names in any case, a list of three or four, "attribute" and "attributions" (``M23``)."""
+        if _is_row(value):
+            value = dict(zip(cls.model_fields, value, strict=False))
+        if not isinstance(value, Mapping):
+            return value
+        fields = {str(name).strip().lower(): field for name, field in value.items()}
+        for name in ("attribute", "attribution", "attributions"):
+            fields.setdefault("attributes", fields.pop(name, None))
+        return {name: _as_text(field) for name, field in fields.items() if field is not None}
+
+    @property
+    def line(self) -> str:
+        """For display."""
+        return " | ".join(part for part in (self.subject, self.relation, self.object, self.attributes) if part)
+
+    @model_validator(mode="after")
+    def _has_subject_or_object(self) -> Triplet:
+        if not self.subject and not self.object:
+            raise ValueError("a triplet without a subject and without an object")
+        return self
+
+
+class Decomposition(Frozen):
+    """A claim's triplets, at least one, and its topics in a few words each."""
+
+    triplets: tuple[Triplet, ...] = Field(
+        min_length=1, description="the claim's relations, in its order", json_schema_extra={"maxItems": 12}
+    )
+    topics: tuple[str, ...] = Field(
+        default=(), description="what the claim is about, in a few words each", json_schema_extra=list_bounds(4, 80)
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_variants(cls, value: Any) -> Any:
+        """One triplet or a list of them, under any of the names that models choose; other fields are ignored.
+
+        A bare triplet may also have the topic beside its parts.
+        """
+        if not isinstance(value, Mapping):
+            return value
+        fields = {re.sub(r"\W+", "_", str(name).strip().lower()): field for name, field in value.items()}
+        triplets = _first(fields, "triplets", "triplet", "knowledge_triplets", "knowledge_triplet")
+        topics = _first(fields, "topics", "topic", "topical_keywords")
+        if triplets is None and "subject" in fields:
+            triplets = {name: field for name, field in fields.items() if name not in ("topic", "topics")}
+        single = isinstance(triplets, Mapping) or _is_row(triplets, of_texts=True)
+        return {"triplets": [triplets] if single else triplets or (), "topics": topics or ()}
+
+    @field_validator("topics", mode="before")
+    @classmethod
+    def _split_topics(cls, value: Any) -> Any:
+        """A list, or one text separated by ";" ("Entertainment; Economics")."""
+        topics = re.split(r"\s*;\s*", value) if isinstance(value, str) else value
+        return [text for topic in topics if (text := _as_text(topic))] if isinstance(topics, list | tuple) else topics
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """All subjects and objects without duplicates: the keys of the evidence memory."""
+        return tuple(dict.fromkeys(name for t in self.triplets for name in (t.subject, t.object) if name))
+
+
+def _is_row(value: Any, *, of_texts: bool = False) -> bool:
+    if not isinstance(value, list | tuple) or not 2 <= len(value) <= 4:
+        return False
+    return not of_texts or all(isinstance(item, str) for item in value)
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _as_text(value: Any) -> Any:
+    """Attributes may come as a list or an object."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_as_text(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(str(_as_text(item)) for item in value)
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else value

@@ -1,0 +1,151 @@
+"""Extracts the claims of a text, and marks its sentences that are mere opinion.
+
+Source: FacTool's claim extraction (under 15 words, no pronouns) and the removal of the subjective parts of a dialogue
+(Sun et al. 2024; DPD's gatherer). A model sees numbered sentences and names the sentence that makes a claim, so the
+offsets of claims are exact whatever it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, ValidationError
+
+from redargue.claims import Claim, Frozen
+from redargue.tasks.base import Task, json_schema, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+BLOCK = 20  # most sentences of a task, so that no reply is cut off
+LONGEST = 400  # characters of a claim
+
+
+class SentenceMark(Frozen):
+    """Whether a sentence is mere opinion."""
+
+    sentence: int = Field(description="the number of the sentence")
+    subjective: Literal[0, 1] = Field(description="1 if it states nothing but opinion, feeling or courtesy, 0 if not")
+
+
+class SentenceMarks(Frozen):
+    """One mark per sentence."""
+
+    marks: tuple[SentenceMark, ...] = Field(
+        description="one item a sentence, in their order", json_schema_extra={"maxItems": BLOCK}
+    )
+
+
+class ExtractedClaim(Frozen):
+    """A claim that can be understood without the text, and the number of the sentence that makes it, from 1."""
+
+    sentence: int = Field(description="the number of the sentence that makes the claim")
+    claim: str = Field(description="the claim, understandable without the text", json_schema_extra=max_length(LONGEST))
+
+
+class ExtractedClaims(Frozen):
+    """The claims of a text, in its order; may be empty."""
+
+    claims: tuple[ExtractedClaim, ...] = Field(
+        description="the claims, in the order of their sentences", json_schema_extra={"maxItems": 3 * BLOCK}
+    )
+
+
+def numbered(sentences: tuple[str, ...]) -> str:
+    """Numbered sentences for a prompt, one per line."""
+    rows = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
+    return wrap_untrusted("\n".join(rows))
+
+
+class MarkOpinions(Task[SentenceMarks]):
+    """Marks the sentences of a reply that are mere opinion (Sun et al. 2024, preprocessing of dialogues).
+
+    Attributes:
+        context: the dialogue before the reply; may be empty.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
+
+    sentences: tuple[str, ...]
+    context: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
+            " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
+            " world that can be checked, right or wrong.",
+        )
+
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        return {"marks": ("sentence", range(1, len(self.sentences) + 1))}
+
+    def output_format(self) -> str:
+        return f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
+
+    def input_text(self) -> str:
+        return lines(
+            f"Said before: {wrap_untrusted(self.context)}" if self.context else None,
+            f"Sentences: {numbered(self.sentences)}",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences)}
+
+    def validate_answer(self, answer: SentenceMarks) -> SentenceMarks:
+        marked = sorted(mark.sentence for mark in answer.marks)
+        if marked != list(range(1, len(self.sentences) + 1)):
+            raise ValueError(f"marks: each of the sentences 1 to {len(self.sentences)} needs one mark, not {marked}")
+        return answer
+
+
+class ExtractClaims(Task[ExtractedClaims]):
+    """Extracts the claims of a text (FacTool, claim extraction).
+
+    Attributes:
+        before: preceding sentences, which resolve pronouns; no claim is extracted from them.
+        context: the question or dialogue that the text answers; may be empty.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
+
+    sentences: tuple[str, ...]
+    before: tuple[str, ...] = ()
+    context: str = ""
+
+    def instructions(self) -> str:
+        return lines(
+            "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
+            " fewer than 15 words where that is possible, in the order of the sentences, each with the number of the"
+            " sentence that makes it.",
+            "A claim must be understood without the text: put names in the place of pronouns, and say what and when is"
+            " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
+            "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
+            " several claims, or none.",
+        )
+
+    def output_format(self) -> str:
+        return f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
+
+    def input_text(self) -> str:
+        before = wrap_untrusted(" ".join(self.before)) if self.before else None
+        return lines(
+            f"The text answers or follows: {wrap_untrusted(self.context)}" if self.context else None,
+            f"Before these sentences stands: {before}" if before else None,
+            f"Sentences: {numbered(self.sentences)}",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "context": wrap_untrusted(self.context),
+            "before": wrap_untrusted(" ".join(self.before)),
+            "sentences": numbered(self.sentences),
+        }
+
+    def validate_answer(self, answer: ExtractedClaims) -> ExtractedClaims:
+        for extracted in answer.claims:
+            if not 1 <= extracted.sentence <= len(self.sentences):
+                raise ValueError(f"claims: there is no sentence {extracted.sentence}, only 1 to {len(self.sentences)}")
+            try:
+                Claim(text=extracted.claim)
+            except ValidationError as error:
+                raise ValueError(f"claims: {extracted.claim[:60]!r} is no claim: {error.errors()[0]['msg']}") from None
+        return answer

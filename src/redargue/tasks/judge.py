@@ -1,0 +1,106 @@
+"""Deciding a debate that reached no consensus (Tool-MAD, journal, Fig. 6)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from redargue.claims import Frozen
+from redargue.evidence import Passage
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents, label_names
+from redargue.tasks.base import lines
+from redargue.tasks.untrusted import wrap_untrusted
+from redargue.verdicts import Metric
+
+
+class Turn(Frozen):
+    """One debater's turn in one round.
+
+    Attributes:
+        round: from 1.
+        query: to its tool; empty for a debater without one.
+        kept: whether it stayed with the last round's query, and so with its documents.
+    """
+
+    agent: str
+    round: int
+    query: str = ""
+    kept: bool = False
+    passages: tuple[Passage, ...] = ()
+    answer: Answer
+
+
+class MeanScore(Frozen):
+    """A debater's mean score over the rounds that have one; None where none has."""
+
+    agent: str
+    metric: Metric
+    value: float | None
+
+
+class JudgeDebate(LabelledTask):
+    """The final answer, from the whole debate and its mean scores (Eq. 7).
+
+    Attributes:
+        history: every turn, by round; within a round in the order of the debaters.
+        scores: mean scores; empty where the judge is not shown them (``T17``).
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
+
+    history: tuple[Turn, ...]
+    scores: tuple[MeanScore, ...] = ()
+
+    def instructions(self) -> str:
+        return lines(
+            "You judge a debate that checks a claim. This was its final round, and the debaters did not settle it:"
+            " you determine the correct answer.",
+            self._score_rule() if self.scores else None,
+        )
+
+    def quote_source(self) -> str:
+        return "the documents"
+
+    def _score_rule(self) -> str:
+        if any(score.metric is Metric.CONSISTENCY for score in self.scores):
+            return (
+                "The consistency score measures how well an answer agrees with the documents it was given. Higher is"
+                " better and more reliable."
+            )
+        return (
+            "The faithfulness score measures how far an answer keeps to the documents it was given; the answer"
+            " relevance score how well it addresses what was asked. Higher is better and more reliable."
+        )
+
+    def output_format(self) -> str:
+        labels = "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items())
+        return lines(labels or "Give the correct answer.", "Your final answer must stand on the last line only.")
+
+    def input_text(self) -> str:
+        return self.with_claim(claim_lines(self.claim), "Debate history:", self._history(), self._mean_scores())
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "labels": label_names(self.claim.labels),
+            "history": self._history(),
+            "scores": self._mean_scores(),
+        }
+
+    def _history(self) -> str:
+        return lines(*(self._turn(turn) for turn in self.history))
+
+    def _turn(self, turn: Turn) -> str:
+        return lines(
+            f"Round {turn.round}, {turn.agent}:",
+            f"Document: {documents(turn.passages, self.profile)}" if turn.query else None,
+            f"Answer: {wrap_untrusted(turn.answer.text)}",
+        )
+
+    def _mean_scores(self) -> str:
+        return lines(
+            *(
+                f"{score.agent}'s {METRIC_NAMES[score.metric]} score: "
+                + ("not available" if score.value is None else f"{score.value:.3f}")
+                for score in self.scores
+            )
+        )

@@ -1,0 +1,183 @@
+"""Writing the query that an agent puts to its evidence tool (Tool-MAD, journal, Fig. 4)."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from pydantic import Field
+
+from redargue.claims import Claim, Frozen
+from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+LONGEST_QUERY = 300  # characters
+MUST_REVISE = (
+    "Where the answer to your query was contradicted, or left a part of the claim open, you have to change it."
+)
+
+
+class Query(Frozen):
+    """A query, or the decision to stay with the last one.
+
+    Attributes:
+        text: empty only where ``kept``.
+        kept: the agent stays with its last query.
+    """
+
+    text: str = ""
+    kept: bool = False
+
+
+class QueryReply(Frozen):
+    """A first query."""
+
+    query: str = Field(description="the query", json_schema_extra=max_length(LONGEST_QUERY))
+
+
+class RequeryReply(Frozen):
+    """A later query."""
+
+    keep: bool = Field(description="true to stay with the query you used before, false to change it")
+    query: str = Field(
+        description="the new query; empty if you keep the old one", json_schema_extra=max_length(LONGEST_QUERY)
+    )
+
+
+class OtherAnswer(Frozen):
+    """Another debater's answer of the last round."""
+
+    agent: str
+    text: str
+
+
+def others(answers: tuple[OtherAnswer, ...]) -> str:
+    """Other debaters' answers for a prompt; with names where there are several."""
+    texts = [wrap_untrusted(answer.text) for answer in answers]
+    if len(answers) == 1:
+        return texts[0]
+    return "\n".join(f"[{answer.agent}]\n{text}" for answer, text in zip(answers, texts, strict=True))
+
+
+class QueryTask(Task[Query]):
+    """A task whose answer is a query.
+
+    Attributes:
+        can_keep: whether the answer may be the last query.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+    can_keep: ClassVar[bool] = False
+
+    def reply_type(self) -> type[Frozen]:
+        return RequeryReply if self.can_keep else QueryReply
+
+    def from_reply(self, reply: Frozen) -> Query:
+        if isinstance(reply, RequeryReply) and reply.keep:
+            return Query(kept=True)
+        assert isinstance(reply, QueryReply | RequeryReply)
+        text = " ".join(reply.query.split())
+        if text.startswith("[") and text.find("]") == len(text) - 1:  # the paper's own brackets around the whole
+            text = text[1:-1].strip()
+        if not text:
+            raise ValueError("the query is empty")
+        return Query(text=text[:LONGEST_QUERY])
+
+    def parse_plain(self, text: str) -> Query | None:
+        query = parse_query(text)
+        if query is None or (query.kept and not self.can_keep):
+            raise ValueError("no query in square brackets was found")
+        return query
+
+
+class WriteQuery(QueryTask):
+    """The first query, from the claim alone; its parts are those of the authors' program, as the paper prints none.
+
+    Attributes:
+        tool: name of the agent's tool.
+        about: what the tool finds, in a few words.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
+
+    claim: Claim
+    tool: str
+    about: str
+
+    def instructions(self) -> str:
+        return lines(
+            "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
+            f"Your own source of evidence is {self.tool}: {self.about}.",
+            self._request(),
+        )
+
+    def _request(self) -> str:
+        return "Write the query that will find the evidence you need first."
+
+    def output_format(self) -> str:
+        return "Reply with the query alone, in square brackets, like this: [your query]."
+
+    def input_text(self) -> str:
+        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
+
+    def template_vars(self) -> dict[str, str]:
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "tool": self.tool, "about": self.about}
+
+
+class RewriteQuery(WriteQuery):
+    """A later query, from the claim, the other debaters' last answers and the agent's own last query (Eq. 4, Fig. 4).
+
+    Attributes:
+        others: the other debaters' answers of the last round.
+        used: the agent's own last query, not all of them (``T6``).
+        must_revise: whether the prompt says that a contradicted or insufficient query has to change (``T34``).
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
+    can_keep: ClassVar[bool] = True
+
+    others: tuple[OtherAnswer, ...]
+    used: str
+    must_revise: bool = False
+
+    def _request(self) -> str:
+        return lines(
+            "You are choosing your query for the next round: change it, or stay with the one you used where nothing"
+            " better could be asked.",
+            MUST_REVISE if self.must_revise else None,
+        )
+
+    def output_format(self) -> str:
+        return lines(super().output_format(), "Reply [Continue] to stay with the query you used before.")
+
+    def input_text(self) -> str:
+        return self.with_claim(
+            super().input_text(),
+            f"Other debaters' answer: {others(self.others)}",
+            f"The query you used before: {wrap_untrusted(self.used, inline=True)}",
+        )
+
+    def template_vars(self) -> dict[str, str]:
+        return {
+            **super().template_vars(),
+            "others": others(self.others),
+            "used": wrap_untrusted(self.used, inline=True),
+        }
+
+
+def parse_query(reply: str) -> Query | None:
+    """Reads a query out of a reply (``T8``).
+
+    Returns:
+        The text in the first square brackets; without brackets the whole reply if it is short. Where that is empty or
+        says "Continue", the last query is kept. None where none of this applies.
+    """
+    bracket = re.search(r"\[(.*?)\]", reply, re.DOTALL)
+    text = " ".join((bracket.group(1) if bracket else reply).split())
+    if re.search(r"\bcontinue\b", text, re.IGNORECASE) and len(text) < 40:
+        return Query(kept=True)
+    if not text:
+        return Query(kept=True) if bracket else None
+    if not bracket and len(text) > LONGEST_QUERY:
+        return None
+    return Query(text=text[:LONGEST_QUERY])

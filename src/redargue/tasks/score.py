@@ -1,0 +1,249 @@
+"""Tasks that score texts: ragas' faithfulness and answer relevance, similarity, entailment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, FiniteFloat
+
+from redargue.claims import Frozen
+from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.untrusted import wrap_untrusted
+
+
+class Statements(Frozen):
+    """Self-contained statements that an answer makes; may be empty."""
+
+    statements: tuple[str, ...] = Field(
+        description="the statements, in the answer's order", json_schema_extra=list_bounds(20, 400)
+    )
+
+
+class CheckedStatement(Frozen):
+    """One statement against the context: verdict 1 only where it can be inferred from the context directly."""
+
+    statement: str = Field(description="the statement as it was given", json_schema_extra=max_length(400))
+    reason: str = Field(default="", description="why the verdict is what it is", json_schema_extra=max_length(400))
+    verdict: Literal[0, 1] = Field(description="1 if it can be inferred from the context directly, 0 if not")
+
+
+class CheckedStatements(Frozen):
+    """One verdict per returned item; a backend may return fewer items than it was given."""
+
+    statements: tuple[CheckedStatement, ...] = Field(
+        description="one item a statement, in their order", json_schema_extra={"maxItems": 20}
+    )
+
+
+class Question(Frozen):
+    """A question that the response would answer.
+
+    Attributes:
+        question: empty where the response answers nothing.
+        noncommittal: 1 where the response is evasive, vague or says that it does not know.
+    """
+
+    question: str = Field(
+        description="a question that the response answers; empty if it answers none", json_schema_extra=max_length(300)
+    )
+    noncommittal: Literal[0, 1] = Field(
+        description="1 if the response is evasive, vague or says that it does not know, 0 otherwise"
+    )
+
+
+Probability = Annotated[FiniteFloat, Field(ge=0, le=1)]
+
+
+class Similarities(Frozen):
+    """Cosines in [-1, 1] or ratings in [0, 1]: one per text, in order."""
+
+    values: tuple[FiniteFloat, ...]
+
+
+@cache
+def _json_format(kind: type[Frozen]) -> str:
+    """Ragas' own form: JSON that follows a schema, with examples before the input."""
+    examples = [
+        f"Input: {json.dumps(fields, ensure_ascii=False)}\nOutput: {output.model_dump_json()}"
+        for fields, output in _EXAMPLES[kind]
+    ]
+    request = f"Reply with one JSON object that follows this schema: {json_schema(kind)}"
+    return lines(request, "Examples:", *examples, "Now the input:")
+
+
+def _json(fields: Any) -> str:
+    """The input as ragas gives it: one JSON object."""
+    return wrap_untrusted(json.dumps(fields, ensure_ascii=False))
+
+
+_STATEMENTS = {
+    "question": "Who was Mara Lindqvist?",
+    "answer": "She was a Swedish engineer who designed bridges. Her best known one crosses the Sund.",
+}
+_CHECKED = {
+    "context": "Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.",
+    "statements": ["Tomas keeps bees.", "Tomas owns the mill."],
+}
+_BEES = "The context says that Tomas keeps bees behind the mill."
+_MILL = "The context names the mill, but not its owner."
+_COMMITTAL = {"response": "The lighthouse at Carrow Point was lit in 1874."}
+_NONCOMMITTAL = {"response": "I cannot say what the new ferry's engine does; I have no information on it."}
+_EXAMPLES: dict[type[Frozen], list[tuple[dict[str, Any], Frozen]]] = {
+    Statements: [
+        (
+            _STATEMENTS,
+            Statements(
+                statements=(
+                    "Mara Lindqvist was a Swedish engineer.",
+                    "Mara Lindqvist designed bridges.",
+                    "Mara Lindqvist's best known bridge crosses the Sund.",
+                )
+            ),
+        )
+    ],
+    CheckedStatements: [
+        (
+            _CHECKED,
+            CheckedStatements(
+                statements=(
+                    CheckedStatement(statement="Tomas keeps bees.", reason=_BEES, verdict=1),
+                    CheckedStatement(statement="Tomas owns the mill.", reason=_MILL, verdict=0),
+                )
+            ),
+        )
+    ],
+    Question: [
+        (_COMMITTAL, Question(question="When was the lighthouse at Carrow Point lit?", noncommittal=0)),
+        (_NONCOMMITTAL, Question(question="What does the new ferry's engine do?", noncommittal=1)),
+    ],
+}
+
+
+class WriteStatements(Task[Statements]):
+    """Splits an answer into statements (ragas 0.3.0, first call of faithfulness)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("question", "answer")
+
+    question: str
+    answer: str
+
+    def instructions(self) -> str:
+        return (
+            "Break each sentence of the answer into one or more statements that can be understood alone."
+            " Use no pronouns. Reply with the statements only, in the answer's order."
+        )
+
+    def output_format(self) -> str:
+        return _json_format(Statements)
+
+    def input_text(self) -> str:
+        return _json({"question": self.question, "answer": self.answer})
+
+    def template_vars(self) -> dict[str, str]:
+        return {"question": wrap_untrusted(self.question), "answer": wrap_untrusted(self.answer)}
+
+
+class CheckStatements(Task[CheckedStatements]):
+    """Judges statements against a context (ragas 0.3.0, second call of faithfulness)."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("context", "statements")
+
+    context: str
+    statements: tuple[str, ...]
+
+    def instructions(self) -> str:
+        return (
+            "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
+            " 0 if it cannot."
+        )
+
+    def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
+        return {"statements": ("statement", self.statements)}
+
+    def output_format(self) -> str:
+        return _json_format(CheckedStatements)
+
+    def input_text(self) -> str:
+        return _json({"context": self.context, "statements": self.statements})
+
+    def template_vars(self) -> dict[str, str]:
+        return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
+
+
+class WriteQuestion(Task[Question]):
+    """Writes a question for a response, which alone is shown (ragas 0.3.0, answer relevance); asked three times."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("response",)
+
+    response: str
+
+    def instructions(self) -> str:
+        return (
+            "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
+            " evasive, vague or says that it does not know, 0 otherwise."
+        )
+
+    def output_format(self) -> str:
+        return _json_format(Question)
+
+    def input_text(self) -> str:
+        return _json({"response": self.response})
+
+    def template_vars(self) -> dict[str, str]:
+        return {"response": wrap_untrusted(self.response)}
+
+
+class CompareTexts(Task[Similarities]):
+    """Similarity of texts to a reference: cosines of an embedding model."""
+
+    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+
+    reference: str
+    texts: tuple[str, ...]
+
+    def input_text(self) -> str:
+        return lines(self.reference, *self.texts)
+
+
+class RateTexts(CompareTexts):
+    """Similarity of texts to a reference in [0, 1], by a cross-encoder (ACL version, Eq. 7)."""
+
+
+class Inferred(Frozen):
+    """Probability that a premise entails the hypothesis, and (None from some models) that it contradicts it."""
+
+    supports: Probability
+    refutes: Probability | None = None
+
+
+class Inferences(Frozen):
+    """One per premise, in order."""
+
+    inferences: tuple[Inferred, ...]
+
+
+class InferClaim(Task[Inferences]):
+    """Whether premises entail a hypothesis; a local small model reads each premise, on every backend.
+
+    Attributes:
+        premises: texts of evidence; a text that is too long is cut off at the end.
+        sigmoid: whether the probability is the sigmoid of the model's first output, as WeCheck is trained, instead of
+            the softmax over all outputs.
+    """
+
+    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+
+    hypothesis: str
+    premises: tuple[str, ...]
+    sigmoid: bool = False
+
+    def input_text(self) -> str:
+        return lines(self.hypothesis, *self.premises)
+
+
+RATING = (RateTexts, InferClaim)  # performed by local small models on every backend: no endpoint offers them

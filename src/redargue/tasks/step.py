@@ -1,0 +1,194 @@
+"""Thinking and acting in steps: one tool call or the answer (MERMAID, appendix A.2; ReAct, Yao et al. 2022)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from redargue.claims import Claim, Frozen, LabelSet, Meaning
+from redargue.evidence import Passage, Recalled
+from redargue.tasks.base import Task, exactly_one, list_bounds, max_length
+from redargue.tasks.decompose import Decomposition
+
+
+class ActionTool(Frozen):
+    """A tool as it is described to an agent.
+
+    Attributes:
+        parameters: JSON schema of its arguments.
+    """
+
+    name: str
+    about: str
+    parameters: dict[str, Any]
+
+
+class ToolCall(Frozen):
+    """A tool call that an agent asks for.
+
+    Attributes:
+        reason: why it is made.
+        input: one text for the tool's first required parameter, or a JSON object of named ones (``M2``).
+    """
+
+    name: str
+    reason: str = ""
+    input: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_variants(cls, value: Any) -> Any:
+        """``arguments`` and ``parameters`` are inputs, too."""
+        if not isinstance(value, Mapping):
+            return value
+        fields = dict(value)
+        for name in ("arguments", "parameters"):
+            if name in fields:
+                fields.setdefault("input", fields.pop(name))
+        return fields
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+class Step(Frozen):
+    """An agent's next step: a tool call or an answer.
+
+    Attributes:
+        action: the call; None with an answer.
+        answer: None with a call. Once a task has accepted it: one of the claim's labels.
+        quotes: the evidence for an answer, word for word; code looks it up.
+        confidence: calibrated probability of the answer, in [0, 1]; None where nothing was calibrated.
+        unmade: further calls of the same reply; they are not made, because a step is one call.
+    """
+
+    thought: str = ""
+    action: ToolCall | None = None
+    answer: str | None = None
+    quotes: tuple[str, ...] = ()
+    confidence: float | None = None
+    unmade: tuple[ToolCall, ...] = ()
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, bool) else value
+
+
+class StepReply(Frozen):
+    """A step in one flat object; the fields that do not apply are empty."""
+
+    model_config = exactly_one("tool", "answer")
+
+    thought: str = Field(description="your reasoning", json_schema_extra=max_length(1_000))
+    tool: str = Field(description="the tool to call; empty with an answer")
+    reason: str = Field(description="why this tool; empty with an answer", json_schema_extra=max_length(300))
+    input: str = Field(
+        description="the text for the tool's first required parameter, or a JSON object of its parameters",
+        json_schema_extra=max_length(600),
+    )
+    answer: str = Field(description="your final answer; empty with a tool")
+    quotes: tuple[str, ...] = Field(
+        description="with an answer: what it rests on, copied word for word from the history",
+        json_schema_extra=list_bounds(6, 400),
+    )
+
+    def step(self) -> Step:
+        tool = self.tool.strip()
+        call = ToolCall(name=tool, reason=self.reason, input=self.input) if tool else None
+        quotes = tuple(dict.fromkeys(text for quote in self.quotes if (text := quote.strip())))
+        return Step(thought=self.thought, action=call, answer=self.answer.strip() or None, quotes=quotes)
+
+
+class PastStep(Frozen):
+    """A step that was taken, and its outcome.
+
+    Attributes:
+        action: None where the step could not be read.
+        passages: what the tool returned.
+        problem: why there is nothing, or why the tool was not called; the agent reads it.
+    """
+
+    thought: str = ""
+    action: ToolCall | None = None
+    passages: tuple[Passage, ...] = ()
+    problem: str = ""
+
+
+def label_words(labels: LabelSet) -> dict[str, str]:
+    """Each word that an agent may answer, with its label; the two sides are called True and False, as in the paper."""
+    sides = {Meaning.SUPPORTED: "True", Meaning.REFUTED: "False"}
+    words: dict[str, str] = {}
+    for label in labels.labels:
+        word = sides.get(label.meaning, label.name)
+        words[word if word not in words else label.name] = label.name
+    return words
+
+
+def label_alone(labels: LabelSet, text: str) -> str | None:
+    """The label of a text that is an answer and nothing else: True, False (``M12``) or another label's name."""
+    plain = text.strip(" \t\r\n*_`\"'.,:;!()[]").casefold()
+    return {word.casefold(): label for word, label in label_words(labels).items()}.get(plain)
+
+
+def label_in(labels: LabelSet, text: str) -> str | None:
+    """The label that an answer names; None where it names none."""
+    return label_alone(labels, text) or labels.single(text)
+
+
+class StepTask(Task[Step]):
+    """The next step of an agent that calls tools.
+
+    Attributes:
+        background: the decomposed claim; None without a decomposer.
+        memory: evidence from earlier claims.
+        steps: the steps so far.
+        step: number of this step, from 1.
+        last: how many steps there are.
+    """
+
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+
+    claim: Claim
+    background: Decomposition | None = None
+    memory: tuple[Recalled, ...] = ()
+    steps: tuple[PastStep, ...] = ()
+    tools: tuple[ActionTool, ...] = ()
+    step: int = 1
+    last: int = 5
+
+    def rules(self) -> str:
+        """The instructions without the list of tools."""
+        raise NotImplementedError
+
+    def answers(self) -> tuple[str, ...]:
+        """The words that may be answered; empty where any text may."""
+        return tuple(label_words(self.claim.labels))
+
+    def enum_fields(self) -> dict[str, tuple[str, ...]]:
+        names = {"tool": (*(tool.name for tool in self.tools), "")}
+        return names | ({"answer": (*answers, "")} if (answers := self.answers()) else {})
+
+    def reply_type(self) -> type[Frozen]:
+        return StepReply
+
+    def from_reply(self, reply: Frozen) -> Step:
+        step = reply.step() if isinstance(reply, StepReply) else reply
+        assert isinstance(step, Step)  # MERMAID's own form
+        return self.validate_answer(step)
+
+    def validate_answer(self, answer: Step) -> Step:
+        """Requires one action or one answer that is a label; a model's own confidence is dropped: not calibrated."""
+        if (answer.action is None) == (answer.answer is None):
+            raise ValueError("a step is either an action or an answer")
+        if answer.answer is None:
+            return answer.model_copy(update={"quotes": (), "confidence": None})
+        label = label_in(self.claim.labels, answer.answer)
+        if label is None:
+            raise ValueError(f"{answer.answer[:60]!r} is none of the answers {', '.join(self.answers())}")
+        return answer.model_copy(update={"answer": label, "confidence": None})

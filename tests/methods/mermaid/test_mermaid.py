@@ -1,0 +1,225 @@
+"""MERMAID's loop: steps, observations, repeated and malformed ones, the forced answer, the released program's ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import TWO, Claim
+from redargue.errors import BadReply, ToolFailed
+from redargue.events import CallFinished, Decomposed, EvidenceFound, EvidenceMissing, EvidenceRecalled, Stepped
+from redargue.evidence import Passage, QuoteStatus
+from redargue.memory.memory import open_memory
+from redargue.methods.base import ConfiguredMethod
+from redargue.methods.mermaid import Mermaid
+from redargue.methods.mermaid.prompts import NextStep
+from redargue.methods.mermaid.settings import PROFILES, MermaidSettings
+from redargue.retrieval.tools.base import Search
+from redargue.run import Run
+from redargue.tasks.step import Step
+from redargue.verdicts import Verdict
+from retrieval.corpus.words import WordEncoder
+from support.debates import CLOCK, QUOTE, ShelfTool, act, answer, say_label, script
+
+pytestmark = pytest.mark.anyio
+CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.", labels=TWO)
+
+
+class Article:
+    """A tool of a server that wants a title, and a language if one likes."""
+
+    name, about, revision = "get_article", "the whole article", "1"
+    parameters: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {"language": {"type": "string"}, "title": {"type": "string"}},
+        "required": ["title"],
+    }
+
+    def __init__(self) -> None:
+        self.calls: list[Mapping[str, Any]] = []
+
+    async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
+        self.calls.append(arguments)
+        if arguments.get("title") == "broken":
+            raise ToolFailed("no such article")
+        return (Passage(text=QUOTE, title="Cape Ansel"),)
+
+
+async def verify(*steps: Any, tools: tuple[str, ...] = ("corpus",), **given: Any) -> tuple[Verdict, Run, Article]:
+    """Runs the loop with these steps, one after the other; the last is repeated."""
+    lines = {name: given.pop(name) for name in list(given) if name[0].isupper()}
+    kept = given.pop("kept", None)
+    given.setdefault("memory", "off")
+    turns = list(steps)
+
+    def next_step(task: NextStep, call: Any) -> Step:
+        step = turns.pop(0) if len(turns) > 1 else turns[0]
+        if isinstance(step, Exception):
+            raise step
+        found: Step = step(task) if callable(step) else step
+        return found
+
+    article = Article()
+    backend = ScriptedBackend(script(**({"NextStep": next_step} | lines)))
+    run = Run(
+        backend, {name: ShelfTool(name) for name in tools}, clock=CLOCK, actions={"get_article": article}, memory=kept
+    )
+    verdict = await ConfiguredMethod(Mermaid, MermaidSettings(tools=tools, **given)).verify(CLAIM, run)
+    return verdict, run, article
+
+
+def performed(run: Run) -> list[str]:
+    return [each.task for each in run.events if isinstance(each, CallFinished)]
+
+
+async def test_a_search_an_observation_and_an_answer_with_its_quotation() -> None:
+    verdict, run, _ = await verify(act("corpus", "lighthouse"), lambda task: say_label(task, QUOTE))
+    assert (verdict.label, verdict.decided_by, verdict.rounds) == ("SUPPORTS", "executor", 2)
+    assert [quote.status for quote in verdict.quotes] == [QuoteStatus.VERIFIED]
+    assert performed(run) == ["DecomposeClaim", "NextStep", "NextStep"]
+    kinds = [type(each) for each in run.events if not isinstance(each, CallFinished)]
+    assert kinds == [Decomposed, Stepped, EvidenceFound, Stepped]
+
+
+async def test_the_next_step_sees_what_the_last_one_found() -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task)
+
+    await verify(act("corpus", "lighthouse"), answering)
+    (past,) = seen[0].steps
+    assert past.passages[0].title == "Cape Ansel"
+    assert {tool.name for tool in seen[0].tools} == {"corpus", "get_article"}
+    assert (seen[0].step, seen[0].last) == (2, 5)
+
+
+async def test_a_text_goes_to_the_first_required_parameter_and_an_object_to_the_named_ones() -> None:
+    _, _, article = await verify(
+        act("get_article", "Cape Ansel"), act("get_article", '{"title": "Cape Ansel", "language": "de"}'), say_label
+    )
+    assert article.calls == [{"title": "Cape Ansel"}, {"title": "Cape Ansel", "language": "de"}]
+
+
+async def test_the_same_call_is_not_made_twice_and_the_agent_is_told() -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task)
+
+    _, run, article = await verify(act("get_article", "A"), act("get_article", '{"title": "A"}'), answering)
+    assert len(article.calls) == 1
+    assert "step 1" in seen[0].steps[1].problem
+    assert [each.problem for each in run.events if isinstance(each, Stepped)][1]
+
+
+async def test_an_unknown_tool_and_a_failing_one_are_observations_that_cost_a_step() -> None:
+    verdict, run, _ = await verify(act("search_web", "x"), act("get_article", "broken"), say_label)
+    missing = [each for each in run.events if isinstance(each, EvidenceMissing)]
+    assert ["no tool" in each.why or "no such article" in each.why for each in missing] == [True, True]
+    assert verdict.rounds == 3
+    assert len(verdict.gaps) == 2
+
+
+async def test_a_step_that_cannot_be_read_costs_a_step_and_says_why() -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task)
+
+    verdict, _, _ = await verify(BadReply("no JSON object was found", raw="hm"), answering)
+    assert verdict.rounds == 2
+    assert "no JSON object was found" in seen[0].steps[0].problem
+
+
+async def test_a_model_that_always_asks_is_made_to_answer_after_the_last_step() -> None:
+    verdict, run, _ = await verify(lambda task: act("corpus", f"query {task.step}"), ForceAnswer=answer("REFUTES"))
+    assert (verdict.label, verdict.decided_by) == ("REFUTES", "forced")
+    assert performed(run).count("NextStep") == 5
+    assert performed(run)[-1] == "ForceAnswer"
+    last = [each for each in run.events if isinstance(each, EvidenceFound)]
+    assert len(last) == 5
+
+
+async def test_a_forced_answer_that_cannot_be_read_is_no_label() -> None:
+    def silent(task: Any, call: Any) -> Any:
+        raise BadReply("no label", raw="who knows")
+
+    verdict, _, _ = await verify(lambda task: act("corpus", f"q {task.step}"), ForceAnswer=silent, max_steps=2)
+    assert verdict.label is None
+
+
+async def test_the_released_program_says_true_where_nothing_was_answered() -> None:
+    verdict, run, _ = await verify(
+        lambda task: act("corpus", f"q {task.step}"), force_answer=False, non_answer="true", max_steps=2
+    )
+    assert verdict.label == "SUPPORTS"
+    assert "ForceAnswer" not in performed(run)
+    assert PROFILES["authors"]["non_answer"] == "true"
+
+
+async def test_without_a_decomposer_the_claim_goes_to_the_executor_as_it_is() -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task)
+
+    _, run, _ = await verify(answering, decomposer=False)
+    assert "DecomposeClaim" not in performed(run)
+    assert seen[0].background is None
+
+
+async def test_without_tools_there_is_nothing_to_call_but_those_of_servers() -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task)
+
+    await verify(answering, tools=())
+    assert [tool.name for tool in seen[0].tools] == ["get_article"]
+
+
+async def test_what_one_claim_found_is_recalled_for_the_next(tmp_path: Path) -> None:
+    seen: list[NextStep] = []
+
+    def answering(task: NextStep) -> Step:
+        seen.append(task)
+        return say_label(task, QUOTE)
+
+    with open_memory(tmp_path / "memory.db", encoder=WordEncoder()) as memory:
+        await verify(act("corpus", "lighthouse"), answering, memory="on", kept=memory)
+        assert memory.count() == 1
+        verdict, run, _ = await verify(answering, memory="on", kept=memory)
+    assert [item.passage.title for item in seen[1].memory] == ["Cape Ansel"]
+    assert verdict.quotes[0].found  # a quotation may stand in what was remembered
+    assert [each.items[0].entities for each in run.events if isinstance(each, EvidenceRecalled)] == [
+        ("lighthouse", "1871")
+    ]
+
+
+async def test_a_memory_may_be_a_tool_whose_answers_are_not_kept_again(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "memory.db", encoder=WordEncoder()) as memory:
+        await verify(act("corpus", "lighthouse"), say_label, memory="on", kept=memory)
+        verdict, run, _ = await verify(
+            act("memory_lookup", "The Lighthouse"), say_label, memory="on", memory_lookup=True, kept=memory
+        )
+        assert memory.count() == 1
+    found = [each for each in run.events if isinstance(each, EvidenceFound)]
+    assert [each.passages[0].title for each in found] == ["Cape Ansel"]
+    assert verdict.rounds == 2
+
+
+async def test_the_released_program_makes_the_same_call_again() -> None:
+    again = act("get_article", "A"), act("get_article", "A"), say_label
+    _, run, article = await verify(*again, repeat_calls=PROFILES["authors"]["repeat_calls"])
+    assert len(article.calls) == 2
+    assert not any(each.problem for each in run.events if isinstance(each, Stepped))
