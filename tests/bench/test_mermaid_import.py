@@ -89,7 +89,7 @@ def made(folder: Path, *given: dict[str, Any]) -> tuple[Imported, Path, list[Eve
     file = folder / "runs.json"
     file.write_text(json.dumps(given), encoding="utf-8")
     done = import_runs(file, folder / "out", clock=CLOCK)
-    record = folder / "out" / done.contender.slug
+    record = folder / "out" / done.system.slug
     return done, record, list(read_events(record))
 
 
@@ -283,7 +283,7 @@ def test_nothing_of_the_released_runs_is_lost_and_each_replays(tmp_path: Path) -
     for file in files:
         out = tmp_path / file.name
         done = import_runs(file, out, clock=CLOCK)
-        record = out / done.contender.slug
+        record = out / done.system.slug
         events = list(read_events(record))
         given: list[dict[str, Any]] = [dict(each.fields) for each in rows(file)]
         assert told_by(events) == lines_of(given), file.name

@@ -138,7 +138,7 @@ async def differ(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     """Compares two run folders.
 
     Args:
-        first: of ``check``, ``batch`` or a contender of a bench.
+        first: of ``check``, ``batch`` or a system of a bench.
         second: likewise.
         most: claims whose first differing call is looked for.
 

@@ -26,7 +26,7 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
 from redargue.bench.datasets.rows import Row, rows
 from redargue.bench.harness import Bench
-from redargue.bench.system import Contender
+from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
 from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError
@@ -49,7 +49,7 @@ _CONTENTS = re.compile(rf"\[(?:{_CONTENT}(?:, |(?=\])))*\]")
 Failure = Literal["", "empty", "arguments", "unknown tool", "error"]
 
 
-class Observed(NamedTuple):
+class ObservedCall(NamedTuple):
     """A call, and what it returned as it stands in the log; None where the log says nothing."""
 
     tool: str
@@ -67,7 +67,7 @@ class RecordedRun(NamedTuple):
     """
 
     recording: Recording
-    calls: tuple[Observed, ...]
+    calls: tuple[ObservedCall, ...]
     memory: tuple[tuple[str, str], ...]
 
 
@@ -108,7 +108,7 @@ def read_runs(path: Path) -> list[RecordedRun]:
 
 def _run(row: Row, labels: LabelSet) -> RecordedRun:
     steps: list[Step | str] = []
-    calls: list[Observed] = []
+    calls: list[ObservedCall] = []
     memory: list[tuple[str, str]] = []
     thought: str | None = None
     for place, line in enumerate(row.texts("react_trace")):
@@ -135,14 +135,14 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
     return RecordedRun(recording, tuple(calls), tuple(memory))
 
 
-def _called(text: str) -> Observed | None:
+def _called(text: str) -> ObservedCall | None:
     if refused := _REFUSED.match(text):
-        return Observed(refused[1], "", text)
+        return ObservedCall(refused[1], "", text)
     used = _CALL.fullmatch(text)
-    return Observed(used[1], used[2], None) if used else None
+    return ObservedCall(used[1], used[2], None) if used else None
 
 
-def _step(kind: str, thought: str, text: str, call: Observed | None, labels: LabelSet) -> Step | str:
+def _step(kind: str, thought: str, text: str, call: ObservedCall | None, labels: LabelSet) -> Step | str:
     """A call, whose text went to ``query`` whatever the tool's parameters were; an answer; or what is neither."""
     if kind == "Answer:":
         unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
@@ -177,7 +177,7 @@ class RecordedAction:
         "required": ["query"],
     }
 
-    def __init__(self, name: str, calls: Sequence[Sequence[Observed]]) -> None:
+    def __init__(self, name: str, calls: Sequence[Sequence[ObservedCall]]) -> None:
         self.name = name
         self._calls = [[each for each in claim if each.tool == name] for claim in calls]
         self.revision = hashlib.sha256(json.dumps(self._calls).encode()).hexdigest()[:16]
@@ -261,10 +261,10 @@ class RecordedMemory:
 
 
 class Imported(NamedTuple):
-    """A bench folder that holds recorded runs: its table, the contender, and how many rows held no run."""
+    """A bench folder that holds recorded runs: its table, the system, and how many rows held no run."""
 
     table: comparison.Comparison
-    contender: Contender
+    system: System
     left_out: int
 
 
@@ -292,21 +292,21 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
         memory=RecordedMemory([each.memory for each in runs]) if any(each.memory for each in runs) else None,
         clock=clock,
     )
-    contender = Contender.parse(_spec(runs))
+    system = System.parse(_spec(runs))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as beside:
             folder = Path(beside) / out.name
             sample = loaded.sample.model_dump(mode="json")
             config = RunConfig(offline=True)
-            bench = Bench(folder, loaded.examples, [contender], sample=sample, config=config, components=components)
-            asyncio.run(bench.run(contender, concurrency=1))
+            bench = Bench(folder, loaded.examples, [system], sample=sample, config=config, components=components)
+            asyncio.run(bench.run(system, concurrency=1))
             table = comparison.compare(bench)
-            comparison.keep(table, folder)
+            comparison.write_results(table, folder)
             folder.replace(out)
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be made: {error.strerror}", where="--out") from error
-    return Imported(table, contender, sum(1 for _ in rows(path)) - len(runs))
+    return Imported(table, system, sum(1 for _ in rows(path)) - len(runs))
 
 
 def _spec(runs: Sequence[RecordedRun]) -> str:

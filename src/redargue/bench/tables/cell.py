@@ -1,4 +1,4 @@
-"""One contender on one data set, as published tables measure it."""
+"""One system on one data set, as published tables measure it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from redargue.backends.base import Stability
 from redargue.bench.datasets.base import Example
 from redargue.bench.harness import Bench
-from redargue.bench.system import Contender
-from redargue.bench.tables.schema import Line
+from redargue.bench.system import System
+from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
 from redargue.events import Answered, Event, Scored
 from redargue.methods.tool_mad.settings import ToolMadSettings
@@ -18,7 +18,7 @@ from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
 
 
-class Told(NamedTuple):
+class AgentAnswer(NamedTuple):
     """One answer of one agent.
 
     Attributes:
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One contender on one data set.
+    """One system on one data set.
 
     Attributes:
         examples: what was checked.
@@ -50,7 +50,7 @@ class Cell(NamedTuple):
 
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
-    answers: tuple[Told, ...]
+    answers: tuple[AgentAnswer, ...]
     folder: Path
 
     @property
@@ -64,7 +64,7 @@ class Cell(NamedTuple):
         pairs = zip(self.examples, self.verdicts, strict=True)
         return [verdict.label == example.gold for example, verdict in pairs if example.gold]
 
-    def gate(self, line: Line) -> dict[Metric, float]:
+    def gate(self, line: PublishedRow) -> dict[Metric, float]:
         """The thresholds of a row, or those with which the debates were held.
 
         Raises:
@@ -78,22 +78,22 @@ class Cell(NamedTuple):
         return ToolMadSettings.model_validate(manifest.settings).limits(Stability(*manifest.stability))
 
 
-def recorded(bench: Bench, contender: Contender) -> Cell:
-    """What is recorded of a contender that has finished."""
-    folder = bench.folder / contender.slug
-    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(contender))
+def read_cell(bench: Bench, system: System) -> Cell:
+    """What is recorded of a system that has finished."""
+    folder = bench.folder / system.slug
+    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
     return Cell(bench.examples, verdicts, tuple(_answers(read_events(folder), bench.examples)), folder)
 
 
-def _answers(events: Iterable[Event], examples: Sequence[Example]) -> list[Told]:
-    found: dict[tuple[int, str, int], Told] = {}
+def _answers(events: Iterable[Event], examples: Sequence[Example]) -> list[AgentAnswer]:
+    found: dict[tuple[int, str, int], AgentAnswer] = {}
     scores: dict[tuple[int, str, int], dict[Metric, float]] = {}
     for event in events:
         if isinstance(event, Answered):
             key = event.item, event.agent, event.round
             gold = examples[event.item].gold
             right = None if gold is None else event.label == gold
-            found[key] = Told(*key, event.label, right, scores.setdefault(key, {}))
+            found[key] = AgentAnswer(*key, event.label, right, scores.setdefault(key, {}))
         elif isinstance(event, Scored) and event.score.value is not None:
             scores.setdefault((event.item, event.agent, event.round), {})[event.score.metric] = event.score.value
     return list(found.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from redargue.bench.metrics.base import Figure, undefined
+from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.classification import ClassScores, class_scores, confusion
 from redargue.bench.metrics.responses import Factuality, factuality
 from redargue.bench.tables.cell import Cell
@@ -47,38 +47,42 @@ def _classes(cell: Cell) -> tuple[ClassScores, ClassScores]:
     return true, false
 
 
-def _macro(cell: Cell) -> Figure:
+def _macro(cell: Cell) -> MetricValue:
     true, false = _classes(cell)
-    return Figure(name="macro-f1", value=((true.f1.value or 0) + (false.f1.value or 0)) / 2, n=true.f1.n)
+    return MetricValue(name="macro-f1", value=((true.f1.value or 0) + (false.f1.value or 0)) / 2, n=true.f1.n)
 
 
-def _accuracy(cell: Cell) -> Figure:
+def _accuracy(cell: Cell) -> MetricValue:
     true, false = _classes(cell)
     n = true.support + false.support
-    return Figure(name="accuracy", value=(true.hits + false.hits) / n, n=n) if n else undefined("accuracy", "no claims")
+    return (
+        MetricValue(name="accuracy", value=(true.hits + false.hits) / n, n=n)
+        if n
+        else undefined("accuracy", "no claims")
+    )
 
 
-def _searches(cell: Cell) -> Figure:
-    return Figure(
+def _searches(cell: Cell) -> MetricValue:
+    return MetricValue(
         name="searches", value=float(sum(each.usage.searches for each in cell.verdicts)), n=len(cell.verdicts)
     )
 
 
-def _whole(name: str) -> Callable[[Cell], Figure]:
-    def measure(cell: Cell) -> Figure:
+def _whole(name: str) -> Callable[[Cell], MetricValue]:
+    def measure(cell: Cell) -> MetricValue:
         two = _two(cell)
         if not all(two.responses):
             return undefined(name, "the claims do not say which response they were taken from")
         found: Factuality = factuality(
             two.responses, [each == TRUE for each in two.gold], [None if s is None else s == TRUE for s in two.said]
         )
-        figure: Figure = getattr(found, name)
+        figure: MetricValue = getattr(found, name)
         return figure
 
     return measure
 
 
-MEASURES: dict[str, Callable[[Cell], Figure]] = {
+MEASURES: dict[str, Callable[[Cell], MetricValue]] = {
     "true-f1": lambda cell: _classes(cell)[0].f1,
     "false-f1": lambda cell: _classes(cell)[1].f1,
     "macro-f1": _macro,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import Figure
-from redargue.bench.system import Contender
-from redargue.bench.tables.measures import measured
-from redargue.bench.tables.runner import Runner, needed
-from redargue.bench.tables.schema import NOT_HERE, Line, Published
+from redargue.bench.metrics.base import MetricValue
+from redargue.bench.system import System
+from redargue.bench.tables.measures import measure_cell
+from redargue.bench.tables.runner import Runner, required_systems
+from redargue.bench.tables.schema import NOT_HERE, PublishedRow, PublishedTable
 from redargue.claims import Frozen
 from redargue.methods.base import configure
 from redargue.retrieval.tools.base import tools
@@ -33,7 +33,7 @@ TITLES = {
 EMPTY, AVERAGE = "–", "Average"
 
 
-class Beside(Frozen):
+class ComparedRow(Frozen):
     """One row.
 
     Attributes:
@@ -41,17 +41,17 @@ class Beside(Frozen):
         paper: the paper's figures, one a column; empty for a row of ours.
         ours: what stands beside them.
         figures: as numbers, shares and gains as parts of one; None where there is none.
-        specs: the contender of each column; empty where there is none.
+        specs: the system of each column; empty where there is none.
     """
 
     name: str
     paper: tuple[str, ...]
     ours: tuple[str, ...]
-    figures: tuple[Figure | None, ...] = ()
+    figures: tuple[MetricValue | None, ...] = ()
     specs: tuple[str, ...] = ()
 
 
-class Compared(Frozen):
+class ComparedTable(Frozen):
     """A whole table.
 
     Attributes:
@@ -69,12 +69,12 @@ class Compared(Frozen):
     label: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Beside, ...]
+    rows: tuple[ComparedRow, ...]
     notes: tuple[str, ...]
     errors: tuple[ErrorInfo, ...] = ()
 
 
-def compared(table: Published, runner: Runner) -> Compared:
+def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     """The table from what has been run."""
     names = runner.columns(table)
     table = table.model_copy(update={"average": table.average and names == table.sets})
@@ -94,7 +94,7 @@ def compared(table: Published, runner: Runner) -> Compared:
     used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
     notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
     errors = tuple(verdict.error for key in sorted(used) for verdict in runner.cells[key].verdicts if verdict.error)
-    return Compared(
+    return ComparedTable(
         name=table.name,
         label=table.label,
         title=table.title,
@@ -110,11 +110,11 @@ def _reasons(task: type[AnyTask]) -> bool:
     return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
-def _structure(line: Line, runner: Runner) -> Beside:
+def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
     """What a method does, read off its configuration."""
     if not line.method:
-        return Beside(name=line.name, paper=(), ours=(line.missing,))
-    each = Contender.parse(line.method.format(**runner.words))
+        return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
+    each = System.parse(line.method.format(**runner.words))
     method = configure(each.method, each.profile, each.settings)
     asked = method.tasks()
     does = (
@@ -123,14 +123,14 @@ def _structure(line: Line, runner: Runner) -> Beside:
         bool(method.tools()),
         any(issubclass(task, WriteQuery | NextStep) for task in asked),
     )
-    return Beside(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
+    return ComparedRow(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
 
 
-def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> Beside:
-    templates = needed(table, line)
+def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
+    templates = required_systems(table, line)
     if not templates:
-        return Beside(name=line.name, paper=(), ours=(line.missing,))
-    figures: list[Figure | None] = []
+        return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
+    figures: list[MetricValue | None] = []
     specs = []
     for name in names:
         own = [runner.spec(template, runner.paper.sets[name]) for template in templates]
@@ -138,29 +138,29 @@ def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -
         specs.append(own[0] if cells[0] else "")
         for measure in table.measures or (line.measure,):
             shown = line.model_copy(update={"measure": measure})
-            figures.append(measured(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
+            figures.append(measure_cell(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
     if not any(figures) and (refused := _refused(table, line, names, runner)):
-        return Beside(name=line.name, paper=(), ours=(next(iter(refused.values())),))
+        return ComparedRow(name=line.name, paper=(), ours=(next(iter(refused.values())),))
     known = [each.value for each in figures if each and each.value is not None]
     if table.average:
-        figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
+        figures.append(MetricValue(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
     ours = [_cell(line, each, shares=table.shares) for each in figures]
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
-    return Beside(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+    return ComparedRow(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
 
 
-def _refused(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
+def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
     """Why a row could not be run, by data set."""
     found: dict[str, str] = {}
     for name in names:
-        for template in needed(table, line):
+        for template in required_systems(table, line):
             if why := runner.refused.get((name, runner.spec(template, runner.paper.sets[name]))):
                 found.setdefault(name, why)
     return found
 
 
-def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
+def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
     """A figure as a table shows it: shares in per cent, gains in points, scores as they are."""
     if figure is None or figure.value is None:
         return EMPTY
@@ -176,7 +176,7 @@ def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
     return f"{100 * figure.value:{form}}{bounds}{counted}"
 
 
-def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
+def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[str]:
     """Why figures are missing that were measured."""
     why: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -186,7 +186,7 @@ def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
     return [f"{', '.join(titles)}: {reason}" for reason, titles in why.items()]
 
 
-def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str]:
+def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> list[str]:
     """What a reader would be wrong to compare."""
     paper, choice = runner.paper, runner.choice
     notes = [
@@ -210,7 +210,7 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
         elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
             told += f"; {chosen.note}"
         notes.append(told)
-    rows = [needed(table, line) for line in table.rows]
+    rows = [required_systems(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
     if not runner.choice.config.model and any(each.startswith("self-consistency") for row in rows for each in row):
@@ -229,9 +229,11 @@ def _most(names: Sequence[str], runner: Runner) -> str:
     return " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
 
 
-def _player(table: Published, runner: Runner) -> str:
+def _player(table: PublishedTable, runner: Runner) -> str:
     """Who plays, and under which profiles."""
-    templates = [template for line in table.rows for template in needed(table, line) if "{words}" not in template]
+    templates = [
+        template for line in table.rows for template in required_systems(table, line) if "{words}" not in template
+    ]
     profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
     told = " and ".join(repr(each.format(profile=runner.choice.config.profile)) for each in profiles)
     if runner.choice.config.model:

@@ -1,4 +1,4 @@
-"""What a cell of a published table shows, computed from one contender's record on one data set."""
+"""What a cell of a published table shows, computed from one system's record on one data set."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from redargue.bench.metrics.base import Figure, mean, undefined
+from redargue.bench.metrics.base import MetricValue, mean, undefined
 from redargue.bench.metrics.classification import accuracy
-from redargue.bench.official_metrics import with_bounds
+from redargue.bench.official_metrics import with_interval
 from redargue.bench.statistics.bootstrap import interval, paired_difference
 from redargue.bench.tables import class_metrics as classes
-from redargue.bench.tables.cell import Cell, Told
-from redargue.bench.tables.schema import Line
+from redargue.bench.tables.cell import AgentAnswer, Cell
+from redargue.bench.tables.schema import PublishedRow
 
 
-def measured(line: Line, cell: Cell, against: Cell | None = None) -> Figure:
+def measure_cell(line: PublishedRow, cell: Cell, against: Cell | None = None) -> MetricValue:
     """The figure of a cell; shares and gains as parts of one."""
     if line.measure == "gain":
         assert against is not None
         found = paired_difference(cell.hits, against.hits)
-        return Figure(
+        return MetricValue(
             name="gain", value=found.value, undefined=found.undefined, n=found.n, low=found.low, high=found.high
         )
     if line.measure in classes.MEASURES:
@@ -30,21 +30,21 @@ def measured(line: Line, cell: Cell, against: Cell | None = None) -> Figure:
     return _MEASURES[line.measure](cell, line)
 
 
-def _accuracy(cell: Cell, line: Line) -> Figure:
+def _accuracy(cell: Cell, line: PublishedRow) -> MetricValue:
     kept = [(gold, verdict.label) for gold, verdict in zip(cell.gold, cell.verdicts, strict=True) if gold]
     figure = accuracy([gold for gold, _ in kept], [said for _, said in kept])
-    return with_bounds(figure, interval(cell.hits)) if kept else figure
+    return with_interval(figure, interval(cell.hits)) if kept else figure
 
 
-def _share(name: str, hits: Sequence[bool], empty: str) -> Figure:
-    return with_bounds(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
+def _share(name: str, hits: Sequence[bool], empty: str) -> MetricValue:
+    return with_interval(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
 
 
-def _values(cell: Cell, line: Line) -> list[float]:
+def _values(cell: Cell, line: PublishedRow) -> list[float]:
     last: dict[int, int] = {}
     for each in cell.answers:
         last[each.item] = max(last.get(each.item, 0), each.round)
-    wanted: Callable[[Told], bool] = {
+    wanted: Callable[[AgentAnswer], bool] = {
         "all": lambda each: True,
         "right": lambda each: each.right is True,
         "wrong": lambda each: each.right is False,
@@ -53,26 +53,26 @@ def _values(cell: Cell, line: Line) -> list[float]:
     return [each.scores[line.metric] for each in cell.answers if line.metric in each.scores and wanted(each)]
 
 
-def _mean(cell: Cell, line: Line) -> Figure:
+def _mean(cell: Cell, line: PublishedRow) -> MetricValue:
     return mean("mean", _values(cell, line), empty="no such answer is scored")
 
 
-def _quantile(cell: Cell, line: Line) -> Figure:
+def _quantile(cell: Cell, line: PublishedRow) -> MetricValue:
     values = _values(cell, line)
     if not values:
         return undefined("quantile", "no answer is scored")
-    return Figure(name="quantile", value=float(np.quantile(values, line.at)), n=len(values))
+    return MetricValue(name="quantile", value=float(np.quantile(values, line.at)), n=len(values))
 
 
-def _above(cell: Cell, line: Line) -> Figure:
+def _above(cell: Cell, line: PublishedRow) -> MetricValue:
     # Without an interval: the answers of one debate are not independent.
     return mean("above", [value > line.at for value in _values(cell, line)], empty="no answer is scored")
 
 
-def _settled(cell: Cell, line: Line) -> list[tuple[int, bool, bool]]:
+def _settled(cell: Cell, line: PublishedRow) -> list[tuple[int, bool, bool]]:
     """Of each claim with answers: its place, whether round 1 settles it under the gate, and rightly."""
     gate = cell.gate(line)
-    rounds: dict[int, list[Told]] = {}
+    rounds: dict[int, list[AgentAnswer]] = {}
     for each in cell.answers:
         if each.round == 1:
             rounds.setdefault(each.item, []).append(each)
@@ -84,17 +84,17 @@ def _settled(cell: Cell, line: Line) -> list[tuple[int, bool, bool]]:
     return found
 
 
-def _how_settled(cell: Cell, line: Line) -> Figure:
+def _how_settled(cell: Cell, line: PublishedRow) -> MetricValue:
     return _share("settled", [settled for _, settled, _ in _settled(cell, line)], "no claim has an answer")
 
 
-def _settled_right(cell: Cell, line: Line) -> Figure:
+def _settled_right(cell: Cell, line: PublishedRow) -> MetricValue:
     return _share("settled-right", [right for _, settled, right in _settled(cell, line) if settled], "none is settled")
 
 
-def _ahead(cell: Cell, line: Line) -> list[tuple[int, Told]]:
+def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
     """Of each claim that the judge decided between different answers: the last one of who has the highest mean."""
-    debates: dict[int, dict[str, list[Told]]] = {}
+    debates: dict[int, dict[str, list[AgentAnswer]]] = {}
     for each in cell.answers:
         debates.setdefault(each.item, {}).setdefault(each.agent, []).append(each)
     found = []
@@ -117,16 +117,16 @@ def _ahead(cell: Cell, line: Line) -> list[tuple[int, Told]]:
 NO_CONTEST = "the judge never decided between debaters with different answers and scores"
 
 
-def _judge_follows(cell: Cell, line: Line) -> Figure:
+def _judge_follows(cell: Cell, line: PublishedRow) -> MetricValue:
     ahead = _ahead(cell, line)
     return _share("judge-follows", [cell.verdicts[item].label == told.label for item, told in ahead], NO_CONTEST)
 
 
-def _higher_is_right(cell: Cell, line: Line) -> Figure:
+def _higher_is_right(cell: Cell, line: PublishedRow) -> MetricValue:
     return _share("higher-is-right", [bool(told.right) for _, told in _ahead(cell, line)], NO_CONTEST)
 
 
-_MEASURES: dict[str, Callable[[Cell, Line], Figure]] = {
+_MEASURES: dict[str, Callable[[Cell, PublishedRow], MetricValue]] = {
     "accuracy": _accuracy,
     "mean": _mean,
     "quantile": _quantile,

@@ -57,13 +57,13 @@ class Part(Frozen):
     dataset: str = ""
 
 
-class Searched(Frozen):
+class SharedCorpus(Frozen):
     """A corpus that data sets share."""
 
     documents: tuple[Part, ...]
 
 
-class Set(Frozen):
+class TableDataset(Frozen):
     """A data set as a paper's tables use it.
 
     Attributes:
@@ -97,22 +97,22 @@ class Set(Frozen):
     note: str = ""
 
 
-class Line(Frozen):
+class PublishedRow(Frozen):
     """One row.
 
     Attributes:
         name: as the paper has it, or what of the paper's text it tells.
         paper: its figures as they are printed, one a column; empty strings where only a picture shows them; nothing
             at all for a row of ours.
-        method: the contender, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; the table's by default. One
+        method: the system, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; the table's by default. One
             that reads what another has read (``~``) stands below that one.
         measure: what a cell shows.
-        against: the contender that a gain is over.
+        against: the system that a gain is over.
         metric: the score that is measured.
         answers: whose scores are averaged: all, those of right or of wrong answers, those of the last round.
         at: a quantile in [0, 1], or the threshold that a score has to exceed.
         gate: thresholds of faithfulness and relevance; None for the run's own.
-        memory_of: the contender whose evidence memory this one is given, frozen (proxy memory).
+        memory_of: the system whose evidence memory this one is given, frozen (proxy memory).
         missing: why there is no figure of ours, where there is no method.
     """
 
@@ -129,7 +129,7 @@ class Line(Frozen):
     missing: str = NOT_HERE
 
 
-class Published(Frozen):
+class PublishedTable(Frozen):
     """One table or figure.
 
     Attributes:
@@ -156,7 +156,7 @@ class Published(Frozen):
     average: bool = False
     method: str = ""
     notes: tuple[str, ...] = ()
-    rows: tuple[Line, ...]
+    rows: tuple[PublishedRow, ...]
 
     @model_validator(mode="after")
     def _even(self) -> Self:
@@ -167,7 +167,7 @@ class Published(Frozen):
             if row.paper and len(row.paper) != wide:
                 raise ValueError(f"{self.name}, {row.name!r}: {len(row.paper)} figures for {wide} columns")
             if (row.measure == "gain") != bool(row.against):
-                raise ValueError(f"{self.name}, {row.name!r}: a gain is against another contender, and nothing else is")
+                raise ValueError(f"{self.name}, {row.name!r}: a gain is against another system, and nothing else is")
         return self
 
 
@@ -184,9 +184,9 @@ class Paper(Frozen):
 
     claims: str
     model: str
-    corpora: dict[str, Searched]
-    sets: dict[str, Set]
-    tables: tuple[Published, ...]
+    corpora: dict[str, SharedCorpus]
+    sets: dict[str, TableDataset]
+    tables: tuple[PublishedTable, ...]
 
     @model_validator(mode="after")
     def _named(self) -> Self:
@@ -219,7 +219,7 @@ def parse(text: str, name: str) -> Paper:
         raise UsageError(str(first["msg"]).removeprefix("Value error, "), where=where) from None
 
 
-def find(name: str) -> tuple[Paper, Published]:
+def find_table(name: str) -> tuple[Paper, PublishedTable]:
     """A table by its name.
 
     Raises:
