@@ -66,7 +66,7 @@ def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     (tmp_path / "scifact_corpus.jsonl").rename(tmp_path / "moved.jsonl")
     assert run(["bench", "compare", str(tmp_path / "b"), "--path", data]) == 2
     err = capfd.readouterr().err
-    assert "scifact_corpus.jsonl', which this bench was scored with, is gone (--pages)" in err
+    assert "scifact_corpus.jsonl', which this bench was scored with, is missing (--pages)" in err
     monkeypatch.chdir(tmp_path)
     assert run([*bench, "--pages", "moved.jsonl"]) == 0
     assert capfd.readouterr().out == told
@@ -148,11 +148,11 @@ async def test_only_what_is_wrong_with_the_bench_folder_is_told_as_that(tmp_path
     with pytest.raises(BrokenPipeError, match="whoever reads"):
         await Bench(tmp_path / "b", loaded.examples, systems, sample=sample).run(systems[0], seen=pipe)
     for folder in (file, file / "b"):
-        with pytest.raises(UsageError, match=r"cannot be a bench folder: (File exists|Not a directory)"):
+        with pytest.raises(UsageError, match=r"as a bench folder: (File exists|Not a directory)"):
             await Bench(folder, loaded.examples, systems, sample=sample).run(systems[0])
     blocked = tmp_path / "blocked"
     (blocked / "bench.new").mkdir(parents=True)
-    with pytest.raises(UsageError, match="cannot be a bench folder: Is a directory"):
+    with pytest.raises(UsageError, match="as a bench folder: Is a directory"):
         await Bench(blocked, loaded.examples, systems, sample=sample).run(systems[0])
 
 

@@ -251,8 +251,8 @@ def test_what_went_wrong_is_read_from_the_answer(text: str, kind: str) -> None:
         (row("Guess: True"), r"react_trace\[0\].*not 'Guess: True' \(.*row 1"),
         (row("Observation: of nothing"), r"react_trace\[0\].*'Observation: of nothing'"),
         (row("Thought: ?", decomposition={"triplets": []}), "decomposition: "),
-        (row("Thought: ?", label="maybe"), 'label: .* not "maybe"'),
-        (row(react_trace=None), "react_trace: a run in at least one row"),
+        (row("Thought: ?", label="maybe"), 'label: .* got "maybe"'),
+        (row(react_trace=None), "react_trace: expected a run in at least one row"),
     ],
 )
 def test_a_line_that_no_log_holds_is_named_with_its_row(wrong: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_the_command_makes_a_bench_folder_once(tmp_path: Path, capsys: pytest.Ca
     assert "2 runs in" in told.err
     assert run(["bench", "compare", str(tmp_path / "out"), "--path", str(file)]) == 0
     assert run(command) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 @pytest.mark.data

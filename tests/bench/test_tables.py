@@ -260,7 +260,7 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     assert table["rows"][0]["figures"][0]["n"] == 1
     assert any(note.endswith("; a corpus of your own") for note in table["notes"])
     assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
-    assert "'faviq' brings no documents" in capfd.readouterr().err
+    assert "'faviq' has no documents" in capfd.readouterr().err
 
 
 def test_with_a_model_the_papers_own_setting_runs_live_search_included(

@@ -142,5 +142,5 @@ def test_scifact_without_predictions_has_no_precision() -> None:
 
 
 def test_scifact_refuses_an_abstract_that_stands_twice() -> None:
-    with pytest.raises(UsageError, match=r"stands twice .claim 1"):
+    with pytest.raises(UsageError, match=r"listed twice .claim 1"):
         scifact([[]], [[PredictedAbstract(document="1", label="SUPPORT")] * 2])

@@ -46,7 +46,7 @@ def test_f1_at_k_wants_k_supported_claims_of_a_response() -> None:
     assert f1_at(1, ["b", "b"], [True, True]).value == 1.0  # more than K is no more than complete
     assert f1_at(64, [], []).undefined == "no responses"
     assert f1_at(64, ["a"], [None]).value == 0.0
-    with pytest.raises(UsageError, match="F1 at 0"):
+    with pytest.raises(UsageError, match="K of at least 1 for F1@K, got 0"):
         f1_at(0, [], [])
 
 

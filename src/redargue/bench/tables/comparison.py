@@ -37,11 +37,10 @@ class ComparedRow(Frozen):
     """One row.
 
     Attributes:
-        name: as of the table.
-        paper: the paper's figures, one a column; empty for a row of ours.
-        ours: what stands beside them.
-        figures: as numbers, shares and gains as parts of one; None where there is none.
-        specs: the system of each column; empty where there is none.
+        paper: the paper's figures, one per column; empty for a row of ours.
+        ours: our figures as text.
+        figures: our figures as numbers, shares and gains as fractions of one.
+        specs: the system of each column; empty if there is none.
     """
 
     name: str
@@ -52,17 +51,7 @@ class ComparedRow(Frozen):
 
 
 class ComparedTable(Frozen):
-    """A whole table.
-
-    Attributes:
-        name: on the command line.
-        label: in the paper.
-        title: what it shows.
-        columns: titles.
-        rows: in the paper's order.
-        notes: what cannot be compared.
-        errors: those that ended claims.
-    """
+    """A whole table, with notes on what cannot be compared and the errors that ended claims."""
 
     schema_version: int = 1
     name: str
@@ -75,13 +64,12 @@ class ComparedTable(Frozen):
 
 
 def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
-    """The table from what has been run."""
     names = runner.columns(table)
     table = table.model_copy(update={"average": table.average and names == table.sets})
     titles = [runner.paper.sets[name].title for name in names]
     if table.measures:
-        said = [TITLES.get(each, each) for each in table.measures]
-        titles = [f"{title}, {each}" if len(titles) > 1 else each for title in titles for each in said]
+        names_of_measures = [TITLES.get(name, name) for name in table.measures]
+        titles = [f"{title}, {name}" if len(titles) > 1 else name for title in titles for name in names_of_measures]
     columns = (*table.columns, *titles, *(AVERAGE,) * table.average)
     each_set = [name for name in table.sets for _ in table.measures or ("",)]
     places = [place for place, name in enumerate((*table.columns, *each_set)) if name in (*table.columns, *names)]
@@ -106,12 +94,12 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
 
 
 def _reasons(task: type[AnyTask]) -> bool:
-    """Whether an answer comes with reasons: before a label, or as the thought of a step."""
+    """Whether answers include reasons: before a label, or as the thought of a step."""
     return issubclass(task, NextStep) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
 def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
-    """What a method does, read off its configuration."""
+    """The properties of a method, from its configuration."""
     if not line.method:
         return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
     each = System.parse(line.method.format(**runner.words))
@@ -161,7 +149,7 @@ def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], 
 
 
 def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
-    """A figure as a table shows it: shares in per cent, gains in points, scores as they are."""
+    """The text of a figure: shares in per cent, gains in points, scores unchanged."""
     if figure is None or figure.value is None:
         return EMPTY
     if figure.name == "searches":
@@ -177,7 +165,7 @@ def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = Fals
 
 
 def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[str]:
-    """Why figures are missing that were measured."""
+    """Why measured figures are undefined."""
     why: dict[str, dict[str, None]] = {}
     for row in rows:
         for title, figure in zip(columns, row.figures, strict=False):
@@ -187,7 +175,7 @@ def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[st
 
 
 def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> list[str]:
-    """What a reader would be wrong to compare."""
+    """Notes on what cannot be compared."""
     paper, choice = runner.paper, runner.choice
     notes = [
         f"the paper: {paper.model}; {paper.claims}",
@@ -225,12 +213,11 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
 
 
 def _most(names: Sequence[str], runner: Runner) -> str:
-    """The limits of the columns."""
     return " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
 
 
 def _player(table: PublishedTable, runner: Runner) -> str:
-    """Who plays, and under which profiles."""
+    """The models and profiles."""
     templates = [
         template for line in table.rows for template in required_systems(table, line) if "{words}" not in template
     ]

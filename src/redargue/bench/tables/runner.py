@@ -1,6 +1,6 @@
-"""Runs what a published table needs and is not there yet: one bench folder a data set, shared by all tables.
+"""Runs the systems that a published table needs, in one bench folder per data set shared by all tables.
 
-A system that several tables show (Tool-MAD itself) is run once; a run that was stopped goes on.
+A system that several tables show is run once; an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -31,23 +31,21 @@ Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], Non
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a user wants of a table.
+    """The user's choices for a table.
 
     Attributes:
         out: the folder of the runs.
-        data: the folder that holds the data sets, at the places that the paper's file names; None where there is none.
-        limit: claims a data set at most; 0 for each data set's own.
-        half: ``even``, ``odd`` or ``all``.
-        take: as of a sample.
-        sets: the columns that are wanted; empty for all.
-        tools: instead of a data set's, by ``rag`` and ``search``.
-        paths: of data sets that lie elsewhere, by name.
-        stores: corpora that are searched instead, by the data set's name.
-        config: of the verifiers: profile of the methods whose row names none, models, budget of each system, seed
-            of samples and runs.
+        data: the folder of the data sets, with the paths in the papers' TOML files.
+        limit: maximum number of claims per data set; 0 for each data set's own.
+        sets: the columns to run; empty for all.
+        tools: by ``rag`` and ``search``, instead of a data set's.
+        paths: of data sets elsewhere, by name.
+        stores: corpora to search instead, by the data set's name.
+        config: of the verifiers: profile of the methods whose row names none, models, budget per system, seed of
+            samples and runs.
         concurrency: number of claims verified at the same time.
-        memory_from: the model whose runs in the same folder left the memories that rows with another's memory get;
-            empty for the same model's.
+        memory_from: the model whose runs in the same folder left the memories for rows with another's memory; empty
+            for the same model's.
     """
 
     out: Path
@@ -64,11 +62,7 @@ class Choice:
     memory_from: str = ""
 
     def check(self, papers: Iterable[Paper]) -> None:
-        """Refuses a data set that none of the papers has.
-
-        Raises:
-            UsageError: such a name.
-        """
+        """Refuses data sets that none of the papers has."""
         known = list(dict.fromkeys(name for paper in papers for name in paper.sets))
         for name in (*self.sets, *self.paths, *self.stores):
             if name not in known:
@@ -106,11 +100,11 @@ class Runner:
         self.refused: dict[tuple[str, str], str] = {}
 
     def columns(self, table: PublishedTable) -> tuple[str, ...]:
-        """The data sets that are wanted of a table."""
+        """The selected data sets of a table."""
         return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
 
     def lacking(self, name: str) -> str:
-        """Why a data set cannot be run; empty where it can."""
+        """Why a data set cannot be run; empty if it can."""
         chosen = self.paper.sets[name]
         if self._path(name) is None:
             return f"no file {chosen.path!r}: --data DIR holds it, or --path {name}=FILE"
@@ -127,7 +121,6 @@ class Runner:
         return ""
 
     def limit(self, name: str) -> int:
-        """How many claims of a data set at most."""
         return self.choice.limit or self.paper.sets[name].limit
 
     def roles(self, chosen: TableDataset) -> dict[str, str]:
@@ -136,12 +129,12 @@ class Runner:
 
     @property
     def words(self) -> dict[str, str]:
-        """What every row may name: the profile, and whose words it uses."""
+        """Template fields of all rows: the profile, and whose prompts it uses."""
         profile = self.choice.config.profile
         return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
 
     def spec(self, template: str, chosen: TableDataset) -> str:
-        """A row's system on a data set."""
+        """The spec of a row's system on a data set."""
         if READS in template:  # the other system as its own row has it
             return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
@@ -151,7 +144,7 @@ class Runner:
         return spec
 
     def run(self, table: PublishedTable) -> None:
-        """Runs what the table needs and is not there; what is there is read."""
+        """Runs the systems of a table that are missing, and reads the others."""
         for name in self.columns(table):
             if self.lacking(name):
                 continue
@@ -193,7 +186,7 @@ class Runner:
             try:
                 with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as seen:
                     asyncio.run(bench.run(system, concurrency=choice.concurrency, seen=seen))
-            except CannotPlay:  # what needs a language model is a row without figures where there is none
+            except CannotPlay:  # without a language model, the row has no figures
                 self.refused[name, system.spec] = "needs a language model: --model"
                 continue
             except RecordError as error:
@@ -204,7 +197,7 @@ class Runner:
             self.cells[name, system.spec] = read_cell(bench, system)
 
     def _store(self, name: str, systems: Sequence[System]) -> str | None:
-        """The corpus of a data set, made where it is not there."""
+        """The corpus of a data set, indexed if missing."""
         if name in self.choice.stores:
             return self.choice.stores[name]
         if not {tool for each in systems for tool in each.tools} & set(SEARCHED):
@@ -214,7 +207,7 @@ class Runner:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             self._tell(f"indexing the corpus {corpus!r} in {path}, once: some minutes")
-        with open_corpus(path, write=True) as store:  # what is there already is left alone
+        with open_corpus(path, write=True) as store:  # documents already indexed are kept
             for part in self.paper.corpora[corpus].documents:
                 store.add(self._documents(part))
         return str(path)
@@ -230,16 +223,16 @@ class Runner:
         return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
 
     def _file(self, place: str) -> Path | None:
-        """A file of the data folder, packed or not."""
+        """A file of the data folder, gzipped or not."""
         if self.choice.data is None:
             return None
         return next((path for end in ("", ".gz") if (path := self.choice.data / f"{place}{end}").is_file()), None)
 
 
 def required_systems(table: PublishedTable, line: PublishedRow) -> tuple[str, ...]:
-    """The systems of a row: its own, and what a gain is over; none where redargue has no such method.
+    """Templates of a row's systems: its own and the one that a gain is over; none if redargue has no such method.
 
-    Rows are in order, so that a memory's owner stands above who is given the memory.
+    Rows are in order, so that a memory's owner runs before the systems that are given the memory.
     """
     own = line.method or table.method
     return (own, *((line.against,) if line.against else ())) if own else ()
