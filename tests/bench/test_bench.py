@@ -156,7 +156,7 @@ async def test_a_bench_goes_on_adds_systems_and_keeps_its_sample(tmp_path: Path,
         await more.run(system, seen=lambda item, outcome: seen.append(item))
     assert canonical(read_events(first.folder / first.systems[0].slug)) == before
     lengthen(file)
-    with pytest.raises(UsageError, match="another sample"):
+    with pytest.raises(UsageError, match="bench whose sample differs"):
         bench(tmp_path / "b", file, FROZEN)
     with pytest.raises(UsageError, match="twice"):
         bench(tmp_path / "c", file, FROZEN, FROZEN)
@@ -314,7 +314,7 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
     assert cells["hit@1"] == "0.000"
     named.relevant = {examples[3].id: frozenset(("Velt_(town)",))}  # names that the corpus does not use
     (cells,) = rows_of(compare(named, draws=50), "Retrieval of gold documents")
-    assert cells["hit"].startswith("undefined: nothing that was found is called as")
+    assert cells["hit"].startswith("undefined: no retrieved document has the id of a gold document")
 
 
 def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:

@@ -78,6 +78,6 @@ def test_another_day_is_another_bench_and_strict_mode_needs_a_day(
 ) -> None:
     assert run([*command, "--as-of", "2020-06-01", "--out", str(tmp_path / "b")]) == 0
     assert run([*command, "--as-of", "2021-06-01", "--out", str(tmp_path / "b")]) == 2
-    assert "another sample" in capfd.readouterr().err
+    assert "bench whose sample differs" in capfd.readouterr().err
     assert run([*command, "--strict-as-of", "--out", str(tmp_path / "c")]) == 2
     assert "give one: --as-of" in capfd.readouterr().err

@@ -100,7 +100,7 @@ def fever(
         limit: number of predicted sentences that count; None for all.
     """
     same_length(gold=gold, said=said, groups=groups, predicted=predicted)
-    cut = [each[:limit] for each in predicted]
+    cut = [elements[:limit] for elements in predicted]
     hits = [g == s for g, s in zip(gold, said, strict=True)]
     items = [
         hit and (label == not_enough or covered(group, given))

@@ -41,7 +41,7 @@ def feverous(
 ) -> EvidenceScores:
     """FEVEROUS score, label accuracy, evidence precision, recall and F1; elements have names like ``cell_0_2_1``."""
     same_length(gold=gold, said=said, groups=groups, predicted=predicted)
-    cut = [limit_elements(each, sentences=sentences, cells=cells) for each in predicted]
+    cut = [limit_elements(elements, sentences=sentences, cells=cells) for elements in predicted]
     hits = [g == s for g, s in zip(gold, said, strict=True)]
     items = [hit and covered(group, given) for hit, group, given in zip(hits, groups, cut, strict=True)]
     return evidence_scores("feverous-score", items, hits, list(zip(groups, cut, strict=True)))

@@ -49,7 +49,7 @@ def hover(
     """HoVer score and label accuracy, from labels and (title, sentence) pairs of each claim."""
     same_length(gold=gold, said=said, facts=facts, predicted=predicted)
     hits = [g == s for g, s in zip(gold, said, strict=True)]
-    found = [covers_documents(*each) for each in zip(facts, predicted, strict=True)]
+    found = [covers_documents(*pair) for pair in zip(facts, predicted, strict=True)]
     whole = [set(given).issuperset(fact) for fact, given in zip(facts, predicted, strict=True)]
     items = tuple(hit and reached for hit, reached in zip(hits, found, strict=True))
     return HoverScores(

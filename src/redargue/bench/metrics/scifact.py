@@ -68,7 +68,7 @@ def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
 def _rationale_sentences(said: PredictedAbstract, gold: GoldAbstract) -> int:
     """How many predicted sentences belong to a gold rationale that was predicted whole."""
     given = set(said.sentences)
-    return len({sentence for each in gold.rationales if given.issuperset(each) for sentence in each})
+    return len({sentence for rationale in gold.rationales if given.issuperset(rationale) for sentence in rationale})
 
 
 def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]) -> SciFactScores:
@@ -77,23 +77,23 @@ def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[Pred
     right = {"label": 0, "rationale": 0, "selection": 0, "both": 0}
     for claim, (gold_abstracts, said_abstracts) in enumerate(zip(gold, said, strict=True), start=1):
         for side in (gold_abstracts, said_abstracts):
-            if len({each.document for each in side}) < len(side):
+            if len({abstract.document for abstract in side}) < len(side):
                 raise UsageError("an abstract is listed twice", where=f"claim {claim}", hint="merge its sentences")
-        by_document = {each.document: each for each in gold_abstracts}
-        for each in said_abstracts:
-            truth = by_document.get(each.document)
+        by_document = {abstract.document: abstract for abstract in gold_abstracts}
+        for abstract in said_abstracts:
+            truth = by_document.get(abstract.document)
             if truth is None:
                 continue
-            sentences = _rationale_sentences(each, truth)
+            sentences = _rationale_sentences(abstract, truth)
             right["selection"] += sentences
-            if each.label == truth.label:
-                first = set(each.sentences[:SENTENCES])
+            if abstract.label == truth.label:
+                first = set(abstract.sentences[:SENTENCES])
                 right["label"] += 1
                 right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
                 right["both"] += sentences
     abstracts = sum(map(len, said)), sum(map(len, gold))
-    sentences_said = sum(len(each.sentences) for claim_said in said for each in claim_said)
-    sentences_gold = sum(len(part) for claim_gold in gold for each in claim_gold for part in each.rationales)
+    sentences_said = sum(len(abstract.sentences) for claim_said in said for abstract in claim_said)
+    sentences_gold = sum(len(part) for claim_gold in gold for abstract in claim_gold for part in abstract.rationales)
     return SciFactScores(
         abstract_label=_level("abstract-label-only", right["label"], *abstracts),
         abstract_rationale=_level("abstract-rationalized", right["rationale"], *abstracts),

@@ -102,16 +102,18 @@ def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
     """The properties of a method, from its configuration."""
     if not line.method:
         return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
-    each = System.parse(line.method.format(**runner.words))
-    method = configure(each.method, each.profile, each.settings)
+    system = System.parse(line.method.format(**runner.words))
+    method = configure(system.method, system.profile, system.settings)
     asked = method.tasks()
-    does = (
+    properties = (
         any(_reasons(task) for task in asked),
         len(method.agents()) > 1,
         bool(method.tools()),
         any(issubclass(task, WriteQuery | NextStep) for task in asked),
     )
-    return ComparedRow(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
+    return ComparedRow(
+        name=line.name, paper=(), ours=tuple("O" if has else "X" for has in properties), specs=(system.spec,)
+    )
 
 
 def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
@@ -129,10 +131,10 @@ def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runn
             figures.append(measure_cell(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
     if not any(figures) and (refused := _refused(table, line, names, runner)):
         return ComparedRow(name=line.name, paper=(), ours=(next(iter(refused.values())),))
-    known = [each.value for each in figures if each and each.value is not None]
+    known = [figure.value for figure in figures if figure and figure.value is not None]
     if table.average:
         figures.append(MetricValue(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
-    ours = [_cell(line, each, shares=table.shares) for each in figures]
+    ours = [_cell(line, figure, shares=table.shares) for figure in figures]
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
     return ComparedRow(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
@@ -190,18 +192,18 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
             continue
         counts = {len(cell.examples) for (each, _), cell in runner.cells.items() if each == name}
         roles = runner.roles(chosen)
-        told = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
+        note = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
         if roles["search"] not in tools or not tools[roles["search"]].online:
-            told += f" in place of {chosen.live}"
+            note += f" in place of {chosen.live}"
         if name in choice.stores:
-            told += "; a corpus of your own"
+            note += "; a corpus of your own"
         elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
-            told += f"; {chosen.note}"
-        notes.append(told)
+            note += f"; {chosen.note}"
+        notes.append(note)
     rows = [required_systems(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
-    if not runner.choice.config.model and any(each.startswith("self-consistency") for row in rows for each in row):
+    if not runner.choice.config.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
         notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
     for line in table.rows:  # a row that was refused everywhere says so itself
         refused = _refused(table, line, names, runner)
@@ -221,10 +223,10 @@ def _player(table: PublishedTable, runner: Runner) -> str:
     templates = [
         template for line in table.rows for template in required_systems(table, line) if "{words}" not in template
     ]
-    profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
-    told = " and ".join(repr(each.format(profile=runner.choice.config.profile)) for each in profiles)
+    profiles = dict.fromkeys(template.partition(":")[0].partition("@")[2] for template in templates)
+    played = " and ".join(repr(profile.format(profile=runner.choice.config.profile)) for profile in profiles)
     if runner.choice.config.model:
-        return f"{runner.choice.config.model}, profile {told}"
-    debated = "hardened" in told and any(each.startswith("tool-mad") for each in templates)
+        return f"{runner.choice.config.model}, profile {played}"
+    debated = "hardened" in played and any(template.startswith("tool-mad") for template in templates)
     own = ", thresholds of its own, a consensus needs a found quotation" * debated
-    return f"the embedded backend (small models, no language model), profile {told}{own}"
+    return f"the embedded backend (small models, no language model), profile {played}{own}"

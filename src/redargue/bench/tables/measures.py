@@ -125,7 +125,7 @@ def _judge_follows(cell: Cell, line: PublishedRow) -> MetricValue:
 
 
 def _higher_is_right(cell: Cell, line: PublishedRow) -> MetricValue:
-    return _share("higher-is-right", [bool(told.right) for _, told in _ahead(cell, line)], NO_CONTEST)
+    return _share("higher-is-right", [bool(answer.right) for _, answer in _ahead(cell, line)], NO_CONTEST)
 
 
 _MEASURES: dict[str, Callable[[Cell, PublishedRow], MetricValue]] = {

@@ -86,7 +86,7 @@ class Runner:
         paper: whose tables.
         choice: what the user wants.
         watch: shows a system's progress.
-        tell: is told what takes long besides.
+        tell: reports other slow steps.
 
     Attributes:
         cells: what was run, by data set and system.
@@ -200,7 +200,7 @@ class Runner:
         """The corpus of a data set, indexed if missing."""
         if name in self.choice.stores:
             return self.choice.stores[name]
-        if not {tool for each in systems for tool in each.tools} & set(SEARCHED):
+        if not {tool for system in systems for tool in system.tools} & set(SEARCHED):
             return None
         corpus = self.paper.sets[name].corpus
         path = self.choice.out / "corpora" / f"{corpus}.db"
@@ -217,7 +217,7 @@ class Runner:
         assert path is not None
         if part.dataset:
             return documents(part.dataset, path)
-        return (each for each in read_documents(path) if not isinstance(each, Exception))
+        return (document for document in read_documents(path) if not isinstance(document, Exception))
 
     def _path(self, name: str) -> Path | None:
         return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
