@@ -272,7 +272,7 @@ def test_a_damaged_description_is_an_error_that_says_so(
 async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_were(tmp_path: Path, file: Path) -> None:
     loaded = load("table", file, options={"mapping": "claim=claim,label=label"})
     bare = Bench(tmp_path / "c", loaded.examples, [System.parse(FROZEN)], sample=loaded.sample.model_dump())
-    with pytest.raises(UsageError, match="needs evidence, and .* has none"):
+    with pytest.raises(UsageError, match=r"needs evidence, and .* has none"):
         await bare.run(bare.systems[0])
     assert not (tmp_path / "c").exists()
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
