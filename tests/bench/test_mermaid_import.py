@@ -248,7 +248,7 @@ def test_what_went_wrong_is_read_from_the_answer(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (row("Guess: True"), r"react_trace\[0\].*not 'Guess: True' \(.*row 1"),
+        (row("Guess: True"), r"react_trace\[0\].*got 'Guess: True' \(.*row 1"),
         (row("Observation: of nothing"), r"react_trace\[0\].*'Observation: of nothing'"),
         (row("Thought: ?", decomposition={"triplets": []}), "decomposition: "),
         (row("Thought: ?", label="maybe"), 'label: .* got "maybe"'),

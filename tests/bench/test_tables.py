@@ -116,12 +116,12 @@ def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
     assert parse(table % 'paper = ["1"]', "x.toml").tables[0].rows[0].paper == ("1",)
     for row, why in (
         ('paper = ["1", "2"]', "2 figures for 1 columns"),
-        ('measure = "gain"', "a gain is against another"),
+        ('measure = "gain"', "`against` is required for gains"),
         ('measure = "gane"', "rows, 0, measure"),
     ):
         with pytest.raises(UsageError, match=why):
             parse(table % row, "x.toml")
-    with pytest.raises(UsageError, match="nothing is called b"):
+    with pytest.raises(UsageError, match="undefined names: b"):
         parse((table % 'paper = ["1"]').replace('["a"]', '["b"]'), "x.toml")
     with pytest.raises(UsageError, match="not TOML"):
         parse("=", "x.toml")
