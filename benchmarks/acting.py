@@ -22,10 +22,10 @@ from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, Outcome
-from redargue.bench.metrics.classification import NonAnswers, right, three_rules
+from redargue.bench.metrics.classification import NonAnswers, correct_items, scores_by_rule
 from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
 from redargue.bench.statistics.paired import mcnemar
-from redargue.bench.system import Contender
+from redargue.bench.system import System
 from redargue.config import Components, RunConfig
 from redargue.events import EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.memory.memory import open_memory
@@ -40,45 +40,45 @@ OWN = tuple(
     for each in ("memory=off", "memory=on,guard=true", "memory=off,decomposer=false")
 )
 POOLED = tuple(each.replace("frozen-words", "corpus") for each in OWN)
-PAIRS = ((0, 1), (0, 2), (3, 4), (3, 5), (0, 3))  # of contenders that differ in one thing
+PAIRS = ((0, 1), (0, 2), (3, 4), (3, 5), (0, 3))  # of systems that differ in one thing
 LABELS = ("true", "false")
 SHOWN = ("value", "low", "high", "p_value")
 
 
 def main(half: str, limit: int | None) -> None:
-    """Prints a line a contender, and a line a pair; the same command again goes on where it stopped."""
+    """Prints a line a system, and a line a pair; the same command again goes on where it stopped."""
     os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
     for name in SETS:
         path = pool.data() / "snapshots" / f"{name}.jsonl.gz"
         loaded = load("snapshots", path, half=half, limit=limit)
-        contenders = [Contender.parse(each) for each in (*OWN, *POOLED)]
+        systems = [System.parse(each) for each in (*OWN, *POOLED)]
         folder = pool.BUILD / "acting" / f"{name}-{half}-{limit or 'all'}"
         sample = loaded.sample.model_dump(mode="json")
         config = RunConfig(store=str(_store(name, load("snapshots", path).examples)), offline=True)
-        bench = Bench(folder, loaded.examples, contenders, sample=sample, config=config)
+        bench = Bench(folder, loaded.examples, systems, sample=sample, config=config)
         done = []
-        for contender in contenders:
+        for system in systems:
             began = time.perf_counter()
-            outcomes = _run(bench, contender)
+            outcomes = _run(bench, system)
             seconds = round(time.perf_counter() - began, 1)
-            done.append(([each.verdict.label for each in outcomes], calls := _calls(bench, contender)))
-            line: dict[str, Any] = {"set": name, "half": half, "n": len(outcomes), "contender": contender.spec}
-            told = {"calls": sum(calls), "recalled": _recalled(bench, contender), "seconds": seconds}
+            done.append(([each.verdict.label for each in outcomes], calls := _calls(bench, system)))
+            line: dict[str, Any] = {"set": name, "half": half, "n": len(outcomes), "contender": system.spec}
+            told = {"calls": sum(calls), "recalled": _recalled(bench, system), "seconds": seconds}
             print(json.dumps(line | _scores(loaded.examples, done[-1][0]) | told), flush=True)
         for first, second in PAIRS:
-            line = {"set": name, "first": contenders[first].spec, "second": contenders[second].spec}
+            line = {"set": name, "first": systems[first].spec, "second": systems[second].spec}
             print(json.dumps(line | _compared(loaded.examples, done[first], done[second])), flush=True)
 
 
-def _run(bench: Bench, contender: Contender) -> list[Outcome]:
+def _run(bench: Bench, system: System) -> list[Outcome]:
     with ExitStack() as held:
         bench.components = Components()
-        settings = configure(contender.method, contender.profile, contender.settings).settings
+        settings = configure(system.method, system.profile, system.settings).settings
         if (wanted := getattr(settings, "remembering", None)) is not None:
             bench.folder.mkdir(parents=True, exist_ok=True)
-            memory = open_memory(bench.folder / f"{contender.slug}.db", settings=wanted)
+            memory = open_memory(bench.folder / f"{system.slug}.db", settings=wanted)
             bench.components = Components(memory=held.enter_context(memory))
-        return asyncio.run(bench.run(contender, concurrency=1))
+        return asyncio.run(bench.run(system, concurrency=1))
 
 
 def _store(name: str, examples: Sequence[Example]) -> Path:
@@ -96,23 +96,23 @@ def _store(name: str, examples: Sequence[Example]) -> Path:
     return path
 
 
-def _calls(bench: Bench, contender: Contender) -> list[int]:
+def _calls(bench: Bench, system: System) -> list[int]:
     """Calls of tools, claim by claim, those that failed too."""
     found = Counter(
         event.item
-        for event in read_events(bench.folder / contender.slug)
+        for event in read_events(bench.folder / system.slug)
         if isinstance(event, EvidenceFound | EvidenceMissing)
     )
     return [found[item] for item in range(len(bench.examples))]
 
 
-def _recalled(bench: Bench, contender: Contender) -> int:
-    events = read_events(bench.folder / contender.slug)
+def _recalled(bench: Bench, system: System) -> int:
+    events = read_events(bench.folder / system.slug)
     return sum(len(event.items) for event in events if isinstance(event, EvidenceRecalled))
 
 
 def _scores(examples: Sequence[Example], said: Sequence[str | None]) -> dict[str, Any]:
-    rules = three_rules([str(each.gold) for each in examples], said, labels=LABELS, negative="false")
+    rules = scores_by_rule([str(each.gold) for each in examples], said, labels=LABELS, negative="false")
     figures = {each.rule: each.macro_f1.value for each in rules}
     order = (NonAnswers.NEGATIVE, NonAnswers.WRONG, NonAnswers.DROPPED)
     return {
@@ -128,7 +128,7 @@ def _compared(
 ) -> dict[str, Any]:
     """First minus second, on the same claims; a non-answer counts as wrong."""
     gold = [str(each.gold) for each in examples]
-    test = mcnemar(right(gold, first[0]), right(gold, second[0]))
+    test = mcnemar(correct_items(gold, first[0]), correct_items(gold, second[0]))
     scores = macro_f1_difference(gold, first[0], second[0], labels=LABELS)
     calls = paired_difference([float(each) for each in first[1]], [float(each) for each in second[1]])
     return {

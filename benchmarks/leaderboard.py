@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from benchmarks.methods import ours
 from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
-from redargue.bench.compare import scored
+from redargue.bench.compare import score_outcomes
 from redargue.bench.datasets.base import Example
 from redargue.bench.harness import Bench, Outcome
 from redargue.bench.statistics.corrections import holm
 from redargue.bench.statistics.paired import McNemar, mcnemar
-from redargue.bench.system import DEBATED, READS, Contender
+from redargue.bench.system import DEBATED, READS, System
 from redargue.bench.tables.runner import folder_of
 from redargue.claims import Frozen
 from redargue.config import RunConfig
@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> None:
     )
 
 
-def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[str, str, Contender]]:
+def all_systems(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[str, str, System]]:
     """Every method that can be played, with these tools, and then once a system with what that system has read.
 
     Yields:
@@ -107,22 +107,22 @@ def contenders(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[s
         if name in SAMPLED and not model:
             continue
         spec = _spec(name, tools)
-        parsed = Contender.parse(spec)
+        parsed = System.parse(spec)
         asked = configure(parsed.method, parsed.profile, parsed.settings).tasks()
         if not model and not (parsed.tools and all(map(embedded.can, asked))):
             continue
         specs[name] = spec
         if name not in SAMPLED:
-            yield ALONE, name, Contender.parse(spec)
+            yield ALONE, name, System.parse(spec)
     for name in (each for each in SAMPLED if each in specs):  # when it is known how many calls a system has had
         for system in SYSTEMS:
-            yield ALONE, f"{name}, calls of {system}", Contender.parse(f"{specs[name]},like={system}")
+            yield ALONE, f"{name}, calls of {system}", System.parse(f"{specs[name]},like={system}")
     for system in SYSTEMS:
-        yield system, system, Contender.parse(specs[system])
+        yield system, system, System.parse(specs[system])
         for name in specs:
-            if name not in (*SYSTEMS, *SAMPLED) and Contender.parse(specs[name]).tools:
+            if name not in (*SYSTEMS, *SAMPLED) and System.parse(specs[name]).tools:
                 spec = _spec(name, [DEBATED])
-                yield system, name, Contender.parse(f"{spec}{READS}{specs[system]}")
+                yield system, name, System.parse(f"{spec}{READS}{specs[system]}")
 
 
 def _spec(name: str, tools: Sequence[str]) -> str:
@@ -143,19 +143,19 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         base_url=given.base_url if given.model else "",
         offline=not given.model,
     )
-    rows = list(contenders(tools, model=bool(given.model)))
+    rows = list(all_systems(tools, model=bool(given.model)))
     every = {row.spec: row for _, _, row in rows if not given.method or row.method in (*SYSTEMS, *given.method)}
     cells: dict[str, dict[str, Any]] = {}
     barred: set[str] = set()
     for wanted in every.values():
-        contender = _as_costly(wanted, cells.get(ALONE, {}))
-        if contender is None or contender.reads in barred:
+        candidate = _as_costly(wanted, cells.get(ALONE, {}))
+        if candidate is None or candidate.reads in barred:
             continue  # what could not take the claims has cost nothing, and read nothing of them
-        outcomes = _played(Bench(place, examples, [contender], sample=sample, config=config), contender)
+        outcomes = _played(Bench(place, examples, [candidate], sample=sample, config=config), candidate)
         if outcomes is None or all(each.error and each.error.type == "UsageError" for each, _ in outcomes):
-            barred.add(contender.spec)  # a method of two labels cannot choose one of five
+            barred.add(candidate.spec)  # a method of two labels cannot choose one of five
             continue
-        cell = _measured(examples, outcomes, chosen.dataset) | {"spec": contender.spec}
+        cell = _measured(examples, outcomes, chosen.dataset) | {"spec": candidate.spec}
         for whose, row, each in rows:
             if each.spec == wanted.spec:
                 cells.setdefault(whose, {})[row] = cell
@@ -167,7 +167,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
     kept.write_text(json.dumps({"n": len(examples), "cells": cells}), encoding="utf-8")
 
 
-def _as_costly(wanted: Contender, cells: Mapping[str, Any]) -> Contender | None:
+def _as_costly(wanted: System, cells: Mapping[str, Any]) -> System | None:
     """A method that is to cost what a system costs: what it has cost here; None where it has not played."""
     system = wanted.settings.get("like")
     if system is None:
@@ -175,10 +175,10 @@ def _as_costly(wanted: Contender, cells: Mapping[str, Any]) -> Contender | None:
     if system not in cells:
         return None
     calls = max(1, round(cells[system]["calls"]))
-    return Contender.parse(wanted.spec.replace(f"like={system}", f"calls={calls}"))
+    return System.parse(wanted.spec.replace(f"like={system}", f"calls={calls}"))
 
 
-def _played(bench: Bench, contender: Contender) -> list[Outcome] | None:
+def _played(bench: Bench, contender: System) -> list[Outcome] | None:
     """What came of the claims; None where the backend cannot play it, or what it is to read is not whole."""
     try:
         return asyncio.run(bench.run(contender))
@@ -193,7 +193,7 @@ def _played(bench: Bench, contender: Contender) -> list[Outcome] | None:
 
 def _measured(examples: Sequence[Example], outcomes: Sequence[Outcome], dataset: str) -> dict[str, Any]:
     """A cell, and how many claims ended in an error."""
-    scores = scored(examples, outcomes, dataset, draws=1000)
+    scores = score_outcomes(examples, outcomes, dataset, draws=1000)
     usage = [outcome.verdict.usage for outcome in outcomes]
     return Cell(
         _shown(scores.figure("accuracy")),

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks import acting, pool, recalling
 from redargue.bench.datasets.loading import load
 from redargue.bench.mermaid_import import RecordedRun, failure_of, import_runs, read_runs
-from redargue.bench.metrics.classification import NonAnswers, three_rules
+from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import Meaning
 from redargue.events import ClaimEnded, Event, EvidenceFound, EvidenceMissing, EvidenceRecalled
 from redargue.memory.entities import normalize_entity
@@ -59,7 +59,7 @@ def _told(file: Path) -> dict[str, Any]:
     """What a file's runs come to, from the events of their records."""
     with tempfile.TemporaryDirectory() as folder:
         done = import_runs(file, Path(folder) / "out")
-        events = list(read_events(Path(folder) / "out" / done.contender.slug))
+        events = list(read_events(Path(folder) / "out" / done.system.slug))
     examples = load("mermaid-runs", file).examples
     verdicts = [each.verdict for each in events if isinstance(each, ClaimEnded)]
     line: dict[str, Any] = {"file": file.name.partition(".json")[0], "rows": len(examples) + done.left_out}
@@ -72,7 +72,7 @@ def _scores(gold: Sequence[str | None], verdicts: Sequence[Verdict]) -> dict[str
     labels = verdicts[0].claim.labels
     sides = [str(labels.named(meaning)) for meaning in SIDES]
     said = [each.label if each.label in sides else None for each in verdicts]
-    rules = three_rules([str(each) for each in gold], said, labels=sides, negative=sides[1])
+    rules = scores_by_rule([str(each) for each in gold], said, labels=sides, negative=sides[1])
     figures = {str(each.rule): each.macro_f1.value for each in rules}
     order = (NonAnswers.NEGATIVE, NonAnswers.WRONG, NonAnswers.DROPPED)
     return {

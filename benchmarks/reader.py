@@ -25,7 +25,7 @@ from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, interval, macro_f1
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.bench.metrics.retrieval import hit
+from redargue.bench.metrics.retrieval import hit_rate
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.nli.backend import EmbeddedBackend
@@ -135,7 +135,7 @@ def _hits(examples: Sequence[Example], store: Path, *, reranked: bool) -> dict[s
             [passage.document for passage in asyncio.run(tool.search(each.claim.text, 10, search=Search()))]
             for each in asked
         ]
-    scores = (hit(found, gold, k=k) for k in (1, 3, 10))
+    scores = (hit_rate(found, gold, k=k) for k in (1, 3, 10))
     return {f"{tool.name}, {each.name}": round(each.value or 0, 3) for each in scores}
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.bench.mermaid_import import Observed, RecordedRun, failure_of, read_runs, texts
+from redargue.bench.mermaid_import import ObservedCall, RecordedRun, failure_of, read_runs, texts
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
@@ -104,7 +104,7 @@ def _traced(example: Example, run: RecordedRun) -> Asked:
     return Asked(example.claim.text, entities, tuple(map(_call, made)), tuple(recalled))
 
 
-def _call(made: Observed) -> Call:
+def _call(made: ObservedCall) -> Call:
     found = [_plain(each) for each in texts(made.text or "") if not failure_of(each)]
     passages = (Passage(text=each, tool=made.tool, query=made.query) for each in found)
     return Call(made.tool, made.query, tuple(passages))

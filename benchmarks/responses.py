@@ -24,7 +24,7 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.datasets.sampling import half_of
 from redargue.bench.harness import Bench
 from redargue.bench.metrics.responses import by_response
-from redargue.bench.system import Contender
+from redargue.bench.system import System
 from redargue.claims import Meaning
 from redargue.config import RunConfig
 from redargue.evidence import Passage
@@ -168,14 +168,14 @@ def evidence(
 def run(folder: str, examples: Sequence[Example], sample: Mapping[str, object]) -> tuple[dict[str, Calls], float]:
     """Every method's calls, in a bench folder; and how long that took."""
     ablated = {name: f"{METHODS['dual-position']},{settings}" for name, settings in MODULES.items()}
-    contenders = {method: Contender.parse(spec) for method, spec in {**METHODS, **ablated}.items()}
+    systems = {method: System.parse(spec) for method, spec in {**METHODS, **ablated}.items()}
     place = pool.BUILD / "responses" / folder
-    bench = Bench(place, examples, list(contenders.values()), sample=sample, config=RunConfig(offline=True))
+    bench = Bench(place, examples, list(systems.values()), sample=sample, config=RunConfig(offline=True))
     began = time.perf_counter()
     gold = [_factual(each, each.gold) is True for each in examples]
     calls = {}
-    for method, contender in contenders.items():
-        verdicts = [outcome.verdict for outcome in asyncio.run(bench.run(contender))]
+    for method, system in systems.items():
+        verdicts = [outcome.verdict for outcome in asyncio.run(bench.run(system))]
         calls[method] = Calls(gold, [_said(*each) for each in zip(examples, verdicts, strict=True)])
     return calls, time.perf_counter() - began
 

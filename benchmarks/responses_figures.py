@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from redargue.bench.metrics.base import Figure
-from redargue.bench.metrics.classification import reconstruct
-from redargue.bench.metrics.responses import by_response, called, factuality
+from redargue.bench.metrics.base import MetricValue
+from redargue.bench.metrics.classification import Binary
+from redargue.bench.metrics.responses import by_response, factuality, response_call
 from redargue.bench.statistics.bootstrap import Difference, interval, macro_f1_difference, paired_difference
 from redargue.bench.statistics.corrections import holm
 from redargue.bench.statistics.paired import mcnemar
-from redargue.bench.statistics.power import sight
-from redargue.bench.tables.schema import find
+from redargue.bench.statistics.power import power_analysis
+from redargue.bench.tables.schema import find_table
 from redargue.errors import UsageError
 
 LABELS = ("factual", "not factual")
@@ -30,7 +30,7 @@ class Calls(NamedTuple):
 
     def of(self, items: Sequence[str]) -> Calls:
         """Those of the responses that the claims belong to."""
-        said = [called(each) for each in by_response(items, self.said).values()]
+        said = [response_call(each) for each in by_response(items, self.said).values()]
         return Calls([all(each) for each in by_response(items, self.gold).values()], said)
 
     @property
@@ -58,7 +58,7 @@ class Told(NamedTuple):
     def possible(self) -> bool:
         """Whether there are whole counts of these items that give the row as it is printed, within 0.01."""
         try:
-            counts = reconstruct(
+            counts = reconstruct_counts(
                 positives=self.items[0],
                 negatives=self.items[1],
                 precision=self.precision / 100,
@@ -100,7 +100,7 @@ def published(name: str, level: str) -> tuple[Told, ...]:
     items, tables = PUBLISHED.get((name, level), ((0, 0), {}))
     found: dict[tuple[object, ...], Told] = {}
     for label, first in tables.items():
-        _, table = find(f"dual-position-{label.lower().replace(' ', '-')}")
+        _, table = find_table(f"dual-position-{label.lower().replace(' ', '-')}")
         for line in table.rows:
             if line.paper:
                 accuracy, recall, precision, f1 = map(float, line.paper[first : first + 4])
@@ -149,16 +149,35 @@ def paired(calls: Mapping[str, Calls], items: Sequence[str]) -> None:
     for (method, other), test, corrected in zip(others, found, holm([each.p_value for each in found]), strict=True):
         accuracy = paired_difference(first.right, other.right)
         f1 = macro_f1_difference(gold, first.labels, other.labels, labels=LABELS, over=LABELS[:1])
-        least = sight(test).smallest
+        least = power_analysis(test).smallest
         print(
             f"{method:42}{test.first_only:3}, {test.second_only:3}   {_difference(accuracy)}   F1 {_difference(f1)}   "
             f"p {test.p_value:.2g}, Holm {corrected:.2g}; {'none' if least is None else f'{least:.3f}'}"
         )
 
 
-def _share(figure: Figure) -> str:
+def _share(figure: MetricValue) -> str:
     return "-" if figure.value is None else f"{figure.value:.3f}"
 
 
 def _difference(found: Difference) -> str:
     return "-" if found.value is None else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+
+
+def reconstruct_counts(*, positives: int, negatives: int, precision: float, recall: float, digits: int = 4) -> Binary:
+    """The counts behind a precision and recall printed with ``digits`` decimals (in [0, 1]).
+
+    Raises:
+        UsageError: no whole counts give these figures: the print, the class balance or the labels are not as assumed.
+    """
+    tp = round(recall * positives)
+    fp = round(tp / precision) - tp if precision else 0
+    near = 0.51 * 10**-digits
+    matches = tp + fp and abs(tp / positives - recall) <= near and abs(tp / (tp + fp) - precision) <= near
+    if not matches or not 0 <= fp <= negatives:
+        raise UsageError(
+            f"no whole counts of {positives} positives and {negatives} negatives give "
+            f"precision {precision} and recall {recall}",
+            hint="check the class balance and which class is the positive one",
+        )
+    return Binary(tp=tp, fp=fp, fn=positives - tp, tn=negatives - fp)

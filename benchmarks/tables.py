@@ -20,8 +20,8 @@ from benchmarks.sets import SETS, Set, corpus_of, taken
 from redargue.bench import compare as comparison
 from redargue.bench.datasets import fever, scifact
 from redargue.bench.harness import Bench
-from redargue.bench.metrics.retrieval import hit, ndcg, reciprocal_rank
-from redargue.bench.system import Contender
+from redargue.bench.metrics.retrieval import hit_rate, ndcg, reciprocal_rank
+from redargue.bench.system import System
 from redargue.config import RunConfig
 from redargue.reports.terminal import print_comparison
 from redargue.retrieval.corpus.index import open_corpus
@@ -52,17 +52,17 @@ def _one(name: str, limit: int, half: str) -> None:
     chosen = SETS[name]
     examples, sample = taken(chosen, half=half, limit=limit)
     store = corpus_of(chosen.corpus) if chosen.corpus else None
-    contenders = [Contender.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
+    systems = [System.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
     folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
     # FEVER's pool has names of its own
     qrels = pool.data() / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None
     config = RunConfig(store=store, offline=True)
-    bench = Bench(folder, examples, contenders, sample=sample, config=config, qrels=qrels)
+    bench = Bench(folder, examples, systems, sample=sample, config=config, qrels=qrels)
     began = time.perf_counter()
-    for contender in contenders:
-        asyncio.run(bench.run(contender))
+    for system in systems:
+        asyncio.run(bench.run(system))
     result = comparison.compare(bench)
-    comparison.keep(result, folder)
+    comparison.write_results(result, folder)
     print(f"-- {name} ({time.perf_counter() - began:.0f} s)")
     print_comparison(result)
     if store:
@@ -80,6 +80,6 @@ def _retrieval(chosen: Set, store: Path, examples: Any) -> dict[str, Any]:
     with open_corpus(store) as corpus:
         found = [[passage.document for passage in corpus.search(each.claim.text, 10)] for each in asked]
     gold = [relevant[each.id] for each in asked]
-    figures = [hit(found, gold, k=k) for k in (1, 3, 10)]
+    figures = [hit_rate(found, gold, k=k) for k in (1, 3, 10)]
     figures += [reciprocal_rank(found, gold), ndcg(found, [dict.fromkeys(each, 1.0) for each in gold], k=10)]
     return {"retrieval": len(asked)} | {each.name: round(each.value or 0, 3) for each in figures}

@@ -1,4 +1,4 @@
-"""A bench from the outside: one sample, several contenders, one world of evidence; on again, scored again."""
+"""A bench from the outside: one sample, several systems, one world of evidence; on again, scored again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.compare import Comparison, compare, read
+from redargue.bench.compare import Comparison, compare, read_results
 from redargue.bench.datasets.base import GoldEvidence
 from redargue.bench.datasets.loading import load
-from redargue.bench.harness import Bench, reopened
-from redargue.bench.system import Contender
+from redargue.bench.harness import Bench, reopen
+from redargue.bench.system import System
 from redargue.cli.app import run
 from redargue.config import RunConfig
 from redargue.errors import BadReply, RecordError, UsageError
@@ -53,8 +53,8 @@ def lengthen(file: Path) -> None:
 
 def bench(folder: Path, file: Path, *specs: str) -> Bench:
     loaded = load("table", file, options={"mapping": MAPPING})
-    contenders = [Contender.parse(spec) for spec in specs]
-    return Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"))
+    systems = [System.parse(spec) for spec in specs]
+    return Bench(folder, loaded.examples, systems, sample=loaded.sample.model_dump(mode="json"))
 
 
 def printed(comparison: Comparison) -> str:
@@ -70,13 +70,13 @@ def rows_of(comparison: Comparison, title: str) -> list[dict[str, str]]:
     return [dict(zip(titles, row, strict=True)) for row in table.text_rows]
 
 
-def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
-    each = Contender.parse("tool-mad@paper:debaters=corpus+wikipedia,rounds=1")
+def test_a_system_is_read_and_its_lists_have_a_plus() -> None:
+    each = System.parse("tool-mad@paper:debaters=corpus+wikipedia,rounds=1")
     assert (each.method, each.profile) == ("tool-mad", "paper")
     assert ToolMadSettings(**each.settings).debaters == ("corpus", "wikipedia")
     assert each.slug == "tool-mad-paper-debaters-corpus-wikipedia-rounds-1"
-    assert Contender.parse("single-reader:tools=debated").tools == ("debated",)
-    assert Contender.parse("mermaid:tools=,memory=off").tools == ()
+    assert System.parse("single-reader:tools=debated").tools == ("debated",)
+    assert System.parse("mermaid:tools=,memory=off").tools == ()
 
 
 @pytest.mark.parametrize(
@@ -90,49 +90,47 @@ def test_a_contender_is_read_and_its_lists_have_a_plus() -> None:
         "single-reader:tools=corpus~mermaid",
     ],
 )
-def test_a_contender_that_cannot_be_meant_is_refused(spec: str) -> None:
+def test_a_system_that_cannot_be_meant_is_refused(spec: str) -> None:
     with pytest.raises(UsageError):
-        Contender.parse(spec)
+        System.parse(spec)
 
 
-async def test_contenders_share_the_sample_and_the_reader_reads_what_the_debate_read(
-    tmp_path: Path, file: Path
-) -> None:
+async def test_systems_share_the_sample_and_the_reader_reads_what_the_debate_read(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
-    debate, reader = each.contenders
+    debate, reader = each.systems
     with pytest.raises(RecordError, match="never finished"):
         await each.run(reader)
     outcomes = await each.run(debate, concurrency=2)
     assert [verdict.label for verdict, _ in outcomes][:2] == ["SUPPORTS", "REFUTES"]
     assert all(seconds > 0 for _, seconds in outcomes)
     await each.run(reader)
-    read_by = each.read_by(debate)
+    read_by = each.passages_read(debate)
     found = [event.passages for event in read_events(each.folder / reader.slug) if event.kind == "evidence_found"]
     assert [{passage.sha256 for passage in passages} for passages in read_by] == [
         {passage.sha256 for passage in passages} for passages in found
     ]
 
 
-async def test_a_reader_is_given_what_the_contender_it_names_has_read(tmp_path: Path, file: Path) -> None:
+async def test_a_reader_is_given_what_the_system_it_names_has_read(tmp_path: Path, file: Path) -> None:
     narrow = "single-reader:tools=frozen,top_k=1"
     each = bench(tmp_path / "b", file, "mermaid:tools=,memory=off", narrow, f"single-reader:tools=debated~{narrow}")
-    reader = each.contenders[2]
+    reader = each.systems[2]
     assert (reader.method, reader.reads, reader.tools) == ("single-reader", narrow, ("debated",))
     with pytest.raises(RecordError, match="never finished") as refused:
         await each.run(reader)
     assert refused.value.hint == f"run {narrow!r} first: name it before"  # the same command would not go on
-    for contender in each.contenders:
-        await each.run(contender)
-    texts = [[[passage.text for passage in found] for found in each.read_by(one)] for one in each.contenders]
+    for system in each.systems:
+        await each.run(system)
+    texts = [[[passage.text for passage in found] for found in each.passages_read(one)] for one in each.systems]
     assert texts[2] == texts[1] != texts[0]
     lone = bench(tmp_path / "lone", file, FROZEN, reader.spec)
-    with pytest.raises(UsageError, match=f"'{narrow}' is none of this bench"):
-        await lone.run(lone.contenders[1])
+    with pytest.raises(UsageError, match=f"'{narrow}' is not in this bench"):
+        await lone.run(lone.systems[1])
 
 
 async def test_a_reader_is_told_when_what_it_read_was_found_anew(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
-    debate, reader = each.contenders
+    debate, reader = each.systems
     await each.run(debate)
     log = each.folder / debate.slug / "events.jsonl"
     whole = [json.loads(line) for line in log.read_text().splitlines()]
@@ -144,21 +142,21 @@ async def test_a_reader_is_told_when_what_it_read_was_found_anew(tmp_path: Path,
     log.write_text("".join(json.dumps(event) + "\n" for event in kept))
     await each.run(reader)
     await each.run(debate)  # the claim in error is tried again, and something is found for it
-    with pytest.raises(RecordError, match=r"were tried again since.*\n.*remove the folder"):
+    with pytest.raises(RecordError, match=r"were retried after.*\n.*remove the folder"):
         await each.run(reader)
 
 
-async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Path, file: Path) -> None:
+async def test_a_bench_goes_on_adds_systems_and_keeps_its_sample(tmp_path: Path, file: Path) -> None:
     first = bench(tmp_path / "b", file, FROZEN)
-    await first.run(first.contenders[0])
-    before = canonical(read_events(first.folder / first.contenders[0].slug))
+    await first.run(first.systems[0])
+    before = canonical(read_events(first.folder / first.systems[0].slug))
     more = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
     seen: list[int] = []
-    for contender in more.contenders:
-        await more.run(contender, seen=lambda item, outcome: seen.append(item))
-    assert canonical(read_events(first.folder / first.contenders[0].slug)) == before
+    for system in more.systems:
+        await more.run(system, seen=lambda item, outcome: seen.append(item))
+    assert canonical(read_events(first.folder / first.systems[0].slug)) == before
     lengthen(file)
-    with pytest.raises(UsageError, match="another sample"):
+    with pytest.raises(UsageError, match="bench whose sample differs"):
         bench(tmp_path / "b", file, FROZEN)
     with pytest.raises(UsageError, match="twice"):
         bench(tmp_path / "c", file, FROZEN, FROZEN)
@@ -166,10 +164,10 @@ async def test_a_bench_goes_on_adds_contenders_and_keeps_its_sample(tmp_path: Pa
 
 async def test_the_comparison_has_every_figure_and_is_kept(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
-    with pytest.raises(RecordError, match="no contender"):
+    with pytest.raises(RecordError, match="no system"):
         compare(each)
-    for contender in each.contenders:
-        await each.run(contender)
+    for system in each.systems:
+        await each.run(system)
     result = compare(each, draws=100)
     assert [row.spec for row in result.rows] == [FROZEN, "single-reader:tools=frozen"]
     (pair,) = result.pairs
@@ -188,7 +186,7 @@ async def test_rescoring_tells_other_thresholds_from_the_record_and_counts_what_
     tmp_path: Path, file: Path
 ) -> None:
     each = bench(tmp_path / "b", file, FROZEN)
-    (debate,) = each.contenders
+    (debate,) = each.systems
     outcomes = await each.run(debate)
     again, lost = await each.rescore(debate, {})
     assert [verdict and verdict.label for verdict in again] == [outcome.verdict.label for outcome in outcomes]
@@ -212,7 +210,7 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert run([*command, "--budget", "900calls"]) == 0
     told = capfd.readouterr().out
     assert re.search(rf"^{re.escape(FROZEN)} +5, 6, 7 +\d\.\d{{3}} ", told, re.MULTILINE)
-    result = read(folder)
+    result = read_results(folder)
     assert [row.spec for row in result.rows[:3]] == [f"{FROZEN}#{seed}" for seed in (5, 6, 7)]
     assert [each.seeds for each in result.repeats] == [(5, 6, 7)] * 2
     assert result.repeats[0].stability.flipped.value == 0.0  # the embedded backend draws nothing
@@ -225,25 +223,25 @@ def test_seeds_are_runs_of_their_own_and_their_flips_are_counted(
     assert "--budget 900calls" in report
 
 
-def test_a_contender_that_is_added_leaves_the_others_in_the_table(
+def test_a_system_that_is_added_leaves_the_others_in_the_table(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "b"
     command = ["bench", "run", "--dataset", "table", "--path", str(file), "--map", MAPPING, "--out", str(folder), "-q"]
     assert run([*command, "--method", FROZEN]) == 0
     assert run([*command, "--method", "single-reader:tools=frozen"]) == 0
-    assert [row.spec for row in read(folder).rows] == [FROZEN, "single-reader:tools=frozen"]
-    assert run([*command, "--method", "single-reader:tools=debated"]) == 0  # what the first contender read
+    assert [row.spec for row in read_results(folder).rows] == [FROZEN, "single-reader:tools=frozen"]
+    assert run([*command, "--method", "single-reader:tools=debated"]) == 0  # what the first system read
     before = (folder / "bench.json").read_text()
     assert run([*command, "--method", "single-reader:tools=debated", "--limit", "2"]) == 2
     assert run([*command, "--method", FROZEN, "--budget", "5"]) == 2
     assert (folder / "bench.json").read_text() == before
-    assert all(row.scores.cost.peak_bytes for row in read(folder).rows)
+    assert all(row.scores.cost.peak_bytes for row in read_results(folder).rows)
     (folder / "results.json").unlink()
     capfd.readouterr()
     assert run(["bench", "compare", str(folder)]) == 2
     assert run(["bench", "compare", str(folder), "--path", str(file)]) == 0
-    assert len(read(folder).rows) == 3
+    assert len(read_results(folder).rows) == 3
 
 
 @pytest.mark.parametrize("damaged", ["{", "[]", "{}", '{"sample": [], "contenders": []}'])
@@ -273,25 +271,25 @@ def test_a_damaged_description_is_an_error_that_says_so(
 
 async def test_evidence_that_is_not_there_or_was_cut_off_is_not_read_as_if_it_were(tmp_path: Path, file: Path) -> None:
     loaded = load("table", file, options={"mapping": "claim=claim,label=label"})
-    bare = Bench(tmp_path / "c", loaded.examples, [Contender.parse(FROZEN)], sample=loaded.sample.model_dump())
-    with pytest.raises(UsageError, match="brings no evidence along"):
-        await bare.run(bare.contenders[0])
+    bare = Bench(tmp_path / "c", loaded.examples, [System.parse(FROZEN)], sample=loaded.sample.model_dump())
+    with pytest.raises(UsageError, match=r"needs evidence, and .* has none"):
+        await bare.run(bare.systems[0])
     assert not (tmp_path / "c").exists()
     each = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=debated")
     each.config = RunConfig(budget="25calls")
-    outcomes = await each.run(each.contenders[0])
+    outcomes = await each.run(each.systems[0])
     assert any(verdict.error for verdict, _ in outcomes)
     with pytest.raises(RecordError, match="ended in BudgetReached"):
-        await each.run(each.contenders[1])
+        await each.run(each.systems[1])
     each.config = RunConfig()
-    for contender in each.contenders:
-        assert not any(verdict.error for verdict, _ in await each.run(contender))
+    for system in each.systems:
+        assert not any(verdict.error for verdict, _ in await each.run(system))
 
 
 async def test_what_was_never_run_is_not_called_rescored(tmp_path: Path, file: Path) -> None:
     each = bench(tmp_path / "b", file, FROZEN)
     with pytest.raises(RecordError, match="never finished"):
-        await each.rescore(each.contenders[0], {})
+        await each.rescore(each.systems[0], {})
 
 
 async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file: Path) -> None:
@@ -302,13 +300,13 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
         each.model_copy(update={"passages": passages, "evidence": (gold,) * (at < 2)})
         for at, each in enumerate(loaded.examples)
     ]
-    contenders = [Contender.parse("single-reader:tools=frozen")]
+    systems = [System.parse("single-reader:tools=frozen")]
     sample = loaded.sample.model_dump(mode="json")
-    each = Bench(tmp_path / "b", examples, contenders, sample=sample)
-    await each.run(contenders[0])
+    each = Bench(tmp_path / "b", examples, systems, sample=sample)
+    await each.run(systems[0])
     figures = {figure.name: figure for figure in compare(each, draws=50).rows[0].retrieval}
     assert (figures["hit@1"].value, figures["hit@1"].n) == (1.0, 2)
-    named = Bench(tmp_path / "b", examples, contenders, sample=sample)
+    named = Bench(tmp_path / "b", examples, systems, sample=sample)
     named.relevant = {examples[3].id: frozenset(("d2",))}
     figures = {figure.name: figure for figure in compare(named, draws=50).rows[0].retrieval}
     assert (figures["hit@1"].value, figures["hit@3"].value, figures["mrr"].value) == (0.0, 1.0, 0.5)
@@ -316,7 +314,7 @@ async def test_found_documents_are_compared_with_gold_ones(tmp_path: Path, file:
     assert cells["hit@1"] == "0.000"
     named.relevant = {examples[3].id: frozenset(("Velt_(town)",))}  # names that the corpus does not use
     (cells,) = rows_of(compare(named, draws=50), "Retrieval of gold documents")
-    assert cells["hit"].startswith("undefined: nothing that was found is called as")
+    assert cells["hit"].startswith("undefined: no retrieved document has the id of a gold document")
 
 
 def test_an_address_is_written_down_without_its_password(tmp_path: Path, file: Path) -> None:
@@ -341,11 +339,11 @@ def test_the_command_runs_compares_lists_and_scores_again(
     assert capfd.readouterr().out == table
     assert run(["bench", "compare", str(folder)]) == 0
     assert capfd.readouterr().out == table
-    assert json.loads((folder / "results.json").read_text()) == read(folder).model_dump(mode="json")
+    assert json.loads((folder / "results.json").read_text()) == read_results(folder).model_dump(mode="json")
     assert run(["bench", "ls", str(folder.parent)]) == 0
     assert "4 claims" in capfd.readouterr().out
     rescored = ["bench", "rescore", str(folder), "--path", str(file), "--method", FROZEN]
     assert run([*rescored, "--set", "relevance_threshold=-1", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["would_need_calls"] == 0
-    assert reopened(folder, file).examples[0].claim.text == ROWS[0]["claim"]
+    assert reopen(folder, file).examples[0].claim.text == ROWS[0]["claim"]
     assert run(["bench", "compare", str(tmp_path)]) == 2

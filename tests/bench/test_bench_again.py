@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from redargue.bench import harness
-from redargue.bench.compare import read
+from redargue.bench.compare import read_results
 from redargue.bench.datasets.loading import load
-from redargue.bench.harness import Bench, reopened
-from redargue.bench.system import Contender
+from redargue.bench.harness import Bench, reopen
+from redargue.bench.system import System
 from redargue.cli import progress
 from redargue.cli.app import run
 from redargue.cli.bench import _arguments
@@ -66,13 +66,13 @@ def test_the_files_that_a_bench_was_scored_with_are_found_again_or_missed_aloud(
     (tmp_path / "scifact_corpus.jsonl").rename(tmp_path / "moved.jsonl")
     assert run(["bench", "compare", str(tmp_path / "b"), "--path", data]) == 2
     err = capfd.readouterr().err
-    assert "scifact_corpus.jsonl', which this bench was scored with, is gone (--pages)" in err
+    assert "scifact_corpus.jsonl', which this bench was scored with, is missing (--pages)" in err
     monkeypatch.chdir(tmp_path)
     assert run([*bench, "--pages", "moved.jsonl"]) == 0
     assert capfd.readouterr().out == told
 
 
-def test_a_bench_is_repeated_with_the_arguments_of_each_contender(
+def test_a_bench_is_repeated_with_the_arguments_of_each_system(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder, again = tmp_path / "b", tmp_path / "again"
@@ -89,7 +89,7 @@ def test_a_bench_is_repeated_with_the_arguments_of_each_contender(
         each[each.index("--path") + 1], each[each.index("--out") + 1] = str(file), str(again)
         assert run([*each[1:], "-q"]) == 0
     rows = [
-        [(row.spec, row.arguments, [each.label for each in row.said]) for row in read(at).rows]
+        [(row.spec, row.arguments, [each.label for each in row.said]) for row in read_results(at).rows]
         for at in (folder, again)
     ]
     assert rows[0] == rows[1]
@@ -108,15 +108,15 @@ def test_arguments_of_a_folder_of_an_earlier_version_are_those_of_all(tmp_path: 
     assert run([*command(file, folder), "-q", "--method", READER]) == 0
     about = json.loads((folder / "bench.json").read_text())
     (folder / "bench.json").write_text(json.dumps({**about, "arguments": ["--store", "x.db"]}))
-    opened = reopened(folder, file)
-    assert opened.arguments(opened.contenders[0]) == ("--store", "x.db")
+    opened = reopen(folder, file)
+    assert opened.arguments(opened.systems[0]) == ("--store", "x.db")
 
 
 def test_a_command_that_is_refused_leaves_the_arguments_as_they_were(tmp_path: Path, file: Path) -> None:
     folder = tmp_path / "b"
     assert run([*command(file, folder), "-q", "--method", READER]) == 0
     before = (folder / "bench.json").read_text()
-    (folder / Contender.parse(READER).slug / "run.json").write_text("{}")
+    (folder / System.parse(READER).slug / "run.json").write_text("{}")
     assert run([*command(file, folder), "-q", "--method", READER, "--store", "starter"]) == 2
     assert (folder / "bench.json").read_text() == before
 
@@ -140,23 +140,23 @@ def test_a_record_is_read_once_for_table_and_exit_code(
 @pytest.mark.anyio
 async def test_only_what_is_wrong_with_the_bench_folder_is_told_as_that(tmp_path: Path, file: Path) -> None:
     loaded = load("table", file, options={"mapping": "claim=claim,label=label,evidence=evidence"})
-    contenders, sample = [Contender.parse(READER)], loaded.sample.model_dump(mode="json")
+    systems, sample = [System.parse(READER)], loaded.sample.model_dump(mode="json")
 
     def pipe(item: int, outcome: object) -> None:
         raise BrokenPipeError("whoever reads is gone")
 
     with pytest.raises(BrokenPipeError, match="whoever reads"):
-        await Bench(tmp_path / "b", loaded.examples, contenders, sample=sample).run(contenders[0], seen=pipe)
+        await Bench(tmp_path / "b", loaded.examples, systems, sample=sample).run(systems[0], seen=pipe)
     for folder in (file, file / "b"):
-        with pytest.raises(UsageError, match=r"cannot be a bench folder: (File exists|Not a directory)"):
-            await Bench(folder, loaded.examples, contenders, sample=sample).run(contenders[0])
+        with pytest.raises(UsageError, match=r"as a bench folder: (File exists|Not a directory)"):
+            await Bench(folder, loaded.examples, systems, sample=sample).run(systems[0])
     blocked = tmp_path / "blocked"
     (blocked / "bench.new").mkdir(parents=True)
-    with pytest.raises(UsageError, match="cannot be a bench folder: Is a directory"):
-        await Bench(blocked, loaded.examples, contenders, sample=sample).run(contenders[0])
+    with pytest.raises(UsageError, match="as a bench folder: Is a directory"):
+        await Bench(blocked, loaded.examples, systems, sample=sample).run(systems[0])
 
 
-def test_off_a_terminal_a_line_now_and_then_says_how_far_a_contender_is(
+def test_off_a_terminal_a_line_now_and_then_says_how_far_a_system_is(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "EVERY", 0.0)
@@ -185,7 +185,7 @@ def test_unknown_names_are_told_beside_all_known_ones(
     tmp_path: Path, file: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(UnknownName, match=r"'frozn'.*\n.*did you mean 'frozen'.*debated, .*corpus.*wikipedia"):
-        Contender.parse("single-reader:tools=frozn")
+        System.parse("single-reader:tools=frozn")
     assert run([*command(file, tmp_path / "b"), "--option", "labels=true-fals"]) == 2
     err = capfd.readouterr().err
     assert "did you mean 'true-false'" in err

@@ -59,7 +59,9 @@ def test_without_a_data_set_that_all_have_taken_there_is_no_mean() -> None:
 
 def test_with_a_model_samples_cost_what_each_system_has_cost_here() -> None:
     rows = {
-        row: each for whose, row, each in leaderboard.contenders(("frozen",), model=True) if whose == "its own searches"
+        row: each
+        for whose, row, each in leaderboard.all_systems(("frozen",), model=True)
+        if whose == "its own searches"
     }
     assert {"zero-shot", "self-check", "best-of-n, calls of mermaid"} <= rows.keys()
     wanted = rows["self-consistency, calls of tool-mad"]

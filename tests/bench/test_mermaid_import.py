@@ -89,7 +89,7 @@ def made(folder: Path, *given: dict[str, Any]) -> tuple[Imported, Path, list[Eve
     file = folder / "runs.json"
     file.write_text(json.dumps(given), encoding="utf-8")
     done = import_runs(file, folder / "out", clock=CLOCK)
-    record = folder / "out" / done.contender.slug
+    record = folder / "out" / done.system.slug
     return done, record, list(read_events(record))
 
 
@@ -248,11 +248,11 @@ def test_what_went_wrong_is_read_from_the_answer(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (row("Guess: True"), r"react_trace\[0\].*not 'Guess: True' \(.*row 1"),
+        (row("Guess: True"), r"react_trace\[0\].*got 'Guess: True' \(.*row 1"),
         (row("Observation: of nothing"), r"react_trace\[0\].*'Observation: of nothing'"),
         (row("Thought: ?", decomposition={"triplets": []}), "decomposition: "),
-        (row("Thought: ?", label="maybe"), 'label: .* not "maybe"'),
-        (row(react_trace=None), "react_trace: a run in at least one row"),
+        (row("Thought: ?", label="maybe"), 'label: .* got "maybe"'),
+        (row(react_trace=None), "react_trace: expected a run in at least one row"),
     ],
 )
 def test_a_line_that_no_log_holds_is_named_with_its_row(wrong: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_the_command_makes_a_bench_folder_once(tmp_path: Path, capsys: pytest.Ca
     assert "2 runs in" in told.err
     assert run(["bench", "compare", str(tmp_path / "out"), "--path", str(file)]) == 0
     assert run(command) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 @pytest.mark.data
@@ -283,7 +283,7 @@ def test_nothing_of_the_released_runs_is_lost_and_each_replays(tmp_path: Path) -
     for file in files:
         out = tmp_path / file.name
         done = import_runs(file, out, clock=CLOCK)
-        record = out / done.contender.slug
+        record = out / done.system.slug
         events = list(read_events(record))
         given: list[dict[str, Any]] = [dict(each.fields) for each in rows(file)]
         assert told_by(events) == lines_of(given), file.name

@@ -22,8 +22,8 @@ from redargue.bench.statistics.bootstrap import (
 )
 from redargue.bench.statistics.corrections import holm
 from redargue.bench.statistics.paired import Flip, binomial_p, flips, mcnemar
-from redargue.bench.statistics.power import critical, mcnemar_power, sight, smallest_difference
-from redargue.bench.statistics.seeds import stability
+from redargue.bench.statistics.power import critical_count, mcnemar_power, power_analysis, smallest_difference
+from redargue.bench.statistics.seeds import seed_agreement
 from redargue.errors import UsageError
 
 pytest.importorskip("scipy", reason="needs the extra bench")
@@ -164,9 +164,9 @@ def test_more_claims_see_smaller_differences() -> None:
 
 
 def test_six_discordant_items_are_the_fewest_that_can_be_significant() -> None:
-    assert [critical(m) for m in (0, 5, 6, 8, 9)] == [-1, -1, 0, 0, 1]
+    assert [critical_count(m) for m in (0, 5, 6, 8, 9)] == [-1, -1, 0, 0, 1]
     for m in range(1, 80):
-        least = critical(m)
+        least = critical_count(m)
         assert least < 0 or binomial_p(least, m - least) <= 0.05
         assert binomial_p(least + 1, m - least - 1) > 0.05
     assert smallest_difference(100, 0.02) is None
@@ -175,16 +175,16 @@ def test_six_discordant_items_are_the_fewest_that_can_be_significant() -> None:
 def test_a_difference_too_small_to_be_seen_gets_a_warning() -> None:
     first = [True] * 30 + [False] * 20 + [True] * 250
     second = [False] * 30 + [True] * 20 + [True] * 250
-    found = sight(mcnemar(first, second))
+    found = power_analysis(mcnemar(first, second))
     assert found.smallest is not None
     assert found.observed == pytest.approx(10 / 300)
     assert found.warning.startswith("No difference was found, which says little: with 300 claims the smallest")
-    assert sight(mcnemar([True] * 30 + [False] * 20, [False] * 50)).warning == ""
-    assert "however they fell" in sight(mcnemar([True, False], [False, False])).warning
+    assert power_analysis(mcnemar([True] * 30 + [False] * 20, [False] * 50)).warning == ""
+    assert "however they fell" in power_analysis(mcnemar([True, False], [False, False])).warning
     test = mcnemar([True] * 7 + [True] * 73, [False] * 7 + [True] * 73)
     assert test.p_value < 0.05
-    assert "Found, with luck" in sight(test).warning  # significant: nobody may say that it cannot be
-    assert sight(mcnemar([], [])).undefined == "no items"
+    assert "Found, with luck" in power_analysis(test).warning  # significant: nobody may say that it cannot be
+    assert power_analysis(mcnemar([], [])).undefined == "no items"
     with pytest.raises(UsageError, match="chances"):
         mcnemar_power(10, 0.8, 0.4)
 
@@ -212,22 +212,22 @@ def test_holm_only_raises_p_values_and_keeps_their_order(p_values: list[float]) 
 def test_fleiss_kappa_equals_statsmodels() -> None:
     for ratings, expected in zip(TESTS["ratings"], TESTS["fleiss"], strict=True):
         runs = [[str(row[at]) for row in ratings] for at in range(len(ratings[0]))]
-        assert stability(runs).kappa.value == pytest.approx(expected, abs=1e-9)
+        assert seed_agreement(runs).kappa.value == pytest.approx(expected, abs=1e-9)
 
 
 def test_flips_over_seeds_worked_by_hand() -> None:
-    found = stability([["a", "b", "a", None], ["a", "b", "b", None], ["a", "c", "b", None]])
+    found = seed_agreement([["a", "b", "a", None], ["a", "b", "b", None], ["a", "c", "b", None]])
     assert found.flipped.value == 0.5
     assert found.items == (1, 2)
     assert found.agreement.value == pytest.approx((1 + 1 / 3 + 1 / 3 + 1) / 4)
 
 
 def test_runs_that_say_one_label_throughout_have_no_kappa() -> None:
-    found = stability([["a", "a"], ["a", "a"]])
+    found = seed_agreement([["a", "a"], ["a", "a"]])
     assert found.flipped.value == 0.0
     assert found.kappa.undefined == "all runs say one label for all items"
-    assert stability([[], []]).kappa.undefined == "no items"
+    assert seed_agreement([[], []]).kappa.undefined == "no items"
     with pytest.raises(UsageError, match="1 runs cannot be compared"):
-        stability([["a"]])
+        seed_agreement([["a"]])
     with pytest.raises(UsageError, match="run 1 1, run 2 2"):
-        stability([["a"], ["a", "b"]])
+        seed_agreement([["a"], ["a", "b"]])

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from redargue.bench.datasets.base import Example
-from redargue.bench.tables.cell import Cell, Told
-from redargue.bench.tables.comparison import compared
-from redargue.bench.tables.measures import measured
+from redargue.bench.tables.cell import AgentAnswer, Cell
+from redargue.bench.tables.comparison import compare_table
+from redargue.bench.tables.measures import measure_cell
 from redargue.bench.tables.runner import Choice, Runner
-from redargue.bench.tables.schema import Line, find, papers, parse
+from redargue.bench.tables.schema import PublishedRow, find_table, papers, parse
 from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.config import RunConfig
@@ -88,7 +88,7 @@ def test_every_average_that_is_printed_is_the_mean_of_its_row() -> None:
             assert sum(figures) / len(figures) == pytest.approx(average, abs=0.08), (table.name, row.name)
 
 
-def test_every_contender_of_every_table_can_be_meant_and_names_known_tools() -> None:
+def test_every_system_of_every_table_can_be_meant_and_names_known_tools() -> None:
     for paper in papers():
         runner = Runner(paper, Choice(out=Path("unused")), lambda name, total: pytest.fail(name), pytest.fail)
         for table in paper.tables:
@@ -116,17 +116,17 @@ def test_tables_that_cannot_be_meant_are_refused_and_say_where() -> None:
     assert parse(table % 'paper = ["1"]', "x.toml").tables[0].rows[0].paper == ("1",)
     for row, why in (
         ('paper = ["1", "2"]', "2 figures for 1 columns"),
-        ('measure = "gain"', "a gain is against another"),
+        ('measure = "gain"', "`against` is required for gains"),
         ('measure = "gane"', "rows, 0, measure"),
     ):
         with pytest.raises(UsageError, match=why):
             parse(table % row, "x.toml")
-    with pytest.raises(UsageError, match="nothing is called b"):
+    with pytest.raises(UsageError, match="undefined names: b"):
         parse((table % 'paper = ["1"]').replace('["a"]', '["b"]'), "x.toml")
     with pytest.raises(UsageError, match="not TOML"):
         parse("=", "x.toml")
     with pytest.raises(UnknownName, match="did you mean 'tool-mad-table-3'"):
-        find("tool-mad-tabel-3")
+        find_table("tool-mad-tabel-3")
 
 
 def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
@@ -260,7 +260,7 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     assert table["rows"][0]["figures"][0]["n"] == 1
     assert any(note.endswith("; a corpus of your own") for note in table["notes"])
     assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
-    assert "'faviq' brings no documents" in capfd.readouterr().err
+    assert "'faviq' has no documents" in capfd.readouterr().err
 
 
 def test_with_a_model_the_papers_own_setting_runs_live_search_included(
@@ -301,7 +301,7 @@ def cell(*debates: tuple[str, str | None, str, list[tuple[str, str | None, float
         for round_ in (1, 2):
             for agent, said, score in told:
                 scores = dict.fromkeys((Metric.CONSISTENCY, Metric.FAITHFULNESS, Metric.RELEVANCE), score)
-                answers.append(Told(item, agent, round_, said, said == gold, scores))
+                answers.append(AgentAnswer(item, agent, round_, said, said == gold, scores))
     return Cell(tuple(examples), tuple(verdicts), tuple(answers), Path("unused"))
 
 
@@ -328,10 +328,10 @@ def test_both_classes_and_whole_responses_are_measured_and_what_has_no_label_is_
         "searches": 0.0,
     }
     for measure, value in expected.items():
-        figure = measured(Line.model_validate({"name": "x", "measure": measure}), found)
+        figure = measure_cell(PublishedRow.model_validate({"name": "x", "measure": measure}), found)
         assert figure.value == pytest.approx(value), measure
     alone = cell((S, S, "judge", []))
-    assert "which response" in measured(Line(name="x", measure="response-f1"), alone).undefined
+    assert "which response" in measure_cell(PublishedRow(name="x", measure="response-f1"), alone).undefined
 
 
 SEARCHED = {"query": "bridge", "title": "Orvell Bridge", "text": PAGES["Orvell Bridge"], "url": "", "publisher": ""}
@@ -378,7 +378,9 @@ def test_whether_the_judge_follows_the_higher_score_and_whether_that_is_right() 
         (S, S, "judge", [("a", S, 0.5), ("b", R, 0.5)]),  # neither score is higher
     )
     for measure, value in (("judge-follows", 2 / 3), ("higher-is-right", 1 / 3)):
-        figure = measured(Line.model_validate({"name": "x", "measure": measure, "metric": "consistency"}), found)
+        figure = measure_cell(
+            PublishedRow.model_validate({"name": "x", "measure": measure, "metric": "consistency"}), found
+        )
         assert figure.n == 3
         assert figure.value == pytest.approx(value)
 
@@ -391,7 +393,7 @@ def test_scores_by_rightness_shares_above_and_what_thresholds_settle() -> None:
     )
 
     def figure(**fields: Any) -> tuple[float | None, int]:
-        got = measured(Line.model_validate({"name": "x", **fields}), found)
+        got = measure_cell(PublishedRow.model_validate({"name": "x", **fields}), found)
         return (None if got.value is None else round(got.value, 3)), got.n
 
     assert figure(measure="accuracy") == (0.333, 3)
@@ -404,7 +406,7 @@ def test_scores_by_rightness_shares_above_and_what_thresholds_settle() -> None:
     assert figure(measure="settled-right", gate=[0.5, 0.5]) == (0.5, 2)
     assert figure(measure="settled", gate=[0.6, 0.6]) == (0.333, 3)  # above, not at
     assert figure(measure="settled-right", gate=[0.9, 0.9]) == (None, 0)
-    assert measured(Line(name="x", measure="gain", against="y"), found, found).value == 0
+    assert measure_cell(PublishedRow(name="x", measure="gain", against="y"), found, found).value == 0
 
 
 PAPER = """
@@ -447,7 +449,7 @@ def test_what_is_refused_on_one_data_set_keeps_its_figures_on_the_others(tmp_pat
     choice = Choice(out=tmp_path / "runs", data=tmp_path, half="all", config=RunConfig(offline=True, budget="40calls"))
     runner = Runner(paper, choice, lambda name, total: nullcontext(lambda item, outcome: None), lambda what: None)
     runner.run(paper.tables[0])
-    table = compared(paper.tables[0], runner)
+    table = compare_table(paper.tables[0], runner)
     assert "BudgetReached" in {error.type for error in table.errors}
     reader = table.rows[1]
     assert reader.ours[0] == "–"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.compare import Row, read
-from redargue.bench.harness import reopened
-from redargue.bench.temporal import Timing
+from redargue.bench.compare import Row, read_results
+from redargue.bench.harness import reopen
+from redargue.bench.temporal import EvidenceDates
 from redargue.cli.app import run
 
 pytest.importorskip("scipy", reason="needs the extra bench")
@@ -38,7 +38,7 @@ def command(tmp_path: Path) -> list[str]:
 
 
 def row(folder: Path) -> Row:
-    (only,) = read(folder).rows
+    (only,) = read_results(folder).rows
     return only
 
 
@@ -47,7 +47,7 @@ def test_later_and_undated_evidence_is_marked_and_counted_against_each_claims_da
 ) -> None:
     assert run([*command, "--as-of", "2020-06-01", "--out", str(tmp_path / "b")]) == 0
     # Of the first claim one in time, one later, one undated; the second has a day of its own: two in time.
-    assert row(tmp_path / "b").timing == Timing(read=(3, 1, 2))
+    assert row(tmp_path / "b").timing == EvidenceDates(read=(3, 1, 2))
     assert re.search(r"^A .* +3 +1 +2 +0 +0 +0$", capfd.readouterr().out, re.MULTILINE)
     assert run(["report", str(tmp_path / "b"), "-f", "md", "-o", str(tmp_path / "b.md")]) == 0
     report = (tmp_path / "b.md").read_text()
@@ -60,7 +60,7 @@ def test_strict_mode_leaves_it_out_counts_it_and_changes_the_verdict(
 ) -> None:
     strict = [*command, "--as-of", "2020-06-01", "--strict-as-of", "--out", str(tmp_path / "s")]
     assert run(strict) == 0
-    assert row(tmp_path / "s").timing == Timing(read=(3, 0, 0), left_out=(0, 1, 2))
+    assert row(tmp_path / "s").timing == EvidenceDates(read=(3, 0, 0), left_out=(0, 1, 2))
     table = capfd.readouterr().out
     assert re.search(r"^A .* +3 +0 +0 +0 +1 +2$", table, re.MULTILINE)
     assert run([*command, "--as-of", "2020-06-01", "--out", str(tmp_path / "b")]) == 0
@@ -68,7 +68,7 @@ def test_strict_mode_leaves_it_out_counts_it_and_changes_the_verdict(
     capfd.readouterr()
     assert run(strict) == 0  # goes on where it stopped
     assert capfd.readouterr().out == table
-    claims = [each.claim for each in reopened(tmp_path / "s", tmp_path / "rows.jsonl").examples]
+    claims = [each.claim for each in reopen(tmp_path / "s", tmp_path / "rows.jsonl").examples]
     assert [str(each.as_of) for each in claims] == ["2020-06-01", "2024-01-31"]
     assert all(each.only_in_time for each in claims)
 
@@ -78,6 +78,6 @@ def test_another_day_is_another_bench_and_strict_mode_needs_a_day(
 ) -> None:
     assert run([*command, "--as-of", "2020-06-01", "--out", str(tmp_path / "b")]) == 0
     assert run([*command, "--as-of", "2021-06-01", "--out", str(tmp_path / "b")]) == 2
-    assert "another sample" in capfd.readouterr().err
+    assert "bench whose sample differs" in capfd.readouterr().err
     assert run([*command, "--strict-as-of", "--out", str(tmp_path / "c")]) == 2
     assert "give one: --as-of" in capfd.readouterr().err

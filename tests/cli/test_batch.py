@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.batch import COLUMNS, Tally, neutral, read_claims, read_mapping
+from redargue.bench.batch import COLUMNS, Tally, escape_cell, read_claims, read_mapping
 from redargue.claims import FEVER, TWO, Claim
 from redargue.cli.app import run
 from redargue.errors import UsageError
@@ -162,12 +162,12 @@ def test_rows_are_read_by_their_own_names_or_by_a_mapping(tmp_path: Path) -> Non
     [
         ("a.csv", "claim\nA b.\n?!\n", "", "row 2"),
         ("a.csv", "text\nA b.\n", "", "no field claim; its fields: text"),
-        ("a.csv", "claim,day\nA b.,tomorrow\n", "as_of=day", "a day as in '2021-03-31' was expected"),
+        ("a.csv", "claim,day\nA b.,tomorrow\n", "as_of=day", "expected a date like '2021-03-31'"),
         ("a.csv", "claim,set\nA b.,fevr\n", "labels=set", "did you mean 'fever'"),
         ("a.csv", "claim\nA b.\n", "context=about", "no field about"),
         ("a.csv", "claim,choices\nA b.,x\n", "options=choices", "a JSON list"),
         ("a.jsonl", '{"claim": "A b."}\nB c.\n', "", "not JSON"),
-        ("a.jsonl", '{"claim": 5}\n', "", "claim: text was expected, not 5"),
+        ("a.jsonl", '{"claim": 5}\n', "", "claim: expected text, got 5"),
         ("a.jsonl", "", "", "empty"),
         ("a.txt", "A b.\n", "", "redargue check"),
         ("a.csv", "claim\nA b.\n", "clam=x", "did you mean 'claim'"),
@@ -191,10 +191,10 @@ def test_no_file_is_exit_2() -> None:
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "\x00=", "\u202e="])
 def test_no_cell_is_a_formula(sign: str) -> None:
-    assert neutral(f"{sign}1+1").startswith("'")
-    assert neutral("1-1") == "1-1"
-    assert neutral(None) == ""
-    assert neutral("a\x1b[2Jb") == "a[2Jb"
+    assert escape_cell(f"{sign}1+1").startswith("'")
+    assert escape_cell("1-1") == "1-1"
+    assert escape_cell(None) == ""
+    assert escape_cell("a\x1b[2Jb") == "a[2Jb"
 
 
 def test_a_long_batch_holds_one_verdict_of_each_kind() -> None:

@@ -11,7 +11,7 @@ import pytest
 from lxml import html  # type: ignore[import-untyped]
 from markupsafe import Markup
 
-from redargue.bench.compare import Comparison, read
+from redargue.bench.compare import Comparison, read_results
 from redargue.claims import Claim
 from redargue.errors import RecordError, UsageError
 from redargue.reports import load, rounds
@@ -34,7 +34,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def comparison(bench: Path) -> Comparison:
-    return read(bench)
+    return read_results(bench)
 
 
 def tables(document: str) -> dict[str, list[list[str]]]:

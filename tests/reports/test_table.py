@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from lxml import html  # type: ignore[import-untyped]
 
-from redargue.bench.metrics.base import Figure, undefined
+from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.reports import terminal
 from redargue.reports.html.environment import macro
 from redargue.reports.markdown import table_markdown
@@ -17,7 +17,7 @@ TABLE = Table(
     "Systems | compared",
     (Column("Key", "key"), Column("System", "name"), number("Accuracy", ".3f"), number("Price", ".2f", unit="$")),
     (
-        ("A", "tool-mad", Figure(name="accuracy", value=0.5, low=0.25, high=0.75, n=4), 1.5),
+        ("A", "tool-mad", MetricValue(name="accuracy", value=0.5, low=0.25, high=0.75, n=4), 1.5),
         ("B", Link("nli", "b"), undefined("accuracy", "no items"), None),
     ),
     ("A dash: not known.",),
@@ -29,7 +29,10 @@ def test_cells_are_formatted_by_their_columns() -> None:
         ("A", "tool-mad", "0.500 (0.250 to 0.750)", "$1.50"),
         ("B", "nli", "undefined: no items", "–"),
     )
-    assert number("Difference", "+.1f").text(Figure(name="d", value=0.25, low=-1.0, high=2.0)) == "+0.2 (-1.0 to +2.0)"
+    assert (
+        number("Difference", "+.1f").text(MetricValue(name="d", value=0.25, low=-1.0, high=2.0))
+        == "+0.2 (-1.0 to +2.0)"
+    )
     assert number("Tokens", ",").text(12345) == "12,345"
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from redargue.bench.compare import compare, keep
+from redargue.bench.compare import compare, write_results
 from redargue.bench.datasets.base import Example
 from redargue.bench.harness import Bench
-from redargue.bench.system import Contender
+from redargue.bench.system import System
 from redargue.claims import FEVER, Claim
 from redargue.events import (
     Answered,
@@ -117,18 +117,18 @@ def text_of(folder: Path, words: Sequence[str]) -> Path:
 
 
 def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> Path:
-    """A bench of two contenders that differ on every third claim; on the fourth the second ends in an error."""
+    """A bench of two systems that differ on every third claim; on the fourth the second ends in an error."""
     examples = [
         Example(id=f"={at}", claim=claimed(word), gold=(S, R, N)[at % 3], row=at + 1) for at, word in enumerate(words)
     ]
-    contenders = [Contender.parse("tool-mad"), Contender.parse("single-reader")]
+    systems = [System.parse("tool-mad"), System.parse("single-reader")]
     sample = {
         "limit": None, "how": "first", "per_group": False, "half": "all", "seed": 0, "dataset": "fever", "options": [],
         "file": f"{words[0]}.jsonl", "sha256": "a" * 64, "rows": len(words), "taken": len(words),
         "labels": [[S, len(words)]], "groups": [],
     }  # fmt: skip
-    bench = Bench(folder, examples, contenders, sample=sample)
-    for place, contender in enumerate(contenders):
+    bench = Bench(folder, examples, systems, sample=sample)
+    for place, system in enumerate(systems):
         events: list[Event] = []
         for at, (example, word) in enumerate(zip(examples, words, strict=True)):
             label = example.gold if place == 0 and at % 2 else S
@@ -137,6 +137,6 @@ def bench_of(folder: Path, words: Sequence[str], *, confident: bool = False) -> 
                 error = ErrorInfo(type="BadReply", what=word, hint=word, exit_code=3)
                 label, more = None, {"error": error, "decided_by": None}
             events += debated(at, example.claim, label, word, **more)
-        written(folder / contender.slug, [each.claim for each in examples], events, method=contender.method)
-    keep(compare(bench, draws=50), folder)
+        written(folder / system.slug, [each.claim for each in examples], events, method=system.method)
+    write_results(compare(bench, draws=50), folder)
     return folder

@@ -1,8 +1,8 @@
-"""Many claims of one file: read with a mapping of its columns, their verdicts written as they are reached.
+"""Batches: claims read from a file with a column mapping, and verdicts written as they arrive.
 
-Beside the record of the run (``run.json``, ``events.jsonl``) a batch folder holds ``verdicts.jsonl``, a line for each
-verdict as it is reached and in the claims' order at the end, and ``verdicts.csv``. Both are made anew from the record
-each time the command is given: the record alone is what a run goes on from.
+Beside the run's record (``run.json``, ``events.jsonl``) a batch folder holds ``verdicts.jsonl``, in order of arrival
+and at the end in the order of the claims, and ``verdicts.csv``. Every command rebuilds both from the record, from which
+a run resumes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from redargue.bench.datasets.labels import label_set
-from redargue.bench.datasets.rows import Row, rows, table, unpacked_suffix
+from redargue.bench.datasets.rows import Row, rows, table_rows, unpacked_suffix
 from redargue.claims import Claim, LabelSet
 from redargue.errors import RecordError, UnknownName, UsageError
 from redargue.evidence import Side
@@ -34,15 +34,15 @@ COLUMNS = (
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
-def read_mapping(given: list[str]) -> dict[str, str]:
+def read_mapping(texts: list[str]) -> dict[str, str]:
     """Columns by role, from ``claim=statement,context=dialogue``.
 
     Raises:
-        UsageError: a part that is no pair, a role that is none, or one named twice.
+        UsageError: a part is not a pair, or a role is unknown or repeated.
     """
     mapping: dict[str, str] = {}
-    for part in (each.strip() for text in given for each in text.split(",")):
-        role, sign, column = (each.strip() for each in part.partition("="))
+    for part in (pair.strip() for text in texts for pair in text.split(",")):
+        role, sign, column = (name.strip() for name in part.partition("="))
         if not sign or not column:
             raise UsageError(f"cannot read {part!r}", where="--map", hint="write it like claim=statement,as_of=date")
         if role not in ROLES:
@@ -56,42 +56,44 @@ def read_mapping(given: list[str]) -> dict[str, str]:
 def read_claims(
     path: Path, mapping: Mapping[str, str], *, labels: LabelSet, as_of: date | None = None
 ) -> Iterator[Claim]:
-    """The claims of a CSV, TSV or JSON-lines file, in its order; all also gzipped.
+    """The claims of a CSV, TSV or JSON-lines file, gzipped or not, in its order.
 
-    Columns that are not mapped are read under their own names, where the file has them (``claim``, ``context``,
-    ``options``, ``as_of``); ``labels`` only where it is mapped: in a data set that column may be the answers.
+    Columns without a mapping are read under their own names (``claim``, ``context``, ``options``, ``as_of``) if they
+    exist; ``labels`` only with a mapping, because in a data set that column may hold the answers.
 
     Args:
         path: the file.
         mapping: columns by role.
         labels: of rows that name no label set.
-        as_of: of rows that name no day.
+        as_of: of rows without a date.
 
     Raises:
-        UsageError: a file that cannot be read as its name says, or a row without a claim; says which and why.
+        UsageError: the file does not have the format that its name says, or a row has no claim.
     """
     suffix = unpacked_suffix(path)
     if suffix not in (".csv", ".tsv", ".jsonl"):
-        raise UsageError(f"{str(path)!r} is no .csv, .tsv or .jsonl file", hint="a .txt file goes to redargue check")
-    for row in rows(path) if suffix == ".jsonl" else table(path):
+        raise UsageError(
+            f"{str(path)!r} is not a .csv, .tsv or .jsonl file", hint="check a .txt file with redargue check"
+        )
+    for row in rows(path) if suffix == ".jsonl" else table_rows(path):
         fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
-        given: dict[str, Any] = {"labels": labels, "as_of": as_of}
+        attributes: dict[str, Any] = {"labels": labels, "as_of": as_of}
         if "labels" in mapping and (name := row.optional(mapping["labels"])):
             try:
-                given["labels"] = label_set(name)
+                attributes["labels"] = label_set(name)
             except UnknownName as error:
-                raise row.wrong(mapping["labels"], f"a label set ({error.hint})") from None
+                raise row.field_error(mapping["labels"], f"a label set ({error.hint})") from None
         if "context" in fields and (context := _optional(row, fields["context"], "context" in mapping)):
-            given["context"] = context
+            attributes["context"] = context
         if "options" in mapping or isinstance(row.fields.get("options"), list):
-            given["options"] = _options(row, fields["options"])
+            attributes["options"] = _options(row, fields["options"])
         if "as_of" in fields and (day := _optional(row, fields["as_of"], "as_of" in mapping)):
-            given["as_of"] = _day(row, fields["as_of"], day)
-        yield row.claim(mapping.get("claim", "claim"), **given)
+            attributes["as_of"] = _day(row, fields["as_of"], day)
+        yield row.claim(mapping.get("claim", "claim"), **attributes)
 
 
 def _optional(row: Row, field: str, mapped: bool) -> str:
-    """A cell that may be empty; a column that was named has to be there."""
+    """A cell that may be empty; a mapped column must exist."""
     return row.string(field) if mapped and row.fields.get(field, "") is not None else row.optional(field)
 
 
@@ -104,7 +106,7 @@ def _options(row: Row, field: str) -> tuple[str, ...]:
         try:
             row = Row(row.path, row.number, {**row.fields, field: json.loads(cell)})
         except ValueError:
-            raise row.wrong(field, "a JSON list of texts") from None
+            raise row.field_error(field, "a JSON list of texts") from None
     return row.texts(field)
 
 
@@ -112,17 +114,13 @@ def _day(row: Row, field: str, text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise row.wrong(field, "a day as in '2021-03-31'") from None
+        raise row.field_error(field, "a date like '2021-03-31'") from None
 
 
 class VerdictFiles:
-    """``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder; a context manager.
+    """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
 
-    Holds where each line stands and no verdict. On leaving, whatever ended the batch, the lines are put in the order of
-    the claims and the table is written.
-
-    Args:
-        folder: of the batch; its record is open, so nobody else is writing there.
+    It keeps the offset of each line, not the verdicts; on exit it orders the lines by claim and writes the table.
 
     Raises:
         RecordError: the files cannot be written.
@@ -137,12 +135,8 @@ class VerdictFiles:
             raise _unwritable(self.lines, error) from error
 
     def write(self, item: int, verdict: Verdict) -> str:
-        """Appends a verdict, at once.
-
-        Returns:
-            The line, as JSON in ASCII: the verdict's fields and ``item``, the claim's place in the file from 0.
-        """
-        text = line(item, verdict)
+        """Appends a verdict immediately and returns its line (:func:`to_json_line`)."""
+        text = to_json_line(item, verdict)
         try:
             self._at[item] = self._file.tell()
             self._file.write(text.encode() + b"\n")
@@ -156,60 +150,58 @@ class VerdictFiles:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
-        ordered, cells = (each.with_name(f"{each.name}.new") for each in (self.lines, self.table))
+        ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
         try:
             with (
-                self.lines.open("rb") as found,
-                ordered.open("wb") as kept,
+                self.lines.open("rb") as written,
+                ordered.open("wb") as sorted_lines,
                 cells.open("w", encoding="utf-8", newline="") as file,
             ):
                 writer = csv.writer(file)
                 writer.writerow(COLUMNS)
                 for _, start in sorted(self._at.items()):
-                    found.seek(start)
-                    text = found.readline()
-                    kept.write(text)
-                    writer.writerow(neutral(each) for each in _cells(json.loads(text)))
+                    written.seek(start)
+                    text = written.readline()
+                    sorted_lines.write(text)
+                    writer.writerow(map(escape_cell, _cells(json.loads(text))))
             os.replace(ordered, self.lines)
             os.replace(cells, self.table)
         except OSError as failed:
             raise _unwritable(self.lines, failed) from failed
 
 
-def line(item: int, verdict: Verdict) -> str:
-    """A verdict and its claim's place as one line of JSON, in ASCII."""
+def to_json_line(item: int, verdict: Verdict) -> str:
+    """A verdict and the index of its claim as one line of ASCII JSON."""
     return json.dumps({"item": item, **verdict.model_dump(mode="json")})
 
 
-def neutral(cell: object) -> str:
-    """A cell that no spreadsheet takes for a formula, and no terminal obeys; None is empty."""
-    given = "" if cell is None else str(cell)
-    text = printable(given)
-    return f"'{text}" if given.startswith(_FORMULA) or text.startswith(_FORMULA) else text
+def escape_cell(cell: object) -> str:
+    """A cell without control characters that no spreadsheet reads as a formula; None is empty."""
+    raw = "" if cell is None else str(cell)
+    text = printable(raw)
+    return f"'{text}" if raw.startswith(_FORMULA) or text.startswith(_FORMULA) else text
 
 
 def _cells(row: Mapping[str, Any]) -> list[object]:
-    found = [each for each in row["quotes"] if each["status"] != "not_found"]
-    sides = [" | ".join(each["text"] for each in found if each["side"] == side) for side in (Side.FOR, Side.AGAINST)]
-    sources = dict.fromkeys(each["source"]["url"] or each["source"]["title"] for each in found if each["source"])
+    found = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
+    sides = [" | ".join(quote["text"] for quote in found if quote["side"] == side) for side in (Side.FOR, Side.AGAINST)]
+    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in found if quote["source"])
     usage, error = row["usage"], row["error"]
     return [
         *(row["item"], row["claim"]["text"], row["label"], row["meaning"], row["decided_by"], row["rounds"]),
-        *(*sides, " | ".join(each for each in sources if each), " | ".join(row["gaps"]), row["reason"]),
+        *(*sides, " | ".join(filter(None, sources)), " | ".join(row["gaps"]), row["reason"]),
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
     ]
 
 
 class Tally:
-    """What a batch has come to so far, in numbers.
+    """Running totals of a batch.
 
     Attributes:
-        kinds: for every verdict one with the same meaning and error code: few objects, however many verdicts.
-        labels: how often each label came out, errors by their type.
-        errors: verdicts that are errors.
-        calls: spent on all of them.
-        usd: likewise; None where no price is known.
+        kinds: for every verdict one with the same meaning and error code, so that few objects are kept.
+        labels: count of each label; errors by their type.
+        usd: None if no price is known.
     """
 
     def __init__(self) -> None:
@@ -220,7 +212,6 @@ class Tally:
         self.usd: float | None = None
 
     def add(self, verdict: Verdict) -> None:
-        """Counts a verdict."""
         error = verdict.error
         self.kinds.append(self._kind.setdefault((verdict.meaning, error.exit_code if error else 0), verdict))
         self.labels[error.type if error else verdict.label or "no answer"] += 1
@@ -231,4 +222,7 @@ class Tally:
 
 
 def _unwritable(path: Path, error: OSError) -> RecordError:
-    return RecordError(f"{str(path)!r} cannot be written: {error.strerror}", hint="make room; the same command goes on")
+    return RecordError(
+        f"{str(path)!r} cannot be written: {error.strerror}",
+        hint="free disk space, then run the same command again to resume",
+    )

@@ -1,4 +1,4 @@
-"""A table of contenders on one sample, and each pair of them on the same claims; computed from records alone."""
+"""Compares systems on one sample, and each pair of them on the same claims; computed from records alone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pydantic import Field
 from redargue.bench.datasets.base import Example, datasets
 from redargue.bench.evidence_spans import by_document, by_sentence
 from redargue.bench.harness import Bench, Outcome
-from redargue.bench.metrics.base import Figure, undefined
-from redargue.bench.metrics.retrieval import hit, ndcg, recall, reciprocal_rank
+from redargue.bench.metrics.base import MetricValue, undefined
+from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
 from redargue.bench.scoring import Scores, score
 from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
 from redargue.bench.statistics.corrections import holm
 from redargue.bench.statistics.paired import Flip, McNemar, flips, mcnemar
-from redargue.bench.statistics.power import Sight, sight
-from redargue.bench.statistics.seeds import Stability, stability
-from redargue.bench.system import Contender
-from redargue.bench.temporal import Timing, counted
+from redargue.bench.statistics.power import PowerAnalysis, power_analysis
+from redargue.bench.statistics.seeds import SeedAgreement, seed_agreement
+from redargue.bench.system import System
+from redargue.bench.temporal import EvidenceDates, count_dates
 from redargue.claims import Frozen
 from redargue.errors import RecordError, UsageError
 from redargue.runs.record import read_events
@@ -32,20 +32,15 @@ from redargue.verdicts import Verdict
 RESULTS = "results.json"
 
 
-class Said(Frozen):
-    """One contender's verdict on one claim, as much of it as tables and pictures need.
+class Prediction(Frozen):
+    """One system's verdict on one claim.
 
     Attributes:
-        label: None for no answer.
-        error: its type, where an error ended the claim.
-        confidence: None where it was not calibrated.
-        rounds: held.
-        decided_by: consensus, judge or reader.
-        labels: of each round, one a debater; empty where there were no rounds.
-        calls: requests to a mind.
-        usd: None where a price is unknown.
-        seconds: when it was reached.
-        quotes: found; and not found.
+        error: type of the error that ended the claim.
+        labels: of each round, one per debater.
+        usd: None if a price is unknown.
+        seconds: of the run at which the verdict was reached.
+        quotes: numbers of quotations found and not found.
     """
 
     label: str | None
@@ -61,41 +56,36 @@ class Said(Frozen):
 
 
 class Row(Frozen):
-    """One contender.
+    """One system.
 
     Attributes:
-        spec: as it was given.
-        slug: its run folder in the bench folder.
-        scores: every figure.
-        errors: claims that an error ended.
-        said: one a claim.
-        retrieval: how well it found gold documents; empty where the data set names none.
-        arguments: of the command line that ran it, besides sample and contenders.
-        timing: when its evidence was published; None where no claim is judged as of a day.
+        slug: name of its run folder.
+        errors: number of claims that ended in an error.
+        said: one prediction per claim.
+        retrieval: how well it found gold documents; empty if the data set names none.
+        arguments: of its command line, besides sample and systems.
+        timing: publication dates of its evidence; None if no claim has an as-of date.
     """
 
     spec: str
     slug: str
     scores: Scores
     errors: int
-    retrieval: tuple[Figure, ...] = ()
+    retrieval: tuple[MetricValue, ...] = ()
     arguments: tuple[str, ...] = ()
-    timing: Timing | None = None
-    said: tuple[Said, ...]
+    timing: EvidenceDates | None = None
+    said: tuple[Prediction, ...]
 
 
 class Pair(Frozen):
-    """Two contenders on the same claims.
+    """Two systems on the same claims.
 
     Attributes:
-        first: spec of one.
-        second: spec of the other.
-        test: McNemar's exact test.
-        holm: its p value, corrected for all pairs of the table.
+        holm: the p-value of the test, corrected for all pairs of the table.
         difference: of accuracy, first minus second, with a paired bootstrap interval.
-        macro_f1: likewise of macro-F1; undefined for free text.
-        sight: the smallest difference that this many claims could show.
-        flips: claims that one has right and the other wrong.
+        macro_f1: difference of macro-F1; undefined for free text.
+        sight: the smallest difference that this many claims can show.
+        flips: claims whose labels differ.
     """
 
     first: str
@@ -104,31 +94,22 @@ class Pair(Frozen):
     holm: float
     difference: Difference
     macro_f1: Difference
-    sight: Sight
+    sight: PowerAnalysis
     flips: tuple[Flip, ...]
 
 
-class Repeats(Frozen):
-    """One contender under several seeds.
-
-    Attributes:
-        spec: without a seed.
-        seeds: of its rows; None for the bench's own.
-        accuracies: of each; None where undefined.
-        mean: of the accuracies.
-        deviation: their standard deviation (of a sample: over n - 1).
-        stability: how far the runs give the same labels.
-    """
+class SeedRuns(Frozen):
+    """One system with several seeds; ``spec`` is without a seed, and ``deviation`` is that of a sample (over n - 1)."""
 
     spec: str
     seeds: tuple[int | None, ...]
     accuracies: tuple[float | None, ...]
     mean: float | None
     deviation: float | None
-    stability: Stability
+    stability: SeedAgreement
 
 
-class Asked(Frozen):
+class SampledClaim(Frozen):
     """A claim of the sample."""
 
     id: str
@@ -139,79 +120,72 @@ class Asked(Frozen):
 
 
 class Comparison(Frozen):
-    """Everything that a report shows.
-
-    Attributes:
-        sample: how the claims were taken.
-        claims: all of them.
-        rows: one a contender, in their order.
-        pairs: every two of them; of a contender with several seeds, its first.
-        repeats: contenders with several seeds.
-    """
+    """The content of a report; of a system with several seeds, ``pairs`` compares its first run."""
 
     schema_version: int = 2
     sample: dict[str, Any]
-    claims: tuple[Asked, ...]
+    claims: tuple[SampledClaim, ...]
     rows: tuple[Row, ...]
     pairs: tuple[Pair, ...] = Field(default=())
-    repeats: tuple[Repeats, ...] = ()
+    repeats: tuple[SeedRuns, ...] = ()
 
 
 def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), draws: int = 2000) -> Comparison:
-    """Scores every contender that has finished, and tests every two of them.
+    """Scores every system that has finished, and tests each pair.
 
     Args:
         bench: whose records are read.
-        made: rows by slug, of contenders whose records need not be read again.
+        made: rows by slug, of systems whose records need not be read again.
         draws: of the bootstraps.
 
     Raises:
-        RecordError: none has finished.
+        RecordError: no system has finished.
     """
     rows = []
-    for contender in bench.contenders:
+    for system in bench.systems:
         try:
-            rows.append(made.get(contender.slug) or row(bench, contender, bench.outcomes(contender), draws=draws))
+            rows.append(made.get(system.slug) or make_row(bench, system, bench.outcomes(system), draws=draws))
         except RecordError:
-            if len(bench.contenders) == 1:
+            if len(bench.systems) == 1:
                 raise
     if not rows:
-        raise RecordError(f"no contender of {str(bench.folder)!r} has finished", hint="run it: redargue bench run")
+        raise RecordError(f"no system of {str(bench.folder)!r} has finished", hint="run it with redargue bench run")
+    by_seed = _by_seed(bench, rows)
     return Comparison(
         sample=dict(bench.sample),
         claims=tuple(
-            Asked(id=each.id, claim=each.claim.text, gold=each.gold, group=each.group, item=item)
-            for item, each in enumerate(bench.examples)
+            SampledClaim(id=one.id, claim=one.claim.text, gold=one.gold, group=one.group, item=item)
+            for item, one in enumerate(bench.examples)
         ),
         rows=tuple(rows),
-        pairs=_pairs(bench.examples, [each[0] for each in _by_seed(bench, rows)], draws),
-        repeats=tuple(_repeats(bench, each) for each in _by_seed(bench, rows) if len(each) > 1),
+        pairs=_pairs(bench.examples, [runs[0] for runs in by_seed], draws),
+        repeats=tuple(_repeats(bench, runs) for runs in by_seed if len(runs) > 1),
     )
 
 
-def row(bench: Bench, contender: Contender, outcomes: Sequence[Outcome], *, draws: int = 2000) -> Row:
-    """One contender's scores, and as much of its outcomes as tables need: outcomes of all would fill the memory."""
-    scores = scored(
+def make_row(bench: Bench, system: System, outcomes: Sequence[Outcome], *, draws: int = 2000) -> Row:
+    """One system's row, with only the parts of its outcomes that tables need, to save memory."""
+    scores = score_outcomes(
         bench.examples,
         outcomes,
         bench.sample["dataset"],
         pages=bench.pages,
-        peak_bytes=bench.peak(contender),
+        peak_bytes=bench.peak(system),
         draws=draws,
     )
     return Row(
-        spec=contender.spec,
-        slug=contender.slug,
+        spec=system.spec,
+        slug=system.slug,
         scores=scores,
         errors=scores.failed,
-        retrieval=_retrieval(bench, contender),
-        arguments=bench.arguments(contender),
-        timing=counted(read_events(bench.folder / contender.slug)),
-        said=tuple(_said(*each) for each in outcomes),
+        retrieval=_retrieval(bench, system),
+        arguments=bench.arguments(system),
+        timing=count_dates(read_events(bench.folder / system.slug)),
+        said=tuple(_prediction(*outcome) for outcome in outcomes),
     )
 
 
-def scored(
+def score_outcomes(
     examples: Sequence[Example],
     outcomes: Sequence[Outcome],
     dataset: str,
@@ -220,43 +194,42 @@ def scored(
     peak_bytes: int | None = None,
     draws: int = 2000,
 ) -> Scores:
-    """One contender's scores, with the data set's official metric; ``pages`` as :func:`by_sentence` takes them."""
-    verdicts = [each.verdict for each in outcomes]
+    """One system's scores, with the data set's official metric; ``pages`` as :func:`by_sentence` takes them."""
+    verdicts = [outcome.verdict for outcome in outcomes]
     quotes = (quote for verdict in verdicts for quote in verdict.quotes)
     return score(
         examples,
         verdicts,
         metric=datasets[dataset].metric,
         locate=by_sentence(dataset, pages, quotes) if pages else by_document,
-        seconds=[each.seconds for each in outcomes],
+        seconds=[outcome.seconds for outcome in outcomes],
         peak_bytes=peak_bytes,
         draws=draws,
     )
 
 
-def keep(comparison: Comparison, folder: Path) -> Path:
-    """Writes the comparison into its bench folder."""
+def write_results(comparison: Comparison, folder: Path) -> Path:
     path = folder / RESULTS
     path.write_text(comparison.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return path
 
 
-def read(folder: Path) -> Comparison:
+def read_results(folder: Path) -> Comparison:
     """The comparison of a bench folder.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none of this version.
     """
     try:
         return Comparison.model_validate_json((folder / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        hint = "make them: redargue bench run, or of a bench that was run redargue bench compare --path"
+        hint = "create them with redargue bench run, or for a finished bench with redargue bench compare --path"
         raise UsageError(f"{str(folder)!r} holds no results of this version", hint=hint) from error
 
 
-def _said(verdict: Verdict, seconds: float) -> Said:
+def _prediction(verdict: Verdict, seconds: float) -> Prediction:
     found = sum(quote.found for quote in verdict.quotes)
-    return Said(
+    return Prediction(
         label=verdict.label,
         error=verdict.error.type if verdict.error else "",
         confidence=verdict.confidence,
@@ -271,25 +244,25 @@ def _said(verdict: Verdict, seconds: float) -> Said:
 
 
 def _by_seed(bench: Bench, rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows, those together that differ in their seed alone."""
-    names = {each.spec: each.unseeded for each in bench.contenders}
-    found: dict[str, list[Row]] = {}
+    """The rows, grouped by spec without seed."""
+    names = {system.spec: system.unseeded for system in bench.systems}
+    groups: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(names[row.spec], []).append(row)
-    return list(found.values())
+        groups.setdefault(names[row.spec], []).append(row)
+    return list(groups.values())
 
 
-def _repeats(bench: Bench, rows: Sequence[Row]) -> Repeats:
-    contenders = {each.spec: each for each in bench.contenders}
+def _repeats(bench: Bench, rows: Sequence[Row]) -> SeedRuns:
+    systems = {system.spec: system for system in bench.systems}
     accuracies = tuple(row.scores.figure("accuracy").value for row in rows)
-    known = [each for each in accuracies if each is not None]
-    return Repeats(
-        spec=contenders[rows[0].spec].unseeded,
-        seeds=tuple(contenders[row.spec].seed for row in rows),
+    known = [accuracy for accuracy in accuracies if accuracy is not None]
+    return SeedRuns(
+        spec=systems[rows[0].spec].unseeded,
+        seeds=tuple(systems[row.spec].seed for row in rows),
         accuracies=accuracies,
         mean=statistics.fmean(known) if known else None,
         deviation=statistics.stdev(known) if len(known) > 1 else None,
-        stability=stability([[each.label for each in row.said] for row in rows]),
+        stability=seed_agreement([[prediction.label for prediction in row.said] for row in rows]),
     )
 
 
@@ -306,34 +279,34 @@ def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tupl
             holm=p_value,
             difference=paired_difference(first.scores.right, second.scores.right, draws=draws),
             macro_f1=_macro_f1(examples, first, second, draws),
-            sight=sight(test),
-            flips=flips(gold, [each.label for each in first.said], [each.label for each in second.said]),
+            sight=power_analysis(test),
+            flips=flips(gold, [one.label for one in first.said], [one.label for one in second.said]),
         )
         for (first, second), test, p_value in zip(every, tests, corrected, strict=True)
     )
 
 
-def _retrieval(bench: Bench, contender: Contender) -> tuple[Figure, ...]:
-    """Found documents against gold ones: those of the relevance file, else those that gold evidence names."""
+def _retrieval(bench: Bench, system: System) -> tuple[MetricValue, ...]:
+    """Retrieved documents against gold ones, from the relevance file or else from gold evidence."""
     gold = [
-        bench.relevant.get(each.id, frozenset())
+        bench.relevant.get(example.id, frozenset())
         if bench.relevant
-        else frozenset(part.document for group in each.evidence for part in group)
-        for each in bench.examples
+        else frozenset(part.document for group in example.evidence for part in group)
+        for example in bench.examples
     ]
     if not any(gold):
         return ()
-    found = [tuple(passage.document for passage in each) for each in bench.found(contender)]
-    if not any(any(each) for each in found):
+    retrieved = [tuple(passage.document for passage in passages) for passages in bench.recorded_passages(system)]
+    if not any(map(any, retrieved)):
         return ()
-    if not {name for each in found for name in each} & frozenset().union(*gold):
-        # That not one was found is less likely than that the corpus calls its documents otherwise.
-        return (undefined("hit", "nothing that was found is called as the gold documents are: --qrels says what is"),)
+    if not set().union(*retrieved) & frozenset().union(*gold):
+        # No overlap at all almost always means that document ids do not match.
+        return (undefined("hit", "no retrieved document has the id of a gold document: name gold ids with --qrels"),)
     return (
-        *(hit(found, gold, k=k) for k in (1, 3, 10)),
-        recall(found, gold, k=10),
-        reciprocal_rank(found, gold),
-        ndcg(found, [dict.fromkeys(each, 1.0) for each in gold], k=10),
+        *(hit_rate(retrieved, gold, k=k) for k in (1, 3, 10)),
+        recall(retrieved, gold, k=10),
+        reciprocal_rank(retrieved, gold),
+        ndcg(retrieved, [dict.fromkeys(names, 1.0) for names in gold], k=10),
     )
 
 

@@ -1,4 +1,4 @@
-"""Where quotations stand in a data set's own documents: the sentences by which its official metric counts evidence."""
+"""Locates quotations in the sentences of a data set's corpus, which its official metric counts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from redargue.evidence import Quote
 from redargue.registry import did_you_mean
 
 Locate = Callable[[Quote], tuple[GoldEvidence, ...]]
-"""Where a found quotation stands, in the data set's names; empty where it stands in no document of the data set."""
+"""The location of a found quotation, in the data set's names; empty if it is in no document of the data set."""
 
 Sentences = Mapping[str, Mapping[str, str]]
-"""Of documents: each sentence's identifier and text, in their order."""
+"""By document: each sentence's identifier and text, in order."""
 
 READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
     "fever": fever.wiki_sentences,
@@ -26,32 +26,23 @@ READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
 QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {"fever": fever.qrels, "scifact": scifact.qrels}
 
 
-def relevant(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:
-    """The documents to be retrieved, by claim id.
-
-    Raises:
-        UsageError: the data set lists none, or the file is not such a list.
-    """
+def load_qrels(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:
+    """The documents to be retrieved, by claim id."""
     if dataset not in QRELS:
         raise UsageError(f"{dataset!r} lists no documents", where="--qrels", hint=did_you_mean(dataset, list(QRELS)))
     return QRELS[dataset](path)
 
 
 def by_document(quote: Quote) -> tuple[GoldEvidence, ...]:
-    """The document that a quotation's source names, and no part of it."""
+    """The document of a quotation's source, without a part."""
     return (GoldEvidence(document=quote.source.document),) if quote.source and quote.source.document else ()
 
 
 def by_sentence(dataset: str, path: Path, quotes: Iterable[Quote]) -> Locate:
-    """Finds quotations in the sentences of a data set's corpus.
-
-    Args:
-        dataset: registered name.
-        path: its corpus, in its official format.
-        quotes: those that will be looked up; only their documents are kept.
+    """Locates these quotations in the sentences of a data set's corpus file.
 
     Raises:
-        UsageError: the data set counts no sentences, or the file is not its corpus.
+        UsageError: the data set's metric does not count sentences, or the file is not its corpus.
     """
     if dataset not in READERS:
         hint = did_you_mean(dataset, list(READERS))
@@ -63,14 +54,14 @@ def by_sentence(dataset: str, path: Path, quotes: Iterable[Quote]) -> Locate:
         document = quote.source.document if quote.source else ""
         if document not in known:
             return by_document(quote)
-        found = _overlapped(quote.text, known[document])
-        return tuple(GoldEvidence(document=document, element=each) for each in found) or by_document(quote)
+        names = _overlapped(quote.text, known[document])
+        return tuple(GoldEvidence(document=document, element=name) for name in names) or by_document(quote)
 
     return locate
 
 
 def _overlapped(text: str, sentences: Mapping[str, str]) -> list[str]:
-    """The sentences that a text stands in: of which it holds most, or which hold most of it."""
+    """The sentences that contain more than half of the text, or more than half of which the text contains."""
     wanted, joined, spans = " ".join(text.split()), "", []
     for name, sentence in sentences.items():
         plain = " ".join(sentence.split())

@@ -1,7 +1,7 @@
-"""Methods on a data set: the same claims, the same world of evidence, one run folder each.
+"""Runs systems on a data set: the same claims and evidence for all, and a run folder for each.
 
-A bench folder holds ``bench.json`` (sample, contenders, options) and a run folder for every contender. The same command
-again goes on where it stopped; scoring again asks no model.
+A bench folder holds ``bench.json`` (sample, systems, options) and a run folder per system. Running the same command
+again resumes it; rescoring calls no model.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
-from redargue.bench.evidence_spans import relevant
+from redargue.bench.evidence_spans import load_qrels
 from redargue.bench.extra import require_bench_extra
-from redargue.bench.memory_copy import lend, unchanged
-from redargue.bench.memory_usage import begin, resident_peak
-from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, Contender
-from redargue.bench.temporal import judged
+from redargue.bench.memory_copy import copy_memory, require_same_passages
+from redargue.bench.memory_usage import reset_peak, resident_peak
+from redargue.bench.system import DEBATED, FROZEN, FROZEN_WORDS, System
+from redargue.bench.temporal import apply_as_of
 from redargue.config import Components, RunConfig
 from redargue.errors import RecordError, ReplayMiss, UsageError
 from redargue.events import ClaimEnded, passages_of
@@ -42,39 +42,39 @@ MEMORY = ".memory.db"
 
 
 class Outcome(NamedTuple):
-    """One claim's verdict, and when it was reached, in seconds of its run; 0 while one is told that was known."""
+    """One claim's verdict and when it was reached, in seconds of the run (0 when a known verdict is reported)."""
 
     verdict: Verdict
     seconds: float
 
 
 class Bench:
-    """Contenders over one sample, in a folder.
+    """Systems on one sample, in a folder.
 
     Args:
-        folder: made where it is missing.
+        folder: created if missing.
         examples: what is checked.
-        contenders: in the order in which they run; the tool ``debated`` gives what the first of them read, or another.
+        systems: in the order in which they run; the tool ``debated`` provides what the first of them read, or another.
         sample: how the examples were taken, as JSON; another sample is another bench.
-        config: of the verifiers; contenders change its method, profile, settings and seed.
+        config: of the verifiers; systems change its method, profile, settings and seed.
         components: of the verifiers.
-        pages: the corpus in the data set's own format, for metrics that count sentences; None for the one that the
-            folder was scored with before; without one, documents are counted.
-        qrels: gold documents where they are listed apart from the claims (FEVER's pool); None likewise.
-        arguments: of the command line that are neither sample nor contenders: of those that are run now.
+        pages: the corpus in the data set's own format, for metrics that count sentences; by default the one that the
+            folder was scored with before.
+        qrels: gold documents if they are listed apart from the claims (FEVER's pool); by default as before.
+        arguments: of the command line that are neither sample nor systems, for the systems that run now.
 
     Attributes:
-        relevant: gold documents by claim id; empty where they are not listed apart.
+        relevant: gold documents by claim id; empty if not listed apart.
 
     Raises:
-        UsageError: the folder holds another bench, lacks a file it was scored with, or two contenders are the same.
+        UsageError: the folder holds another bench, lacks a file it was scored with, or two systems are the same.
     """
 
     def __init__(
         self,
         folder: Path,
         examples: Sequence[Example],
-        contenders: Sequence[Contender],
+        systems: Sequence[System],
         *,
         sample: Mapping[str, Any],
         config: RunConfig | None = None,
@@ -83,251 +83,240 @@ class Bench:
         qrels: Path | None = None,
         arguments: Sequence[str] = (),
     ) -> None:
-        self._given = list(arguments)
-        self.folder, self.examples, self.contenders = folder, tuple(examples), tuple(contenders)
+        self._arguments = list(arguments)
+        self.folder, self.examples, self.systems = folder, tuple(examples), tuple(systems)
         self.sample = dict(sample)
         self.config, self.components = config or RunConfig(), components or Components()
-        if len({each.slug for each in contenders}) < len(contenders):
-            raise UsageError("the same contender twice", hint="each --method once")
-        self._claims = hashlib.sha256(json.dumps([each.claim.text for each in examples]).encode()).hexdigest()
+        if len({system.slug for system in systems}) < len(systems):
+            raise UsageError("the same system twice", hint="give each --method once")
+        self._claims = hashlib.sha256(json.dumps([example.claim.text for example in examples]).encode()).hexdigest()
         old = self._described()
         if old:
             for name, value in (("sample", self.sample), ("claims", self._claims)):
                 if old.get(name) != json.loads(json.dumps(value)):
-                    raise UsageError(
-                        f"the folder holds a bench with another {name}",
-                        hint="give --out another folder, or the same sample",
-                    )
-            known = [Contender.model_validate(each) for each in old["contenders"]]
-            self.contenders = (*known, *(each for each in contenders if each not in known))
+                    hint = "give --out another folder, or the same sample"
+                    raise UsageError(f"{str(folder)!r} already holds a bench whose {name} differs", hint=hint)
+            known = [System.model_validate(fields) for fields in old["contenders"]]
+            self.systems = (*known, *(system for system in systems if system not in known))
         self.pages, self.qrels = _file("pages", pages, old), _file("qrels", qrels, old)
-        self.relevant = relevant(self.sample["dataset"], self.qrels) if self.qrels else {}
+        self.relevant = load_qrels(self.sample["dataset"], self.qrels) if self.qrels else {}
 
-    def peak(self, contender: Contender) -> int | None:
-        """The greatest memory of the process while a contender ran, in bytes; None where it was not measured."""
-        found = self._described().get("peaks", {}).get(contender.slug)
-        return found if isinstance(found, int) else None
+    def peak(self, system: System) -> int | None:
+        """Peak memory of the process while a system ran, in bytes; None if not measured."""
+        peak = self._described().get("peaks", {}).get(system.slug)
+        return peak if isinstance(peak, int) else None
 
-    def arguments(self, contender: Contender) -> tuple[str, ...]:
-        """Those of the command line that ran a contender last."""
-        return tuple(self._described().get("arguments", {}).get(contender.slug, ()))
+    def arguments(self, system: System) -> tuple[str, ...]:
+        """Arguments of the command that last ran a system."""
+        return tuple(self._described().get("arguments", {}).get(system.slug, ()))
 
     def _described(self) -> dict[str, Any]:
-        return described(self.folder) if (self.folder / BENCH).exists() else {}
+        return read_bench_file(self.folder) if (self.folder / BENCH).exists() else {}
 
-    def _write(self, contender: Contender, peak: int | None = None) -> None:
-        """Adds a contender that begins, or its peak, to what the folder holds; the others stay."""
+    def _write(self, system: System, peak: int | None = None) -> None:
+        """Adds a system, or its peak memory, to ``bench.json``."""
         path, old = self.folder / BENCH, self._described()
         known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
         if peak:
-            peaks[contender.slug] = max(peak, peaks.get(contender.slug) or 0)
-        new = contender.model_dump(mode="json")
+            peaks[system.slug] = max(peak, peaks.get(system.slug) or 0)
+        new = system.model_dump(mode="json")
         about = {
             "sample": self.sample,
             "contenders": known if new in known else [*known, new],
             "claims": self._claims,
-            "arguments": {**old.get("arguments", {}), contender.slug: self._given},
+            "arguments": {**old.get("arguments", {}), system.slug: self._arguments},
             **{name: str(file) if file else None for name, file in (("pages", self.pages), ("qrels", self.qrels))},
             "peaks": peaks,
         }
         beside = path.with_suffix(".new")
-        with _kept_in(self.folder):
+        with _writing_errors(self.folder):
             beside.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             beside.replace(path)
 
     async def run(
-        self, contender: Contender, *, concurrency: int = 2, seen: Callable[[int, Outcome], None] | None = None
+        self, system: System, *, concurrency: int = 2, seen: Callable[[int, Outcome], None] | None = None
     ) -> list[Outcome]:
-        """Runs one contender, or goes on with it; every claim ends in a verdict or a typed error.
+        """Runs or resumes one system; every claim ends in a verdict or a typed error.
 
         Args:
-            contender: one of the bench's.
+            system: one of the bench's.
             concurrency: number of claims verified at the same time.
-            seen: called with each claim's place and outcome, as they come.
+            seen: called with each claim's index and outcome as they arrive.
 
         Raises:
-            UsageError: the folder cannot be made or written, or the contender's evidence is not there.
-            RecordError: another process is writing there, or the run in it is another.
+            UsageError: the folder cannot be created or written, or the system's evidence is missing.
+            RecordError: another process is writing there, or the folder holds another run.
         """
         require_bench_extra()
-        evidence = self.evidence(contender)
+        evidence = self.evidence(system)
         with ExitStack() as held:
-            with _kept_in(self.folder):
+            with _writing_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 held.enter_context(writing(self.folder))
-            return await self._run(contender, evidence, concurrency, seen)
+            return await self._run(system, evidence, concurrency, seen)
 
     async def _run(
         self,
-        contender: Contender,
+        system: System,
         evidence: dict[str, Tool | PerClaim],
         concurrency: int,
         seen: Callable[[int, Outcome], None] | None,
     ) -> list[Outcome]:
         claims = [example.claim for example in self.examples]
-        begin()
+        reset_peak()
         seconds: dict[int, float] = {}
 
         def listen(event: Any) -> None:
             if isinstance(event, ClaimEnded):
                 seconds[event.item] = event.at
 
-        config, own = contender.applied(self.config), None if self.components.memory else self._memory(contender)
+        config, own = system.applied(self.config), None if self.components.memory else self._memory(system)
         memory = self.components.memory or own
         if memory is not None:
-            concurrency = 1  # what is recalled depends on the order of the claims: the data set's (M16)
+            concurrency = 1  # the memory depends on the order of the claims
         with (
             own or nullcontext(),
             Verifier(
                 config,
                 components=replace(self.components, evidence=evidence, memory=memory),
-                folder=self.folder / contender.slug,
+                folder=self.folder / system.slug,
                 claims=claims,
             ) as verifier,
         ):
-            self._write(contender)  # not before: what was refused ran nothing
-            with _kept_in(self.folder):
+            self._write(system)  # after opening the verifier, which may refuse the run
+            with _writing_errors(self.folder):
                 self._share(verifier)
             async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
                 if seen:
                     seen(item, Outcome(verdict, seconds.get(item, 0.0)))
-        self._write(contender, resident_peak())
-        return self.outcomes(contender)
+        self._write(system, resident_peak())
+        return self.outcomes(system)
 
-    def _memory(self, contender: Contender) -> Memory | None:
-        """A memory of the contender's own, empty when it begins, where its method keeps one: never the user's."""
-        wanted = getattr(
-            configure(contender.method, contender.profile, contender.settings).settings, "remembering", None
-        )
-        if wanted is None:
+    def _memory(self, system: System) -> Memory | None:
+        """The system's own memory, initially empty, if its method keeps one; never the user's."""
+        settings = configure(system.method, system.profile, system.settings).settings
+        remembering = getattr(settings, "remembering", None)
+        if remembering is None:
             return None
-        with _kept_in(self.folder):
-            return open_memory(self.folder / f"{contender.slug}{MEMORY}", settings=wanted, write=True)
+        with _writing_errors(self.folder):
+            return open_memory(self.folder / f"{system.slug}{MEMORY}", settings=remembering, write=True)
 
-    def lend(self, folder: Path, owner: Contender, contender: Contender) -> None:
-        """Gives a contender that has not begun the memory that another one's run has left.
-
-        Args:
-            folder: the bench folder of the owner's run.
-            owner: whose memory.
-            contender: who is given a copy.
+    def lend(self, folder: Path, owner: System, system: System) -> None:
+        """Copies the memory of ``owner``'s run in another bench folder to a system that has not begun.
 
         Raises:
-            UsageError: there is no such memory, or the contender was given another one before.
+            UsageError: there is no such memory, or the system was given another one before.
         """
-        source, copy = (place / f"{each.slug}{MEMORY}" for place, each in ((folder, owner), (self.folder, contender)))
-        with _kept_in(self.folder):
-            lend(source, copy, whose=f"{folder.parent.name}, {owner.spec}", to=contender.spec)
+        source, copy = (parent / f"{run.slug}{MEMORY}" for parent, run in ((folder, owner), (self.folder, system)))
+        with _writing_errors(self.folder):
+            copy_memory(source, copy, whose=f"{folder.parent.name}, {owner.spec}", to=system.spec)
 
-    def evidence(self, contender: Contender) -> dict[str, Tool | PerClaim]:
-        """The evidence that belongs to single claims, where the contender's tools name it."""
-        found: dict[str, Tool | PerClaim] = {}
+    def evidence(self, system: System) -> dict[str, Tool | PerClaim]:
+        """The tools of a system that provide each claim's own evidence."""
+        evidence: dict[str, Tool | PerClaim] = {}
         passages = [example.passages for example in self.examples]
-        if {FROZEN, FROZEN_WORDS} & set(contender.tools) and not any(passages):
+        if {FROZEN, FROZEN_WORDS} & set(system.tools) and not any(passages):
             raise UsageError(
-                f"{self.sample.get('dataset')!r} brings no evidence along, and {contender.spec!r} asks for it",
-                hint="--option with_evidence=true, where the data set has it; or another tool",
+                f"{system.spec!r} needs evidence, and {self.sample.get('dataset')!r} has none",
+                hint="use --option with_evidence=true if the data set has it, or another tool",
             )
-        if FROZEN in contender.tools:
-            found[FROZEN] = FixedPassages(passages, encoder=shared())
-        if FROZEN_WORDS in contender.tools:
-            found[FROZEN_WORDS] = FixedPassages(passages, name=FROZEN_WORDS)
-        if DEBATED in contender.tools:
-            debate = self._read_of(contender)
+        if FROZEN in system.tools:
+            evidence[FROZEN] = FixedPassages(passages, encoder=shared())
+        if FROZEN_WORDS in system.tools:
+            evidence[FROZEN_WORDS] = FixedPassages(passages, name=FROZEN_WORDS)
+        if DEBATED in system.tools:
+            debate = self._read_of(system)
             if not (self.folder / debate.slug).exists():
                 hint = f"run {debate.spec!r} first: name it before"
-                raise RecordError(f"{debate.spec!r} was never finished", where=contender.spec, hint=hint)
-            found[DEBATED] = read = FixedPassages(self.read_by(debate), name=DEBATED, whole=True)
-            unchanged(self.folder / contender.slug, DEBATED, read.revision, of=debate.spec)
-        return found
+                raise RecordError(f"{debate.spec!r} was never finished", where=system.spec, hint=hint)
+            evidence[DEBATED] = read = FixedPassages(self.passages_read(debate), name=DEBATED, whole=True)
+            require_same_passages(self.folder / system.slug, DEBATED, read.revision, of=debate.spec)
+        return evidence
 
-    def _read_of(self, contender: Contender) -> Contender:
-        """Whose passages the tool ``debated`` gives a contender: with the same seed, where several have run."""
-        first = contender.reads or self.contenders[0].unseeded
-        seeds = {each.seed: each for each in self.contenders if each.unseeded == first}
+    def _read_of(self, system: System) -> System:
+        """The system whose passages the tool ``debated`` provides; the one with the same seed, if several have run."""
+        first = system.reads or self.systems[0].unseeded
+        seeds = {other.seed: other for other in self.systems if other.unseeded == first}
         if not seeds:
             hint = f"name it before: --method {first}"
-            raise UsageError(f"{first!r} is none of this bench", where=contender.spec, hint=hint)
-        debate = seeds.get(contender.seed) or next(iter(seeds.values()))
-        if debate.slug == contender.slug:
-            raise UsageError(f"{contender.spec!r} comes first, and nothing was debated yet", where="--method")
+            raise UsageError(f"{first!r} is not in this bench", where=system.spec, hint=hint)
+        debate = seeds.get(system.seed) or next(iter(seeds.values()))
+        if debate.slug == system.slug:
+            raise UsageError(f"{system.spec!r} comes first, so there is no debate to read from", where="--method")
         return debate
 
-    def read_by(self, contender: Contender) -> list[tuple[Passage, ...]]:
-        """All passages that a contender's agents were given, claim by claim, each once, in the order of their finding.
+    def passages_read(self, system: System) -> list[tuple[Passage, ...]]:
+        """As :meth:`recorded_passages`, of a system that has finished every claim.
 
         Raises:
-            RecordError: it has not finished every claim.
+            RecordError: it has not, or budget or provider errors cut claims short.
         """
-        errors = [verdict.error for verdict, _ in self.outcomes(contender) if verdict.error]
+        errors = [verdict.error for verdict, _ in self.outcomes(system) if verdict.error]
         if cut := {error.type for error in errors if error.exit_code in (4, 5)}:
             raise RecordError(
-                f"claims of {contender.spec!r} ended in {', '.join(sorted(cut))}: what it would have read is not known",
-                hint="the same command tries them again, with a larger --budget say",
+                f"claims of {system.spec!r} ended in {', '.join(sorted(cut))}: their passages are incomplete",
+                hint="run the same command again to retry them, with a larger --budget if needed",
             )
-        return self.found(contender)
+        return self.recorded_passages(system)
 
-    def found(self, contender: Contender) -> list[tuple[Passage, ...]]:
-        """The passages that are recorded so far of each claim, each once, in the order of their finding."""
-        found: list[dict[str, Passage]] = [{} for _ in self.examples]
-        for event in read_events(self.folder / contender.slug):
+    def recorded_passages(self, system: System) -> list[tuple[Passage, ...]]:
+        """The distinct passages recorded so far for each claim, in the order in which they were found."""
+        passages: list[dict[str, Passage]] = [{} for _ in self.examples]
+        for event in read_events(self.folder / system.slug):
             for passage in passages_of(event):
-                found[event.item].setdefault(passage.sha256, passage)
-        return [tuple(each.values()) for each in found]
+                passages[event.item].setdefault(passage.sha256, passage)
+        return [tuple(of_claim.values()) for of_claim in passages]
 
-    def outcomes(self, contender: Contender) -> list[Outcome]:
-        """What is recorded of a contender, in the order of the claims.
+    def outcomes(self, system: System) -> list[Outcome]:
+        """The recorded outcomes of a system, in the order of the claims.
 
         Raises:
             RecordError: it has not finished every claim.
         """
-        folder = self.folder / contender.slug
-        ended = {each.item: each for each in read_events(folder) if isinstance(each, ClaimEnded)}
+        folder = self.folder / system.slug
+        ended = {event.item: event for event in read_events(folder) if isinstance(event, ClaimEnded)}
         missing = [item for item in range(len(self.examples)) if item not in ended]
         if missing:
             raise RecordError(
-                f"{len(missing)} claims of {contender.spec!r} were never finished", hint="the same command goes on"
+                f"{len(missing)} claims of {system.spec!r} were never finished",
+                hint="run the same command again to resume",
             )
         return [Outcome(ended[item].verdict, ended[item].at) for item in range(len(self.examples))]
 
-    async def rescore(self, contender: Contender, settings: Mapping[str, Any]) -> tuple[list[Verdict | None], int]:
-        """What the recorded debates would have come to with other settings; no model is asked.
-
-        Args:
-            contender: has run.
-            settings: instead of its own, thresholds say.
+    async def rescore(self, system: System, settings: Mapping[str, Any]) -> tuple[list[Verdict | None], int]:
+        """Replays the recorded debates with other settings (such as thresholds); calls no model.
 
         Returns:
-            A verdict a claim, None where the debate would have gone on to calls that were never made; and how many.
+            A verdict per claim, None if the debate would need calls that were never made; and their number.
         """
         from redargue.playback import replay_claim
 
-        self.outcomes(contender)
-        folder = self.folder / contender.slug
+        self.outcomes(system)
+        folder = self.folder / system.slug
         record = Record(folder, mode="replay")
-        found: list[Verdict | None] = []
+        verdicts: list[Verdict | None] = []
         for item in range(len(self.examples)):
             try:
-                found.append(await replay_claim(record, item, settings={**contender.settings, **settings}))
+                verdicts.append(await replay_claim(record, item, settings={**system.settings, **settings}))
             except ReplayMiss:
-                found.append(None)
-        return found, found.count(None)
+                verdicts.append(None)
+        return verdicts, verdicts.count(None)
 
     def _share(self, verifier: Verifier) -> None:
-        """Puts services whose answers change behind one memory for all contenders."""
+        """Caches online services, whose answers change, for all systems."""
         for name, tool in verifier.tools.items():
             if not isinstance(tool, PerClaim) and getattr(tool, "online", False):
                 verifier.tools[name] = CachedTool(tool, self.folder / f"searches-{name}.jsonl")
 
 
-def reopened(folder: Path, path: Path) -> Bench:
-    """A bench folder with its examples, read again from the data set.
+def reopen(folder: Path, path: Path) -> Bench:
+    """Opens a bench folder and reads its examples again from the data set.
 
     Raises:
-        UsageError: no bench folder, the data set is another than it was, or a file that it was scored with is gone.
+        UsageError: not a bench folder, the data set has changed, or a file that it was scored with is missing.
     """
-    about = described(folder)
-    sample, contenders = about["sample"], [Contender.model_validate(each) for each in about["contenders"]]
+    about = read_bench_file(folder)
+    sample, systems = about["sample"], [System.model_validate(fields) for fields in about["contenders"]]
     take = "group" if sample["per_group"] else sample["how"]
     loaded = load(
         sample["dataset"],
@@ -338,62 +327,55 @@ def reopened(folder: Path, path: Path) -> Bench:
         seed=sample["seed"],
         options=dict(sample["options"]),
     )
-    examples, same = judged(
+    examples, same = apply_as_of(
         loaded.examples,
         loaded.sample.model_dump(mode="json"),
         as_of=date.fromisoformat(sample["as_of"]) if "as_of" in sample else None,
         strict_as_of="only_in_time" in sample,
     )
-    return Bench(folder, examples, contenders, sample=same)
+    return Bench(folder, examples, systems, sample=same)
 
 
-def described(folder: Path) -> dict[str, Any]:
-    """What a bench folder says it holds.
-
-    ``sample``, ``claims``, ``contenders``; by contender ``arguments`` and ``peaks``; ``pages`` and ``qrels``, the files
-    that it is scored with.
+def read_bench_file(folder: Path) -> dict[str, Any]:
+    """The content of ``bench.json``.
 
     Raises:
-        UsageError: no bench folder, or its description is damaged.
+        UsageError: not a bench folder, or its description is damaged.
     """
     path = folder / BENCH
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-        slugs = [Contender.model_validate(each).slug for each in about["contenders"]]
-        if isinstance(about.get("arguments"), list):  # one list for all, as folders of earlier versions have it
+        slugs = [System.model_validate(fields).slug for fields in about["contenders"]]
+        if isinstance(about.get("arguments"), list):  # earlier versions recorded one list for all
             about["arguments"] = dict.fromkeys(slugs, about["arguments"])
         if not about["sample"].keys() >= {"dataset", "options", "taken"}:
             raise ValueError("no sample")
     except FileNotFoundError:
-        raise UsageError(f"{str(folder)!r} is no bench folder", hint="it has a bench.json") from None
+        raise UsageError(f"{str(folder)!r} is not a bench folder", hint="a bench folder has a bench.json") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{str(path)!r} is damaged", hint="restore it, or run again in another folder") from error
+        raise UsageError(f"{str(path)!r} is damaged", hint="restore it, or run the bench in another folder") from error
     return dict(about)
 
 
 @contextmanager
-def _kept_in(folder: Path) -> Iterator[None]:
-    """Tells an error of the file system as one of the bench folder; for its own files and nothing else."""
+def _writing_errors(folder: Path) -> Iterator[None]:
+    """Reports errors of the file system as errors of the bench folder; only for its own files."""
     try:
         yield
     except OSError as error:
-        what = f"{str(folder)!r} cannot be a bench folder: {error.strerror}"
-        raise UsageError(what, hint="give --out another folder, or make room") from error
+        what = f"cannot use {str(folder)!r} as a bench folder: {error.strerror}"
+        raise UsageError(what, hint="give --out another folder, or free disk space") from error
 
 
-def _file(name: str, given: Path | None, old: Mapping[str, Any]) -> Path | None:
-    """A file that a bench is scored with: as it is given, else as it was before.
-
-    Raises:
-        UsageError: it was there before, and is gone.
-    """
-    if given or not old.get(name):
-        return given and given.absolute()
+def _file(name: str, path: Path | None, old: Mapping[str, Any]) -> Path | None:
+    """A file that a bench is scored with: the given one, otherwise the one recorded before, which must exist."""
+    if path or not old.get(name):
+        return path and path.absolute()
     known = Path(str(old[name]))
     if not known.exists():
         raise UsageError(
-            f"{str(known)!r}, which this bench was scored with, is gone",
+            f"{str(known)!r}, which this bench was scored with, is missing",
             where=f"--{name}",
-            hint=f"put it back, or give redargue bench run again with --{name} and its new place",
+            hint=f"restore it, or run redargue bench run again with --{name} and its new path",
         )
     return known

@@ -1,4 +1,4 @@
-"""The greatest memory of this process since a moment, where the system keeps it."""
+"""Peak resident memory of this process, on Linux."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def begin() -> None:
-    """Counts from now on; without effect where the system cannot."""
+def reset_peak() -> None:
+    """Starts a new measurement; does nothing on other systems."""
     try:
         _RESET.write_text("5")  # Linux: the high-water mark of resident memory falls to what is resident now
     except OSError:
@@ -16,7 +16,7 @@ def begin() -> None:
 
 
 def resident_peak() -> int | None:
-    """Bytes; None where the system does not say."""
+    """Bytes since the last reset; None on other systems."""
     try:
         lines = _STATUS.read_text().splitlines()
     except OSError:

@@ -1,8 +1,8 @@
-"""MERMAID's released runs as records of our own: their steps are played through the protocol, so that events tell them.
+"""Imports MERMAID's released runs as run records, by playing their steps through the protocol.
 
-The authors' logs are reformatted, and cut: a line holds a thought, a call, an observation (the Python ``repr`` of what
-the tools' server returned, its first 2,000 characters), something from the memory, or the answer. Every line becomes
-an event; the calls are answered with what was observed then.
+The authors' logs are reformatted and truncated: a line holds a thought, a call, an observation (the Python ``repr`` of
+what the tool server returned, its first 2,000 characters), a recalled item, or the answer. Every line becomes an event;
+calls return what was observed then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from redargue.bench.datasets.loading import load
 from redargue.bench.datasets.mermaid_runs import MermaidRuns, label_set, with_runs
 from redargue.bench.datasets.rows import Row, rows
 from redargue.bench.harness import Bench
-from redargue.bench.system import Contender
+from redargue.bench.system import System
 from redargue.claims import LabelSet, Meaning
 from redargue.config import Components, RunConfig
 from redargue.errors import ToolFailed, UsageError
@@ -37,7 +37,7 @@ from redargue.runs.clock import Clock
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import Step, ToolCall
 
-STEPS = 5  # the released program's, where no run took more
+STEPS = 5  # default of the released program
 
 _CALL = re.compile(r"Used (\S+) with input: (.*)", re.DOTALL)
 _REFUSED = re.compile(r"Tool '([^']*)' not found\b", re.DOTALL)
@@ -49,8 +49,8 @@ _CONTENTS = re.compile(rf"\[(?:{_CONTENT}(?:, |(?=\])))*\]")
 Failure = Literal["", "empty", "arguments", "unknown tool", "error"]
 
 
-class Observed(NamedTuple):
-    """A call, and what it returned as it stands in the log; None where the log says nothing."""
+class ObservedCall(NamedTuple):
+    """A call and the text it returned, verbatim; None if the log has no observation."""
 
     tool: str
     query: str
@@ -61,25 +61,25 @@ class RecordedRun(NamedTuple):
     """One row's run.
 
     Attributes:
-        recording: what its agents did.
-        calls: of tools, in their order.
-        memory: what was recalled: the query that had found it, and the text as it stands in the log.
+        recording: the steps of its agents.
+        calls: of tools, in order.
+        memory: recalled items: the query that originally found each, and its text in the log.
     """
 
     recording: Recording
-    calls: tuple[Observed, ...]
+    calls: tuple[ObservedCall, ...]
     memory: tuple[tuple[str, str], ...]
 
 
 def texts(observation: str) -> tuple[str, ...]:
-    """The texts in the ``repr`` of a list of ``TextContent``; what is none, or was cut, is a text as it stands."""
+    """The texts in the ``repr`` of a list of ``TextContent``; anything else, or a truncated list, is one text."""
     if not _CONTENTS.fullmatch(observation):
         return (observation,)
-    return tuple(ast.literal_eval(found) for found in re.findall(_CONTENT, observation))
+    return tuple(ast.literal_eval(literal) for literal in re.findall(_CONTENT, observation))
 
 
 def failure_of(text: str) -> Failure:
-    """What a tool's answer says went wrong; empty where it found something."""
+    """The kind of failure that a tool's answer reports; empty if it found something."""
     if text.startswith("Input validation error"):
         return "arguments"
     if _REFUSED.match(text):
@@ -96,10 +96,10 @@ def failure_of(text: str) -> Failure:
 
 
 def read_runs(path: Path) -> list[RecordedRun]:
-    """The runs of a file, in its order; rows without one are left out, as :class:`MermaidRuns` does.
+    """The runs of a file, in its order; skips rows without one, as :class:`MermaidRuns` does.
 
     Raises:
-        UsageError: a line that is none of those that the logs hold; says in which row.
+        UsageError: an unknown kind of line; names the row.
     """
     every = tuple(rows(path))
     labels = label_set(every)
@@ -108,7 +108,7 @@ def read_runs(path: Path) -> list[RecordedRun]:
 
 def _run(row: Row, labels: LabelSet) -> RecordedRun:
     steps: list[Step | str] = []
-    calls: list[Observed] = []
+    calls: list[ObservedCall] = []
     memory: list[tuple[str, str]] = []
     thought: str | None = None
     for place, line in enumerate(row.texts("react_trace")):
@@ -118,16 +118,16 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
             thought = text
         elif kind == "Observation:" and calls and calls[-1].text is None:
             calls[-1] = calls[-1]._replace(text=text)
-        elif kind == "[Memory]" and (found := _RECALLED.fullmatch(text)):
-            memory.append((found[1], found[2]))
+        elif kind == "[Memory]" and (item := _RECALLED.fullmatch(text)):
+            memory.append((item[1], item[2]))
         elif kind in ("Action:", "Answer:"):
             if (call := _called(text)) and kind == "Action:":
                 calls.append(call)
             steps.append(_step(kind, thought or "", text, call, labels))
             thought = None
         else:
-            expected = "a thought, an action and its observation, an answer or something from the memory"
-            raise row.error(f"react_trace[{place}]: {expected} was expected, not {line[:60]!r}")
+            expected = "expected a thought, an action and its observation, an answer or a recalled item"
+            raise row.error(f"react_trace[{place}]: {expected}, got {line[:60]!r}")
     steps += [] if thought is None else [thought]
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
     given = "" if answered else row.optional("prediction")
@@ -135,15 +135,15 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
     return RecordedRun(recording, tuple(calls), tuple(memory))
 
 
-def _called(text: str) -> Observed | None:
+def _called(text: str) -> ObservedCall | None:
     if refused := _REFUSED.match(text):
-        return Observed(refused[1], "", text)
+        return ObservedCall(refused[1], "", text)
     used = _CALL.fullmatch(text)
-    return Observed(used[1], used[2], None) if used else None
+    return ObservedCall(used[1], used[2], None) if used else None
 
 
-def _step(kind: str, thought: str, text: str, call: Observed | None, labels: LabelSet) -> Step | str:
-    """A call, whose text went to ``query`` whatever the tool's parameters were; an answer; or what is neither."""
+def _step(kind: str, thought: str, text: str, call: ObservedCall | None, labels: LabelSet) -> Step | str:
+    """A call (its text was passed as ``query`` whatever the tool's parameters), an answer, or plain text."""
     if kind == "Answer:":
         unsettled = labels.named(Meaning.NOT_ENOUGH) if text.strip().casefold() == "insufficient" else None
         return Step(thought=thought, answer=unsettled or text)
@@ -163,7 +163,7 @@ def _decomposition(row: Row) -> Decomposition | None:
 
 
 class RecordedAction:
-    """A tool as it answered then.
+    """A tool that returns recorded observations.
 
     Args:
         name: as the agents called it.
@@ -177,25 +177,25 @@ class RecordedAction:
         "required": ["query"],
     }
 
-    def __init__(self, name: str, calls: Sequence[Sequence[Observed]]) -> None:
+    def __init__(self, name: str, calls: Sequence[Sequence[ObservedCall]]) -> None:
         self.name = name
-        self._calls = [[each for each in claim if each.tool == name] for claim in calls]
+        self._calls = [[call for call in claim if call.tool == name] for claim in calls]
         self.revision = hashlib.sha256(json.dumps(self._calls).encode()).hexdigest()[:16]
 
     def for_claim(self, item: int) -> RecordedAction:
-        """As it answered for one claim of the run, from 0."""
+        """The recorded answers for one claim, from 0."""
         one = RecordedAction(self.name, [self._calls[item]])
         one.revision = self.revision
         return one
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """The observation of this call; of one that was made several times, each in its turn.
+        """The observation of this call; repeated calls return theirs in order.
 
         Raises:
-            ToolFailed: it failed then, in the words of the log; or it was not made.
+            ToolFailed: the recorded call failed, with the words of the log; or there is no such call.
         """
         (left,) = self._calls
-        made = next((each for each in left if each.query == arguments.get("query", "")), None)
+        made = next((call for call in left if call.query == arguments.get("query", "")), None)
         if made is None:
             raise ToolFailed(f"the recording holds no further call of {self.name!r} with {dict(arguments)!r:.200}")
         left.remove(made)
@@ -205,29 +205,24 @@ class RecordedAction:
             raise ToolFailed(made.text)
         async with search.account.request() as receipt:
             receipt.pay()
-        found = texts(made.text)
-        if failed := next((each for each in found if failure_of(each) in ("arguments", "error")), ""):
+        results = texts(made.text)
+        if failed := next((text for text in results if failure_of(text) in ("arguments", "error")), ""):
             raise ToolFailed(failed)
-        return tuple(Passage(text=each, rank=rank) for rank, each in enumerate(found, 1))
+        return tuple(Passage(text=text, rank=rank) for rank, text in enumerate(results, 1))
 
 
 class RecordedMemory:
-    """A memory as it answered then; what is found is not kept.
-
-    Args:
-        recalled: what it gave, claim by claim in the order of the run.
-    """
+    """A memory that returns the items recalled in each claim of the run, and stores nothing."""
 
     def __init__(self, recalled: Sequence[Sequence[tuple[str, str]]]) -> None:
         self._recalled = recalled
 
     @property
     def about(self) -> dict[str, Any]:
-        """That it was recorded."""
         return {"mode": "frozen", "recorded": True}
 
     def for_claim(self, item: int) -> RecordedMemory:
-        """As it answered for one claim of the run, from 0."""
+        """The recorded answers for one claim, from 0."""
         return RecordedMemory([self._recalled[item]])
 
     async def recall(
@@ -240,80 +235,79 @@ class RecordedMemory:
         as_of: date | None = None,
         only_in_time: bool = False,
     ) -> Recall:
-        """What the log says it gave; an earlier call that failed has found nothing."""
+        """The recorded items; one whose original call failed is empty."""
         (recalled,) = self._recalled
         items = []
         for number, (query, evidence) in enumerate(recalled, 1):
-            found = "\n".join(texts(evidence))
-            passage = Passage(text=found, query=query, rank=number)
-            status: Literal["ok", "empty"] = "empty" if failure_of(found) else "ok"
+            content = "\n".join(texts(evidence))
+            passage = Passage(text=content, query=query, rank=number)
+            status: Literal["ok", "empty"] = "empty" if failure_of(content) else "ok"
             arguments = {"query": query}
             items.append(
-                Recalled(passage=passage, length=len(found), number=number, status=status, arguments=arguments)
+                Recalled(passage=passage, length=len(content), number=number, status=status, arguments=arguments)
             )
         return Recall(items=tuple(items))
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
     ) -> RememberResult:
-        """Keeps nothing."""
         return RememberResult(dropped={"frozen": len(findings)})
 
 
 class Imported(NamedTuple):
-    """A bench folder that holds recorded runs: its table, the contender, and how many rows held no run."""
+    """A bench folder of recorded runs: its table, the system, and the number of rows without a run."""
 
     table: comparison.Comparison
-    contender: Contender
+    system: System
     left_out: int
 
 
 def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:
-    """Makes a bench folder of a file of runs: a record that replays, with gold labels and scores.
+    """Makes a bench folder, with a record that replays, gold labels and scores, from a file of runs.
 
-    Nothing is asked. The folder appears once it is whole.
+    No model or tool is called. The folder appears only when complete.
 
     Args:
         path: the file.
-        out: the folder; there is none yet.
-        clock: where times come from; the logs hold none.
+        out: the folder, which must not exist.
+        clock: source of times, which the logs do not have.
 
     Raises:
-        UsageError: no such file, not its format, or the folder is there or cannot be made.
+        UsageError: the file is missing or in another format, or the folder exists or cannot be created.
     """
     if out.exists():
-        raise UsageError(f"{str(out)!r} is there already", where="--out", hint="name a folder that is not")
+        raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
     runs, loaded = read_runs(path), load(MermaidRuns.name, path)
-    calls = [each.calls for each in runs]
-    names = sorted({call.tool for each in calls for call in each})
+    calls = [run.calls for run in runs]
+    names = sorted({call.tool for of_claim in calls for call in of_claim})
     components = Components(
-        backend=RecordedBackend([each.recording for each in runs]),
+        backend=RecordedBackend([run.recording for run in runs]),
         actions={name: RecordedAction(name, calls) for name in names},
-        memory=RecordedMemory([each.memory for each in runs]) if any(each.memory for each in runs) else None,
+        memory=RecordedMemory([run.memory for run in runs]) if any(run.memory for run in runs) else None,
         clock=clock,
     )
-    contender = Contender.parse(_spec(runs))
+    system = System.parse(_spec(runs))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".import-", dir=out.parent) as beside:
             folder = Path(beside) / out.name
             sample = loaded.sample.model_dump(mode="json")
             config = RunConfig(offline=True)
-            bench = Bench(folder, loaded.examples, [contender], sample=sample, config=config, components=components)
-            asyncio.run(bench.run(contender, concurrency=1))
+            bench = Bench(folder, loaded.examples, [system], sample=sample, config=config, components=components)
+            asyncio.run(bench.run(system, concurrency=1))
             table = comparison.compare(bench)
-            comparison.keep(table, folder)
+            comparison.write_results(table, folder)
             folder.replace(out)
     except OSError as error:
-        raise UsageError(f"{str(out)!r} cannot be made: {error.strerror}", where="--out") from error
-    return Imported(table, contender, sum(1 for _ in rows(path)) - len(runs))
+        raise UsageError(f"cannot create {str(out)!r}: {error.strerror}", where="--out") from error
+    return Imported(table, system, sum(1 for _ in rows(path)) - len(runs))
 
 
 def _spec(runs: Sequence[RecordedRun]) -> str:
-    """MERMAID as these runs played it; a call was made again as often as an agent wanted."""
+    """The spec of MERMAID with these runs' settings; agents could repeat calls without limit."""
     spec = "mermaid@paper:tools=,repeat_calls=true"
-    spec += ",memory=frozen" if any(each.memory for each in runs) else ",memory=off"
-    if not any(each.recording.decomposition for each in runs):
+    spec += ",memory=frozen" if any(run.memory for run in runs) else ",memory=off"
+    if not any(run.recording.decomposition for run in runs):
         spec += ",decomposer=false"
-    longest = max(len(each.recording.steps) for each in runs)
+    longest = max(len(run.recording.steps) for run in runs)
     return spec + (f",max_steps={longest}" if longest > STEPS else "")

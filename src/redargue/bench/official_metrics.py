@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from redargue.bench.datasets.base import Example
 from redargue.bench.metrics.averitec import averitec, pair_text
-from redargue.bench.metrics.base import Figure, undefined
-from redargue.bench.metrics.classification import accuracy, class_scores, confusion, macro_f1, right
+from redargue.bench.metrics.base import MetricValue, undefined
+from redargue.bench.metrics.classification import accuracy, class_scores, confusion, correct_items, macro_f1
 from redargue.bench.metrics.fever import NOT_ENOUGH, Element, Groups, fever
 from redargue.bench.metrics.feverous import feverous
 from redargue.bench.metrics.hover import hover
-from redargue.bench.metrics.scifact import GoldAbstract, SaidAbstract, scifact
+from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
 from redargue.bench.statistics.bootstrap import DRAWS, Interval, interval, macro_f1_interval
 from redargue.claims import Meaning
 from redargue.registry import Registry
@@ -20,18 +20,15 @@ from redargue.verdicts import Verdict
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Examples with a gold label, and what was said of them.
+class ScoredRows:
+    """Examples with a gold label, and their verdicts.
 
     Attributes:
-        examples: the rows.
-        verdicts: of each.
-        gold: gold labels.
         said: predicted labels; None for a non-answer.
-        predicted: where each verdict's found quotations stand, each place once, in the verdict's order.
-        labels: all labels that may stand there; empty for free text.
-        averaged: those that are some row's gold label: over them F1 is averaged.
-        whole_documents: whether those places name documents alone.
+        predicted: distinct locations of each verdict's found quotations, in order.
+        labels: all possible labels; empty for free text.
+        averaged: labels that are some row's gold label; F1 is averaged over them.
+        whole_documents: whether locations name only documents.
         draws: samples of the bootstrap intervals.
         seed: of those samples.
     """
@@ -48,8 +45,8 @@ class Rows:
     seed: int = 0
 
 
-Official = Callable[[Rows], tuple[Figure, ...]]
-official: Registry[Official] = Registry("metric")
+Official = Callable[[ScoredRows], tuple[MetricValue, ...]]
+official_metrics: Registry[Official] = Registry("metric")
 
 ONLY_DOCUMENTS = (
     "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
@@ -60,46 +57,45 @@ OTHER_NAMES = (
 ONLY_PAGES = "gold evidence names documents, not their parts"
 
 
-def _not_enough(rows: Rows) -> str:
+def _not_enough(rows: ScoredRows) -> str:
     named = rows.examples[0].claim.labels.named(Meaning.NOT_ENOUGH) if rows.examples else None
     return named or NOT_ENOUGH
 
 
-def _evidence(rows: Rows) -> tuple[list[Groups], Sequence[Sequence[Element]], str]:
-    """Gold groups, predicted elements, and why both had to be cut down to documents; empty where they had not."""
+def _evidence(rows: ScoredRows) -> tuple[list[Groups], Sequence[Sequence[Element]], str]:
+    """Gold groups, predicted elements, and why both were reduced to documents (empty if they were not)."""
     groups: list[Groups] = [
-        [[(each.document, each.element) for each in group] for group in example.evidence] for example in rows.examples
+        [[(part.document, part.element) for part in group] for group in example.evidence] for example in rows.examples
     ]
     parts = any(element for claim in groups for group in claim for _, element in group)
     named = any(claim for claim in groups)
     if (parts or not named) and not rows.whole_documents:
         return groups, rows.predicted, ""
     by_document: list[Groups] = [[[(name, "") for name, _ in group] for group in claim] for claim in groups]
-    predicted = [list(dict.fromkeys((name, "") for name, _ in each)) for each in rows.predicted]
+    predicted = [list(dict.fromkeys((name, "") for name, _ in places)) for places in rows.predicted]
     return by_document, predicted, ONLY_DOCUMENTS if parts else ONLY_PAGES
 
 
-def with_bounds(figure: Figure, bounds: Interval) -> Figure:
-    """The figure with its interval."""
+def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
     return figure.model_copy(update={"low": bounds.low, "high": bounds.high})
 
 
-def mean_f1(rows: Rows) -> Figure:
+def macro_f1_with_interval(rows: ScoredRows) -> MetricValue:
     """Macro-F1 over the labels that some row has, with its interval."""
     score = macro_f1(rows.gold, rows.said, labels=rows.labels, over=rows.averaged)
     bounds = macro_f1_interval(
         rows.gold, rows.said, labels=rows.labels, over=rows.averaged, draws=rows.draws, seed=rows.seed
     )
-    return with_bounds(score, bounds)
+    return with_interval(score, bounds)
 
 
-def _scored(figures: Sequence[Figure], items: Sequence[bool], rows: Rows) -> tuple[Figure, ...]:
-    """The figures, the first with its interval."""
-    return (with_bounds(figures[0], interval(items, draws=rows.draws, seed=rows.seed)), *figures[1:])
+def _scored(figures: Sequence[MetricValue], items: Sequence[bool], rows: ScoredRows) -> tuple[MetricValue, ...]:
+    """Adds an interval to the first figure."""
+    return (with_interval(figures[0], interval(items, draws=rows.draws, seed=rows.seed)), *figures[1:])
 
 
-def _named(figures: Sequence[Figure], whole: str, rows: Rows) -> tuple[Figure, ...]:
-    """The figures as they are; of whole documents, renamed, behind the official ones without a value."""
+def _named(figures: Sequence[MetricValue], whole: str, rows: ScoredRows) -> tuple[MetricValue, ...]:
+    """The figures; for whole documents, undefined under their official names and renamed behind them."""
     if not whole:
         return tuple(figures)
     of_labels = [figure for figure in figures if figure.name == "label-accuracy"]
@@ -111,63 +107,63 @@ def _named(figures: Sequence[Figure], whole: str, rows: Rows) -> tuple[Figure, .
     return (*blank, *of_labels, *renamed)
 
 
-def _strange(rows: Rows) -> bool:
-    """Whether no quoted document is a gold one: the corpus is another, and 0 would be no result."""
-    gold = {each.document for example in rows.examples for group in example.evidence for each in group}
+def _strange(rows: ScoredRows) -> bool:
+    """Whether no quoted document is a gold one: the corpus is a different one, and 0 would be misleading."""
+    gold = {part.document for example in rows.examples for group in example.evidence for part in group}
     quoted = {name for predicted in rows.predicted for name, _ in predicted}
     return bool(gold and quoted and not gold & quoted)
 
 
-@official.register("accuracy")
-def _accuracy(rows: Rows) -> tuple[Figure, ...]:
-    hits = right(rows.gold, rows.said)
-    return (with_bounds(accuracy(rows.gold, rows.said), interval(hits, draws=rows.draws, seed=rows.seed)),)
+@official_metrics.register("accuracy")
+def _accuracy(rows: ScoredRows) -> tuple[MetricValue, ...]:
+    hits = correct_items(rows.gold, rows.said)
+    return (with_interval(accuracy(rows.gold, rows.said), interval(hits, draws=rows.draws, seed=rows.seed)),)
 
 
-@official.register("macro-f1")
-def _macro_f1(rows: Rows) -> tuple[Figure, ...]:
+@official_metrics.register("macro-f1")
+def _macro_f1(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """Macro-F1 and the F1 of each class behind it."""
     classes = class_scores(confusion(rows.gold, rows.said, labels=rows.labels))
-    each = (score.f1.model_copy(update={"name": f"f1 {score.label}"}) for score in classes if score.support)
-    return (mean_f1(rows), *each)
+    by_class = (score.f1.model_copy(update={"name": f"f1 {score.label}"}) for score in classes if score.support)
+    return (macro_f1_with_interval(rows), *by_class)
 
 
-@official.register("fever")
-def _fever(rows: Rows) -> tuple[Figure, ...]:
+@official_metrics.register("fever")
+def _fever(rows: ScoredRows) -> tuple[MetricValue, ...]:
     groups, predicted, whole = _evidence(rows)
     scores = fever(rows.gold, rows.said, groups, predicted, not_enough=_not_enough(rows))
     return _named(_scored(scores.figures, scores.items, rows), whole, rows)
 
 
-@official.register("feverous")
-def _feverous(rows: Rows) -> tuple[Figure, ...]:
+@official_metrics.register("feverous")
+def _feverous(rows: ScoredRows) -> tuple[MetricValue, ...]:
     groups, predicted, whole = _evidence(rows)
     scores = feverous(rows.gold, rows.said, groups, predicted)
     return _named(_scored(scores.figures, scores.items, rows), whole, rows)
 
 
-@official.register("hover")
-def _hover(rows: Rows) -> tuple[Figure, ...]:
+@official_metrics.register("hover")
+def _hover(rows: ScoredRows) -> tuple[MetricValue, ...]:
     groups, predicted, whole = _evidence(rows)
     facts = [[fact for group in claim for fact in group] for claim in groups]
     scores = hover(rows.gold, rows.said, facts, predicted)
     return _named(_scored(scores.figures, scores.items, rows), whole, rows)
 
 
-@official.register("averitec")
-def _averitec(rows: Rows) -> tuple[Figure, ...]:
+@official_metrics.register("averitec")
+def _averitec(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """A verdict's quotations are its evidence, as the official script's ``string_evidence``."""
     predicted = [
         list(dict.fromkeys(quote.text for quote in verdict.quotes if quote.found)) for verdict in rows.verdicts
     ]
     gold = [[pair_text(*pair) for pair in example.answers] for example in rows.examples]
     scores = averitec(rows.gold, rows.said, predicted, gold)
-    return (*_scored(scores.figures, scores.items, rows), mean_f1(rows))
+    return (*_scored(scores.figures, scores.items, rows), macro_f1_with_interval(rows))
 
 
-@official.register("scifact")
-def _scifact(rows: Rows) -> tuple[Figure, ...]:
-    """A verdict's label is taken for each abstract that it quotes; one without an answer or evidence predicts none."""
+@official_metrics.register("scifact")
+def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
+    """A verdict's label counts for each abstract that it quotes; without an answer or evidence it predicts none."""
     groups, predicted, whole = _evidence(rows)
     silent = {None, _not_enough(rows)}
     gold = [
@@ -194,8 +190,8 @@ def _gold_abstracts(groups: Groups, label: str) -> list[GoldAbstract]:
     return [GoldAbstract(document=name, label=label, rationales=tuple(each)) for name, each in rationales.items()]
 
 
-def _said_abstracts(places: Sequence[Element], label: str) -> list[SaidAbstract]:
+def _said_abstracts(places: Sequence[Element], label: str) -> list[PredictedAbstract]:
     sentences: dict[str, list[str]] = {}
     for document, element in places:
         sentences.setdefault(document, []).extend([element] if element else [])
-    return [SaidAbstract(document=name, label=label, sentences=tuple(each)) for name, each in sentences.items()]
+    return [PredictedAbstract(document=name, label=label, sentences=tuple(each)) for name, each in sentences.items()]

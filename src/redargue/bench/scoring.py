@@ -1,7 +1,4 @@
-"""Verdicts against examples: every figure that applies, with intervals, costs and the data set's official metric.
-
-The only module here that knows verdicts; what it computes with takes plain sequences.
-"""
+"""Scores verdicts against examples: metrics with intervals, costs, and the data set's official metric."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Sequence
 
 from redargue.bench.datasets.base import Example
 from redargue.bench.evidence_spans import Locate, by_document
-from redargue.bench.metrics.base import Figure, same_length
+from redargue.bench.metrics.base import MetricValue, same_length
 from redargue.bench.metrics.calibration import Bin, Risk, aurc, brier, calibration_error, reliability, risk_coverage
 from redargue.bench.metrics.classification import (
     ClassScores,
@@ -18,14 +15,14 @@ from redargue.bench.metrics.classification import (
     accuracy,
     class_scores,
     confusion,
+    correct_items,
     coverage,
     exact_match,
-    right,
-    three_rules,
+    scores_by_rule,
 )
 from redargue.bench.metrics.cost import Cost, cost
-from redargue.bench.metrics.responses import factuality, responses_right
-from redargue.bench.official_metrics import Rows, mean_f1, official, with_bounds
+from redargue.bench.metrics.responses import factuality, response_accuracy
+from redargue.bench.official_metrics import ScoredRows, macro_f1_with_interval, official_metrics, with_interval
 from redargue.bench.statistics.bootstrap import DRAWS, interval
 from redargue.claims import Frozen, Meaning
 from redargue.errors import UsageError
@@ -36,32 +33,28 @@ class GroupScores(Frozen):
     """One stratum of a data set (``2-hop``, ``qa``)."""
 
     group: str
-    accuracy: Figure
-    coverage: Figure
+    accuracy: MetricValue
+    coverage: MetricValue
 
 
 class Scores(Frozen):
-    """Everything that was computed for one method on one data set.
+    """The scores of one system on one data set.
 
     Attributes:
         n: examples.
-        hidden: examples without a gold label: they count in coverage and cost alone.
-        failed: verdicts that an error ended; non-answers, too.
-        labels: all that the data set knows; empty for free text.
-        averaged: those that some example has: over them F1 is averaged. Predicting another is wrong, but a class that
-            cannot be measured here counts neither for nor against.
+        hidden: examples without a gold label; they count only in coverage and cost.
+        failed: verdicts that are errors, which are also non-answers.
+        labels: all of the data set; empty for free text.
+        averaged: labels that some example has, over which F1 is averaged: unmeasurable classes do not count.
         ids: of the examples with a gold label, in order.
-        right: whether each of them was labelled right; what paired tests compare.
-        figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level figures.
+        right: whether each of them was labelled correctly; paired tests compare these.
+        figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level scores.
         rules: accuracy and F1 under the three rules for non-answers.
-        classes: precision, recall and F1 of each class.
         confusion: None for free text or without gold labels.
-        reliability: bins of confidence; empty where no verdict has one.
-        risk: risk against coverage, by confidence; likewise.
-        groups: of each stratum.
-        metric: the data set's official metric, by name.
-        official: its figures.
-        cost: what all verdicts cost.
+        reliability: bins of confidence; empty if no verdict has one.
+        risk: risk against coverage by confidence.
+        metric: name of the data set's official metric.
+        official: its values.
     """
 
     n: int
@@ -71,7 +64,7 @@ class Scores(Frozen):
     averaged: tuple[str, ...]
     ids: tuple[str, ...]
     right: tuple[bool, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[MetricValue, ...]
     rules: tuple[RuleScores, ...] = ()
     classes: tuple[ClassScores, ...] = ()
     confusion: Confusion | None = None
@@ -79,15 +72,11 @@ class Scores(Frozen):
     risk: tuple[Risk, ...] = ()
     groups: tuple[GroupScores, ...] = ()
     metric: str
-    official: tuple[Figure, ...] = ()
+    official: tuple[MetricValue, ...] = ()
     cost: Cost
 
-    def figure(self, name: str) -> Figure:
-        """The figure called ``name``, the official ones included.
-
-        Raises:
-            UsageError: there is none.
-        """
+    def figure(self, name: str) -> MetricValue:
+        """The metric called ``name``, official ones included; refuses unknown names."""
         every = self.figures + self.official
         for figure in every:
             if figure.name == name:
@@ -106,28 +95,28 @@ def score(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Scores:
-    """Scores one method's verdicts; no model is called, so that scoring again is free.
+    """Scores one system's verdicts; calls no model.
 
     Args:
         examples: the data set's rows.
-        verdicts: for each of them, in the same order.
-        metric: the data set's official one, by name.
-        locate: where a found quotation stands. By default by ``source.document`` alone: metrics that compare sentences
-            are then undefined, and stand beside figures of whole documents.
-        seconds: each verdict's wall time; None where it was not measured.
-        peak_bytes: the greatest memory of the process that ran them.
+        verdicts: one for each of them, in the same order.
+        metric: name of the data set's official metric.
+        locate: locates found quotations, by default by ``source.document`` alone: metrics that compare sentences are
+            then undefined, and reported for whole documents instead.
+        seconds: each verdict's wall time.
+        peak_bytes: peak memory of the process that ran them.
         draws: samples of the bootstrap intervals.
         seed: of those samples.
 
     Raises:
-        UsageError: examples and verdicts do not belong together; an unknown metric.
+        UsageError: examples and verdicts do not match, or the metric is unknown.
     """
     _matched(examples, verdicts)
     known = [
         (example, verdict) for example, verdict in zip(examples, verdicts, strict=True) if example.gold is not None
     ]
     rows = _rows(known, _labels(examples), locate, draws=draws, seed=seed)
-    hits = right(rows.gold, rows.said)
+    hits = correct_items(rows.gold, rows.said)
     matrix = confusion(rows.gold, rows.said, labels=rows.labels) if rows.labels and known else None
     sure, sure_right = _confidences(rows.verdicts, hits)
     every_right = hits if len(known) == len(examples) else None
@@ -152,7 +141,7 @@ def score(
         risk=risk_coverage(sure, sure_right),
         groups=_groups(rows),
         metric=metric,
-        official=official[metric](rows),
+        official=official_metrics[metric](rows),
         cost=cost([verdict.usage for verdict in verdicts], right=every_right, seconds=seconds, peak_bytes=peak_bytes),
     )
 
@@ -170,12 +159,12 @@ def _matched(examples: Sequence[Example], verdicts: Sequence[Verdict]) -> None:
 
 def _rows(
     known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, *, draws: int, seed: int
-) -> Rows:
+) -> ScoredRows:
     predicted = []
     for _, verdict in known:
         places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
         predicted.append(tuple(dict.fromkeys((place.document, place.element) for place in places)))
-    return Rows(
+    return ScoredRows(
         examples=tuple(example for example, _ in known),
         verdicts=tuple(verdict for _, verdict in known),
         gold=tuple(example.gold or "" for example, _ in known),
@@ -190,7 +179,7 @@ def _rows(
 
 
 def _labels(examples: Sequence[Example]) -> tuple[str, ...]:
-    """All labels that the examples' claims may get; of options, as many as some example has."""
+    """All possible labels of the claims; of options, as many as some example has."""
     names: dict[str, None] = {}
     for example in examples:
         labels = example.claim.labels
@@ -201,16 +190,16 @@ def _labels(examples: Sequence[Example]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _rules(rows: Rows) -> tuple[RuleScores, ...]:
+def _rules(rows: ScoredRows) -> tuple[RuleScores, ...]:
     negative = rows.examples[0].claim.labels.named(Meaning.REFUTED)
-    return three_rules(rows.gold, rows.said, labels=rows.labels, negative=negative, over=rows.averaged)
+    return scores_by_rule(rows.gold, rows.said, labels=rows.labels, negative=negative, over=rows.averaged)
 
 
-def _label_figures(rows: Rows, hits: tuple[bool, ...]) -> tuple[Figure, ...]:
+def _label_figures(rows: ScoredRows, hits: tuple[bool, ...]) -> tuple[MetricValue, ...]:
     if not rows.labels:
         return (accuracy(rows.gold, rows.said), exact_match(rows.gold, rows.said))
     bounds = interval(hits, draws=rows.draws, seed=rows.seed)
-    return (with_bounds(accuracy(rows.gold, rows.said), bounds), mean_f1(rows))
+    return (with_interval(accuracy(rows.gold, rows.said), bounds), macro_f1_with_interval(rows))
 
 
 def _confidences(verdicts: Sequence[Verdict], hits: Sequence[bool]) -> tuple[list[float], list[bool]]:
@@ -223,13 +212,13 @@ def _confidences(verdicts: Sequence[Verdict], hits: Sequence[bool]) -> tuple[lis
     return [confidence for confidence, _ in kept], [hit for _, hit in kept]
 
 
-def _responses(rows: Rows) -> tuple[Figure, ...]:
-    """Response-level figures, over claims that were taken from a longer text."""
+def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
+    """Response-level scores of claims that were taken from a longer text."""
     kept = [at for at, example in enumerate(rows.examples) if example.response]
     if not kept:
         return ()
     names = [rows.examples[at].response for at in kept]
-    plain = responses_right(names, [rows.gold[at] == rows.said[at] for at in kept])
+    plain = response_accuracy(names, [rows.gold[at] == rows.said[at] for at in kept])
     labels = rows.examples[kept[0]].claim.labels
     if labels.free_text or labels.named(Meaning.SUPPORTED) is None:
         return (plain,)
@@ -242,7 +231,7 @@ def _responses(rows: Rows) -> tuple[Figure, ...]:
     return (plain, whole.accuracy, f1, whole.coverage)
 
 
-def _groups(rows: Rows) -> tuple[GroupScores, ...]:
+def _groups(rows: ScoredRows) -> tuple[GroupScores, ...]:
     places: dict[str, list[int]] = {}
     for at, example in enumerate(rows.examples):
         places.setdefault(example.group, []).append(at)

@@ -1,7 +1,7 @@
-"""Claims of a data set judged as of a day, and what became of evidence that is later or says nowhere when it is from.
+"""As-of dates of claims, and counts of evidence published in time, later, or without a date.
 
-The labels of a data set are of the day on which they were given; a live search finds what came after it, too (temporal
-drift: Tool-MAD, journal, §V-C).
+The labels of a data set are those of its time; a live search also finds what came later (temporal drift: Tool-MAD,
+journal, §V-C).
 """
 
 from __future__ import annotations
@@ -15,46 +15,35 @@ from redargue.bench.datasets.base import Example
 from redargue.claims import Frozen, with_strict_as_of
 from redargue.events import Event, EvidenceFound
 
-WHEN = ("in time", "later", "undated")
+TIMINGS = ("in time", "later", "undated")
 
 
-class Timing(Frozen):
-    """Passages by when they were published, search by search.
-
-    Attributes:
-        read: how many the agents were given: in time, later, undated.
-        left_out: how many of each were left out; none where evidence is only marked.
-    """
+class EvidenceDates(Frozen):
+    """Passages (in time, later, undated) that agents read, and that ``--strict-as-of`` left out."""
 
     read: tuple[int, int, int]
     left_out: tuple[int, int, int] = (0, 0, 0)
 
 
-def judged(
+def apply_as_of(
     examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, strict_as_of: bool = False
 ) -> tuple[tuple[Example, ...], dict[str, Any]]:
-    """The examples and their sample, with a day as of which claims that bring none along are judged.
-
-    Args:
-        examples: of a data set; a claim's own day (AVeriTeC, or a mapped column) is kept.
-        sample: how they were taken, as JSON.
-        as_of: the day.
-        strict_as_of: leave out evidence that is later or undated.
+    """The examples with an as-of date for claims that have none, and the sample with these options.
 
     Raises:
-        UsageError: evidence in time is wanted, and a claim has no day.
+        UsageError: ``strict_as_of`` is set and a claim has no date.
     """
-    claims = [each.claim if each.claim.as_of else each.claim.model_copy(update={"as_of": as_of}) for each in examples]
+    claims = [one.claim if one.claim.as_of else one.claim.model_copy(update={"as_of": as_of}) for one in examples]
     if strict_as_of:
         claims = with_strict_as_of(claims)
     dated = {"as_of": as_of.isoformat()} if as_of else {}
     strict = {"only_in_time": True} if strict_as_of else {}
     pairs = zip(examples, claims, strict=True)
-    return tuple(each.model_copy(update={"claim": claim}) for each, claim in pairs), {**sample, **dated, **strict}
+    return tuple(example.model_copy(update={"claim": claim}) for example, claim in pairs), {**sample, **dated, **strict}
 
 
-def counted(events: Iterable[Event]) -> Timing | None:
-    """What a recorded run read and left out; None where no claim was judged as of a day."""
+def count_dates(events: Iterable[Event]) -> EvidenceDates | None:
+    """Counts the passages of a recorded run; None if no claim has an as-of date."""
     read: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     for event in events:
@@ -63,8 +52,8 @@ def counted(events: Iterable[Event]) -> Timing | None:
             left_out.update(event.left_out)
     if not read and not left_out:
         return None
-    first, later, undated = WHEN
-    return Timing(
-        read=(read[first], read[later], read[undated]),
-        left_out=(left_out[first], left_out[later], left_out[undated]),
+    in_time_, later, undated = TIMINGS
+    return EvidenceDates(
+        read=(read[in_time_], read[later], read[undated]),
+        left_out=(left_out[in_time_], left_out[later], left_out[undated]),
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from redargue.bench.compare import Comparison, Row
     from redargue.bench.datasets.base import Example
     from redargue.bench.harness import Bench
-    from redargue.bench.system import Contender
+    from redargue.bench.system import System
     from redargue.config import RunConfig
 
 app = typer.Typer(no_args_is_help=True, help="Methods on data sets: runs, tables, paired tests.")
@@ -114,11 +114,11 @@ def run(
 ) -> None:
     """Runs methods over one sample of a data set, and prints the table; every method sees the same evidence."""
     from redargue.bench.harness import Bench
-    from redargue.bench.system import Contender
+    from redargue.bench.system import System
 
-    contenders = [Contender.parse(spec) for spec in method or ["tool-mad"]]
+    systems = [System.parse(spec) for spec in method or ["tool-mad"]]
     if seeds > 1:
-        contenders = [contender.seeded(sample.seed + more) for contender in contenders for more in range(seeds)]
+        systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
     examples, drawn = _drawn(sample)
     given: list[tuple[str, object]] = [("--qrels", qrels), ("--pages", pages), ("--store", options.store)]
     given += [("--base-url", options.base_url), ("--budget", options.budget)]
@@ -127,20 +127,20 @@ def run(
     bench = Bench(
         out,
         examples,
-        contenders,
+        systems,
         sample=drawn,
         config=options.config(sample.seed),
         pages=pages,
         qrels=qrels,
         arguments=_arguments([*given, *(("--model", name) for name in options.model or [])]),
     )
-    _run_all(bench, contenders, concurrency=concurrency or 2, json=json, quiet=quiet)
+    _run_all(bench, systems, concurrency=concurrency or 2, json=json, quiet=quiet)
 
 
 def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
     """The examples of a sample, and how they were taken."""
     from redargue.bench.datasets.loading import load
-    from redargue.bench.temporal import judged
+    from redargue.bench.temporal import apply_as_of
     from redargue.cli.options import read_settings
     from redargue.config import read_date
 
@@ -155,25 +155,25 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
         options=own,
     )
     drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
-    return judged(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
+    return apply_as_of(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
 
 
-def _run_all(bench: Bench, contenders: Sequence[Contender], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    """Runs the contenders, prints the table and exits with the code that their verdicts amount to."""
+def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
+    """Runs the systems, prints the table and exits with the code that their verdicts amount to."""
     from redargue.bench import compare as comparison
     from redargue.bench.batch import Tally
     from redargue.cli.exit import NO_GATE, exit_code
 
     rows: dict[str, Row] = {}
-    tallies = [Tally() for _ in contenders]
+    tallies = [Tally() for _ in systems]
     try:
-        for contender, tally in zip(contenders, tallies, strict=True):
-            rows[contender.slug] = _run(bench, contender, tally, concurrency=concurrency, quiet=quiet)
+        for system, tally in zip(systems, tallies, strict=True):
+            rows[system.slug] = _run(bench, system, tally, concurrency=concurrency, quiet=quiet)
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command goes on in {bench.folder}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     result = comparison.compare(bench, made=rows)
-    comparison.keep(result, bench.folder)
+    comparison.write_results(result, bench.folder)
     _print(result, json=json)
     raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds], NO_GATE))
 
@@ -189,7 +189,7 @@ def import_(
 
     done = import_runs(file, out)
     without = f"; {done.left_out} rows hold no run and are left out" if done.left_out else ""
-    typer.echo(f"{done.table.rows[0].scores.n} runs in {out / done.contender.slug}{without}", err=True)
+    typer.echo(f"{done.table.rows[0].scores.n} runs in {out / done.system.slug}{without}", err=True)
     _print(done.table, json=json)
 
 
@@ -204,24 +204,24 @@ def compare(
 ) -> None:
     """Prints a bench folder's table again: intervals, paired tests, flips."""
     from redargue.bench import compare as comparison
-    from redargue.bench.harness import reopened
+    from redargue.bench.harness import reopen
 
     if path:
-        comparison.keep(comparison.compare(reopened(bench, path)), bench)
-    _print(comparison.read(bench), json=json)
+        comparison.write_results(comparison.compare(reopen(bench, path)), bench)
+    _print(comparison.read_results(bench), json=json)
 
 
 @app.command("ls")
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where bench folders are.")]) -> None:
-    """Lists the bench folders in a folder, with their samples and contenders."""
-    from redargue.bench.harness import BENCH, described
+    """Lists the bench folders in a folder, with their samples and systems."""
+    from redargue.bench.harness import BENCH, read_bench_file
     from redargue.errors import UsageError
 
     found = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
     if not found:
         raise UsageError(f"no bench folder in {str(folder)!r}", hint="redargue bench run -o makes one")
     for path in found:
-        about = described(path.parent)
+        about = read_bench_file(path.parent)
         sample, names = about["sample"], ", ".join(each["spec"] for each in about["contenders"])
         print(f"{path.parent}: {sample['dataset']}, {sample['taken']} claims, half {sample['half']}; {names}")  # noqa: T201
 
@@ -230,7 +230,7 @@ def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Whe
 def rescore(
     bench: Folder,
     path: Annotated[Path, typer.Option(exists=True, help="The data set, as the bench was run on it.")],
-    method: Annotated[str, typer.Option(help="The contender, as it was given.")],
+    method: Annotated[str, typer.Option(help="The system, as it was given.")],
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Instead of its own: thresholds, say.")
     ] = None,
@@ -241,24 +241,24 @@ def rescore(
     import json as encoder
 
     from redargue.bench import compare as comparison
-    from redargue.bench.harness import Outcome, reopened
-    from redargue.bench.system import Contender
+    from redargue.bench.harness import Outcome, reopen
+    from redargue.bench.system import System
     from redargue.cli.options import read_settings
     from redargue.reports.tables import rescored
     from redargue.reports.terminal import print_tables
 
-    opened = reopened(bench, path)
-    contender = Contender.parse(method)
-    verdicts, lost = asyncio.run(opened.rescore(contender, read_settings(setting or [])))
+    opened = reopen(bench, path)
+    system = System.parse(method)
+    verdicts, lost = asyncio.run(opened.rescore(system, read_settings(setting or [])))
     kept = [(example, verdict) for example, verdict in zip(opened.examples, verdicts, strict=True) if verdict]
     if not kept:
         print("no debate could be rescored: all of them would need calls that were never made")  # noqa: T201
         raise typer.Exit(3)
     outcomes = [Outcome(verdict, 0.0) for _, verdict in kept]
     examples = [example for example, _ in kept]
-    scores = comparison.scored(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
-    as_it_was = [each for each, verdict in zip(opened.outcomes(contender), verdicts, strict=True) if verdict]
-    before = comparison.scored(examples, as_it_was, opened.sample["dataset"], pages=opened.pages)
+    scores = comparison.score_outcomes(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
+    as_it_was = [each for each, verdict in zip(opened.outcomes(system), verdicts, strict=True) if verdict]
+    before = comparison.score_outcomes(examples, as_it_was, opened.sample["dataset"], pages=opened.pages)
     if json:
         told = {"would_need_calls": lost, "scores": scores, "as_recorded": before}
         print(encoder.dumps(told, indent=1, default=lambda each: each.model_dump(mode="json")))  # noqa: T201
@@ -267,23 +267,23 @@ def rescore(
     print_tables([rescored(title, scores, before)])
 
 
-def _run(bench: Bench, contender: Contender, tally: Tally, *, concurrency: int, quiet: bool) -> Row:
-    """Runs a contender; its row, without its outcomes, of which a bench may have too many to hold."""
+def _run(bench: Bench, system: System, tally: Tally, *, concurrency: int, quiet: bool) -> Row:
+    """Runs a system; its row, without its outcomes, of which a bench may have too many to hold."""
     import asyncio
 
-    from redargue.bench.compare import row
+    from redargue.bench.compare import make_row
     from redargue.cli.progress import Progress
     from redargue.runs.clock import SystemClock
 
     total = len(bench.examples)
-    with Progress(tally, total, clock=SystemClock(), name=contender.spec, quiet=quiet) as progress:
+    with Progress(tally, total, clock=SystemClock(), name=system.spec, quiet=quiet) as progress:
 
         def seen(item: int, outcome: Any) -> None:
             tally.add(outcome.verdict)
             progress.moved(again=not outcome.seconds)
 
-        outcomes = asyncio.run(bench.run(contender, concurrency=concurrency, seen=seen))
-    return row(bench, contender, outcomes)
+        outcomes = asyncio.run(bench.run(system, concurrency=concurrency, seen=seen))
+    return make_row(bench, system, outcomes)
 
 
 def _print(result: Comparison, *, json: bool) -> None:

@@ -17,7 +17,7 @@ from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offlin
 if TYPE_CHECKING:
     from redargue.bench.harness import Outcome
     from redargue.bench.tables.runner import Choice
-    from redargue.bench.tables.schema import Paper, Published
+    from redargue.bench.tables.schema import Paper, PublishedTable
     from redargue.config import RunConfig
 
 EVERY = "all"
@@ -93,13 +93,13 @@ def table(
 ) -> None:
     """Runs what a published table needs and prints it: the paper's figures, ours, and what cannot be compared."""
     from redargue.bench.tables.runner import Choice
-    from redargue.bench.tables.schema import find, papers
+    from redargue.bench.tables.schema import find_table, papers
 
     if not names:
         _list()
         return
     known = [published.name for paper in papers() for published in paper.tables]
-    wanted = [find(name) for name in (known if names == [EVERY] else names)]
+    wanted = [find_table(name) for name in (known if names == [EVERY] else names)]
     choice = Choice(
         out=out,
         data=data,
@@ -126,9 +126,9 @@ def _list() -> None:
             print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
 
 
-def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
+def _run(wanted: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
     """Runs and prints the tables, and exits with the code that their verdicts amount to."""
-    from redargue.bench.tables.comparison import compared
+    from redargue.bench.tables.comparison import compare_table
     from redargue.bench.tables.runner import Runner
     from redargue.cli.exit import NO_GATE, exit_code
     from redargue.reports.published import published_table
@@ -145,7 +145,7 @@ def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: boo
             if published.sets and not runner.columns(published):
                 continue  # --set names data sets of another paper
             runner.run(published)
-            result = compared(published, runner)
+            result = compare_table(published, runner)
             if json:
                 print(result.model_dump_json(), flush=True)  # noqa: T201
             else:
@@ -159,7 +159,7 @@ def _run(wanted: Sequence[tuple[Paper, Published]], choice: Choice, *, json: boo
 
 @contextmanager
 def _progress(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, Outcome], None]]:
-    """Shows how far a contender is."""
+    """Shows how far a system is."""
     from redargue.bench.batch import Tally
     from redargue.cli.progress import Progress
     from redargue.runs.clock import SystemClock

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from redargue.bench.compare import RESULTS, Comparison, read
+from redargue.bench.compare import RESULTS, Comparison, read_results
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event
 from redargue.registry import did_you_mean
@@ -126,7 +126,7 @@ def load(folder: Path) -> BenchRun | SingleRun:
         RecordError: its record is damaged or holds no verdict.
     """
     if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
-        comparison = read(folder)
+        comparison = read_results(folder)
         return BenchRun(folder, comparison, tuple(_about(folder / row.slug) for row in comparison.rows))
     if not (folder / "run.json").is_file():
         raise UsageError(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from redargue.bench.tables.comparison import Compared
+from redargue.bench.tables.comparison import ComparedTable
 from redargue.reports.table import Cell, Column, Table
 
 
-def published_table(compared: Compared) -> Table:
+def published_table(compared: ComparedTable) -> Table:
     """A published table: the paper's row above ours, and the reason where ours has no figures."""
     missing = any(len(row.ours) < len(compared.columns) for row in compared.rows)
     rows: list[tuple[Cell, ...]] = []

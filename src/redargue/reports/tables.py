@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from redargue.bench.compare import Comparison, Pair, Row, Said
-from redargue.bench.metrics.base import Figure
+from redargue.bench.compare import Comparison, Pair, Prediction, Row
+from redargue.bench.metrics.base import MetricValue
 from redargue.bench.scoring import Scores
-from redargue.bench.temporal import WHEN
+from redargue.bench.temporal import TIMINGS
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, counted, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
@@ -31,7 +31,7 @@ def key(at: int, row: Row) -> tuple[str, str]:
     return letter(at), row.spec
 
 
-def said_label(said: Said) -> str:
+def said_label(said: Prediction) -> str:
     """A system's label for one claim, or why there is none."""
     return said.label or (f"error: {said.error}" if said.error else NO_ANSWER)
 
@@ -83,7 +83,7 @@ def _per_system(
     return Table(title, (*SYSTEM, *columns), rows, tuple(note for note in notes if note))
 
 
-def _named(figures: Iterable[Figure], names: Iterable[str]) -> tuple[Figure | None, ...]:
+def _named(figures: Iterable[MetricValue], names: Iterable[str]) -> tuple[MetricValue | None, ...]:
     by_name = {figure.name: figure for figure in figures}
     return tuple(by_name.get(name) for name in names)
 
@@ -150,7 +150,7 @@ def _dates(comparison: Comparison) -> Table:
     return _per_system(
         comparison,
         "Publication dates of the evidence",
-        [number(f"{what} {when}", ",") for what in ("Read:", "Left out:") for when in WHEN],
+        [number(f"{what} {when}", ",") for what in ("Read:", "Left out:") for when in TIMINGS],
         lambda row: [(*row.timing.read, *row.timing.left_out)] if row.timing else [],
         "Passages per search, against the as-of date of each claim.",
     )

@@ -37,7 +37,7 @@ def test_feverous_pages_hold_the_gold_sentences_of_all_claims_each_once(tmp_path
 
 
 def test_a_data_set_without_documents_and_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'medqa' brings no documents"):
+    with pytest.raises(UsageError, match="'medqa' has no documents"):
         documents("medqa", tmp_path)
     for name in READERS:
         with pytest.raises(UsageError, match="no file"):

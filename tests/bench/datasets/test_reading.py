@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redargue.bench.datasets.rows import Row, keyed, printable, rows
+from redargue.bench.datasets.rows import Row, keyed_rows, printable, rows
 from redargue.claims import FEVER
 from redargue.errors import UsageError
 
@@ -40,7 +40,7 @@ def test_a_row_of_json_lines_is_numbered_by_its_line(tmp_path: Path) -> None:
 
 def test_an_object_of_rows_names_them(tmp_path: Path) -> None:
     file = written(tmp_path, '{\n"x": {"a": 1},\n"y": {"a": 2}}', "f.json")
-    assert [(row.name, row.number, row.fields) for row in keyed(file)] == [("x", 1, {"a": 1}), ("y", 2, {"a": 2})]
+    assert [(row.name, row.number, row.fields) for row in keyed_rows(file)] == [("x", 1, {"a": 1}), ("y", 2, {"a": 2})]
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_an_object_of_rows_names_them(tmp_path: Path) -> None:
     [
         ("", "the file is empty"),
         ("\n \n", "the file is empty"),
-        ("[]", "an empty list where rows were expected"),
+        ("[]", "expected rows, got an empty list"),
         ("claim\tlabel\n", r"not JSON: Expecting value at character 1, in .* \(.*f\.jsonl, row 1\)"),
-        ('{"a": 1}\n{"a": }\n', r"not JSON: .*row 2\)\n  → a JSON object a line"),
+        ('{"a": 1}\n{"a": }\n', r"not JSON: .*row 2\)\n  → expected one JSON object per line"),
         ('{\n"a": 1}', r"not JSON: .* row 1\)"),
-        ('[{"a": 1}, 3]', r"a JSON object was expected, not 3 \(.*row 2\)"),
-        ('{"a": 1}\n[1]\n', r"a JSON object was expected, not \[1\] \(.*row 2\)"),
+        ('[{"a": 1}, 3]', r"expected a JSON object, got 3 \(.*row 2\)"),
+        ('{"a": 1}\n[1]\n', r"expected a JSON object, got \[1\] \(.*row 2\)"),
         ('[{"a": 1}', r"not JSON: .*line 1, character"),
         ("[" * 100_000, "not JSON that can be read"),
         (b'{"a": "\xff"}', "not UTF-8 at byte 7 of line 1"),
@@ -67,23 +67,23 @@ def test_a_wrong_file_says_what_stands_there(tmp_path: Path, content: str | byte
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "a JSON object with a row under each key was expected, not a list"),
-        ("{}", "an empty object where rows were expected"),
-        ('{"x": {"a": 1}, "y": "text"}', r'a JSON object was expected, not "text" \(.*row 2 \(y\)\)'),
+        ("[1]", "expected a JSON object with a row under each key, got a list"),
+        ("{}", "expected rows, got an empty object"),
+        ('{"x": {"a": 1}, "y": "text"}', r'expected a JSON object, got "text" \(.*row 2 \(y\)\)'),
     ],
 )
 def test_a_wrong_object_of_rows_says_what_stands_there(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        list(keyed(written(tmp_path, content)))
+        list(keyed_rows(written(tmp_path, content)))
 
 
 def test_no_file_a_folder_no_gzip_and_half_a_gzip_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no file"):
         list(rows(tmp_path / "missing.jsonl"))
     written(tmp_path, "{}", "inside.jsonl")
-    with pytest.raises(UsageError, match=r"a folder where a file was expected[\s\S]*inside\.jsonl"):
+    with pytest.raises(UsageError, match=r"expected a file, got a folder[\s\S]*inside\.jsonl"):
         list(rows(tmp_path))
-    with pytest.raises(UsageError, match=r"named \.gz, but it is no gzip data"):
+    with pytest.raises(UsageError, match=r"named \.gz, but not gzip data"):
         list(rows(written(tmp_path, '{"a": 1}', "f.jsonl.gz")))
     packed = gzip.compress(b"".join(json.dumps({"a": n, "b": str(n * n)}).encode() + b"\n" for n in range(5000)))
     with pytest.raises(UsageError, match=r"damaged gzip data after line [\d,]+: "):
@@ -102,22 +102,22 @@ ROW = Row(
 @pytest.mark.parametrize(
     ("method", "field", "message"),
     [
-        ("text", "number", "number: text was expected, not 4 (f.jsonl, row 3)"),
-        ("text", "blank", 'blank: text was expected, not " " (f.jsonl, row 3)'),
+        ("text", "number", "number: expected text, got 4 (f.jsonl, row 3)"),
+        ("text", "blank", 'blank: expected text, got " " (f.jsonl, row 3)'),
         (
             "text",
             "absent",
             "no field absent; its fields: text, blank, number, yes, list, object, null (f.jsonl, row 3)",
         ),
-        ("string", "null", "null: text was expected, not null (f.jsonl, row 3)"),
-        ("optional", "list", "list: text or null was expected, not [1] (f.jsonl, row 3)"),
-        ("key", "yes", "yes: an identifier (text or a whole number) was expected, not true (f.jsonl, row 3)"),
-        ("integer", "yes", "yes: a whole number was expected, not true (f.jsonl, row 3)"),
-        ("integer", "text", 'text: a whole number was expected, not "a" (f.jsonl, row 3)'),
-        ("items", "text", 'text: a list was expected, not "a" (f.jsonl, row 3)'),
-        ("texts", "list", "list: a list of texts was expected, not [1] (f.jsonl, row 3)"),
-        ("child", "list", "list: an object was expected, not [1] (f.jsonl, row 3)"),
-        ("children", "list", "list: a list of objects was expected, not [1] (f.jsonl, row 3)"),
+        ("string", "null", "null: expected text, got null (f.jsonl, row 3)"),
+        ("optional", "list", "list: expected text or null, got [1] (f.jsonl, row 3)"),
+        ("key", "yes", "yes: expected an identifier (text or a whole number), got true (f.jsonl, row 3)"),
+        ("integer", "yes", "yes: expected a whole number, got true (f.jsonl, row 3)"),
+        ("integer", "text", 'text: expected a whole number, got "a" (f.jsonl, row 3)'),
+        ("items", "text", 'text: expected a list, got "a" (f.jsonl, row 3)'),
+        ("texts", "list", "list: expected a list of texts, got [1] (f.jsonl, row 3)"),
+        ("child", "list", "list: expected an object, got [1] (f.jsonl, row 3)"),
+        ("children", "list", "list: expected a list of objects, got [1] (f.jsonl, row 3)"),
     ],
 )
 def test_a_wrong_field_is_quoted_with_its_row_and_what_was_expected(method: str, field: str, message: str) -> None:
@@ -128,11 +128,9 @@ def test_a_wrong_field_is_quoted_with_its_row_and_what_was_expected(method: str,
 
 def test_a_wrong_label_and_a_wrong_field_inside_are_named_by_where_they_stand() -> None:
     row = Row(Path("f"), 1, {"asked": [{"q": "a"}, {"q": 5}], "label": "perhaps"})
-    with pytest.raises(UsageError, match=r"asked\[1\]\.q: text was expected, not 5"):
+    with pytest.raises(UsageError, match=r"asked\[1\]\.q: expected text, got 5"):
         [each.text("q") for each in row.children("asked")]
-    with pytest.raises(
-        UsageError, match='label: one of SUPPORTS, REFUTES, NOT ENOUGH INFO was expected, not "perhaps"'
-    ):
+    with pytest.raises(UsageError, match='label: expected one of SUPPORTS, REFUTES, NOT ENOUGH INFO, got "perhaps"'):
         row.label("label", FEVER)
 
 
@@ -152,9 +150,9 @@ def test_a_claim_that_cannot_be_checked_is_refused_with_its_row(text: str, messa
 
 
 def test_a_row_counts_as_hidden_only_if_nothing_in_it_is_unknown() -> None:
-    assert Row(Path("f"), 1, {"id": 1, "claim": "a"}).hidden(("label",), ("id", "claim"))
-    assert not Row(Path("f"), 1, {"id": 1, "claim": "a", "lable": "b"}).hidden(("label",), ("id", "claim"))
-    assert not Row(Path("f"), 1, {"id": 1, "label": "b"}).hidden(("label",), ("id", "claim"))
+    assert Row(Path("f"), 1, {"id": 1, "claim": "a"}).is_unlabelled(("label",), ("id", "claim"))
+    assert not Row(Path("f"), 1, {"id": 1, "claim": "a", "lable": "b"}).is_unlabelled(("label",), ("id", "claim"))
+    assert not Row(Path("f"), 1, {"id": 1, "label": "b"}).is_unlabelled(("label",), ("id", "claim"))
 
 
 def test_what_is_no_text_on_a_page_stays_visible() -> None:

@@ -90,7 +90,6 @@ def test_fever_qrels_name_claims_and_passages_that_are_there(data: Path) -> None
     assert gold.keys() <= labels.keys()
     found = Counter(labels[claim] for claim, passages in gold.items() for _ in passages)
     assert found == indexed(data)["benchmarks/fever/qrels.jsonl.gz"][1]
-    assert fever.pooled_corpus(folder).name == "corpus.jsonl.gz"
 
 
 def test_scifact_claims_and_corpus_belong_together(data: Path) -> None:

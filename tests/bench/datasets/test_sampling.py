@@ -59,14 +59,16 @@ def test_a_balanced_sample_has_as_many_of_each_label() -> None:
 
 
 def test_a_balanced_sample_that_there_is_not_says_how_many_there_are() -> None:
-    with pytest.raises(UsageError, match=r"needs 21 of 'NOT ENOUGH INFO', and there are 20\n  → at most 60"):
+    with pytest.raises(
+        UsageError, match=r"needs 21 of 'NOT ENOUGH INFO', and there are 20\n  → use a limit of at most 60"
+    ):
         draw(EXAMPLES, Sampling(limit=63, how="balanced"))
 
 
 def test_examples_without_gold_are_in_no_balanced_sample() -> None:
     hidden = (example(1, None), example(2), example(3, "REFUTES"))
     assert ids(Sampling(how="balanced"), hidden) == [2, 3]
-    with pytest.raises(UsageError, match="no example is left"):
+    with pytest.raises(UsageError, match="no examples left"):
         draw((example(1, None),), Sampling(how="balanced"))
 
 

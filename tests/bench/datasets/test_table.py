@@ -51,7 +51,7 @@ def test_without_a_column_for_labels_gold_is_hidden(samples: Path) -> None:
     [
         ("claim", "'claim' in the mapping"),
         ("claim=", "'claim=' in the mapping"),
-        ("claim=a,claim=b", "'claim' stands twice"),
+        ("claim=a,claim=b", "'claim' appears twice"),
         ("claim=a,lable=b", r"unknown role 'lable'[\s\S]*'label'"),
         ("label=b", "no column for the claim"),
     ],
@@ -71,14 +71,14 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(samples: Path) 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("claim,label\nA b.,TRUE\n", r"label: one of SUPPORTS, .* was expected, not \"TRUE\" \(.*t\.csv, row 1\)"),
+        ("claim,label\nA b.,TRUE\n", r"label: expected one of SUPPORTS, .*, got \"TRUE\" \(.*t\.csv, row 1\)"),
         ("claim,label\nA b.\n", r"no field for the columns label \(.*row 1\)"),
         ("claim,label\nA b.,SUPPORTS,3\n", r"1 fields more than the 2 columns \(.*row 1\)"),
         ("claim,claim\nA b.,SUPPORTS\n", "two columns are called 'claim'"),
-        ("claim,label\n", "a head line, but no row"),
+        ("claim,label\n", "a header line but no rows"),
         ('claim,label\nA b.,SUPPORTS\n"A,REFUTES\n', r"not a table: .* \(.*row 2\)"),
-        ("claim,label\n ,SUPPORTS\n", 'claim: text was expected, not " "'),
-        ("claim,label,as_of\nA b.,SUPPORTS,March\n", "as_of: a day as in '2021-03-31' was expected"),
+        ("claim,label\n ,SUPPORTS\n", 'claim: expected text, got " "'),
+        ("claim,label,as_of\nA b.,SUPPORTS,March\n", "as_of: expected a date like '2021-03-31'"),
     ],
 )
 def test_a_wrong_table_says_which_row_and_what_was_expected(tmp_path: Path, content: str, message: str) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from redargue.bench.datasets.base import GoldEvidence
 from redargue.bench.datasets.faviq import Faviq
-from redargue.bench.datasets.fever import Fever, pooled_corpus, qrels
+from redargue.bench.datasets.fever import Fever, qrels
 from redargue.bench.datasets.feverous import Feverous
 from redargue.bench.datasets.hover import Hover
 from redargue.bench.datasets.labels import HOVER
 from redargue.claims import FEVER, TWO, Meaning
-from redargue.errors import UsageError
 
 
 def gold(document: str, element: str = "") -> GoldEvidence:
@@ -38,13 +35,6 @@ def test_fever_test_rows_have_no_gold(samples: Path) -> None:
 
 def test_fever_qrels_name_the_gold_passages_of_each_claim(samples: Path) -> None:
     assert qrels(samples / "fever_qrels.jsonl") == {"7": {"p1", "p4"}, "8": {"p1"}}
-
-
-def test_fever_pooled_corpus_lies_beside_the_claims(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no corpus\.jsonl"):
-        pooled_corpus(tmp_path)
-    (tmp_path / "corpus.jsonl.gz").touch()
-    assert pooled_corpus(tmp_path / "claims.jsonl") == tmp_path / "corpus.jsonl.gz"
 
 
 def test_feverous_leaves_its_dummy_row_out_and_names_cells_as_the_scorer_does(samples: Path) -> None:

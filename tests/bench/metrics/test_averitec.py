@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.bench.metrics.averitec import averitec, hungarian, pair_text, questions_only
+from redargue.bench.metrics.averitec import averitec, hungarian, pair_text
 from redargue.bench.metrics.meteor import (
     Meteor,
     NoWordNet,
@@ -170,8 +170,6 @@ def test_averitec_without_gold_pairs_is_undefined() -> None:
     scores = averitec(["R"], ["R"], [["x"]], [[]])
     assert scores.score.value is None
     assert "question-answer pairs" in scores.score.undefined
-    assert questions_only([["x"]], [[]]).value is None
-    assert questions_only([["who"]], [["who"]]).value == 0.5
 
 
 def test_a_boolean_answer_has_its_explanation_appended() -> None:

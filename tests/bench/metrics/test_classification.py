@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.responses_figures import reconstruct_counts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redargue.bench.metrics.base import Figure, harmonic, mean, ratio
+from redargue.bench.metrics.base import MetricValue, f1_score, mean, ratio
 from redargue.bench.metrics.classification import (
     Binary,
     NonAnswers,
     accuracy,
+    apply_rule,
     class_scores,
     confusion,
     coverage,
     exact_match,
     macro_f1,
-    reconstruct,
-    three_rules,
-    under,
+    scores_by_rule,
 )
 from redargue.errors import UsageError
 
@@ -70,7 +70,7 @@ def test_without_items_nothing_is_a_number() -> None:
 def test_three_rules_give_three_scores_worked_by_hand() -> None:
     gold = ["True", "True", "True", "False", "False", "False"]
     said = ["True", "True", None, "False", None, "True"]
-    wrong, dropped, negative = three_rules(gold, said, labels=TF, negative="False")
+    wrong, dropped, negative = scores_by_rule(gold, said, labels=TF, negative="False")
     assert [rule.rule for rule in (wrong, dropped, negative)] == list(NonAnswers)
     assert coverage(said).value == pytest.approx(4 / 6)
     assert wrong.accuracy.value == pytest.approx(3 / 6)  # True: 2·2/(3+3); False: 2·1/(3+1)
@@ -83,34 +83,36 @@ def test_three_rules_give_three_scores_worked_by_hand() -> None:
 
 
 def test_labels_without_a_negative_one_leave_the_third_rule_undefined() -> None:
-    last = three_rules(["A"], [None], labels=["A", "B"], negative=None)[2]
+    last = scores_by_rule(["A"], [None], labels=["A", "B"], negative=None)[2]
     assert last.accuracy.value is None
     assert "negative" in last.accuracy.undefined
     with pytest.raises(UsageError, match="negative"):
-        under(NonAnswers.NEGATIVE, ["A"], [None])
+        apply_rule(NonAnswers.NEGATIVE, ["A"], [None])
 
 
 def test_dropping_every_item_is_undefined() -> None:
-    dropped = three_rules(["True"], [None], labels=TF, negative="False")[1]
+    dropped = scores_by_rule(["True"], [None], labels=TF, negative="False")[1]
     assert dropped.accuracy.undefined == dropped.macro_f1.undefined == "no items"
 
 
 def test_a_printed_row_of_wecheck_is_whole_counts() -> None:
-    counts = reconstruct(positives=177, negatives=56, precision=0.8636, recall=0.6441)
+    counts = reconstruct_counts(positives=177, negatives=56, precision=0.8636, recall=0.6441)
     assert counts == Binary(tp=114, fp=18, fn=63, tn=38)
     assert round(100 * counts.accuracy, 2) == 65.24  # printed 65.23
 
 
 def test_a_row_that_no_counts_give_is_refused() -> None:
     with pytest.raises(UsageError, match="no whole counts"):
-        reconstruct(positives=177, negatives=56, precision=0.8636, recall=0.65)
+        reconstruct_counts(positives=177, negatives=56, precision=0.8636, recall=0.65)
     with pytest.raises(UsageError, match="no whole counts"):
-        reconstruct(positives=10, negatives=1, precision=0.5, recall=1.0)
+        reconstruct_counts(positives=10, negatives=1, precision=0.5, recall=1.0)
 
 
 @given(tp=st.integers(1, 200), fp=st.integers(0, 200), fn=st.integers(0, 200), tn=st.integers(0, 200))
 def test_reconstruction_finds_the_counts_that_were_printed(tp: int, fp: int, fn: int, tn: int) -> None:
-    found = reconstruct(positives=tp + fn, negatives=fp + tn, precision=tp / (tp + fp), recall=tp / (tp + fn), digits=9)
+    found = reconstruct_counts(
+        positives=tp + fn, negatives=fp + tn, precision=tp / (tp + fp), recall=tp / (tp + fn), digits=9
+    )
     assert found == Binary(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
@@ -127,11 +129,11 @@ def test_exact_match_forgives_case_spaces_and_marks_around() -> None:
 
 def test_a_figure_is_a_value_or_a_reason_and_never_nan() -> None:
     assert ratio("x", 1, 0, empty="nothing").undefined == "nothing"
-    assert harmonic(0, 0) == 0.0
+    assert f1_score(0, 0) == 0.0
     with pytest.raises(ValueError, match="a value or a reason"):
-        Figure(name="x", value=None)
-    with pytest.raises(ValueError, match="no figure"):
-        Figure(name="x", value=float("nan"))
+        MetricValue(name="x", value=None)
+    with pytest.raises(ValueError, match="is not finite"):
+        MetricValue(name="x", value=float("nan"))
     assert mean("x", [0.1] * 10).value == 0.1
 
 
@@ -140,8 +142,8 @@ def test_scores_stay_in_bounds_and_do_not_depend_on_the_order(pairs: list[tuple[
     gold, said = [g for g, _ in pairs], [s for _, s in pairs]
     back = gold[::-1], said[::-1]
     for rule, turned in zip(
-        three_rules(gold, said, labels=LABELS, negative="b"),
-        three_rules(*back, labels=LABELS, negative="b"),
+        scores_by_rule(gold, said, labels=LABELS, negative="b"),
+        scores_by_rule(*back, labels=LABELS, negative="b"),
         strict=True,
     ):
         assert rule == turned
@@ -154,7 +156,7 @@ def test_scores_stay_in_bounds_and_do_not_depend_on_the_order(pairs: list[tuple[
 @given(answers)
 def test_counting_non_answers_wrong_never_beats_another_rule_in_accuracy(pairs: list[tuple[str, str | None]]) -> None:
     gold, said = [g for g, _ in pairs], [s for _, s in pairs]
-    wrong, dropped, negative = three_rules(gold, said, labels=LABELS, negative="b")
+    wrong, dropped, negative = scores_by_rule(gold, said, labels=LABELS, negative="b")
     assert wrong.accuracy.value is not None
     assert negative.accuracy.value is not None
     assert wrong.accuracy.value <= negative.accuracy.value

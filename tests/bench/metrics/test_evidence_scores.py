@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from redargue.bench.metrics.fever import fever
-from redargue.bench.metrics.feverous import feverous, within
+from redargue.bench.metrics.feverous import feverous, limit_elements
 from redargue.bench.metrics.hover import hover
-from redargue.bench.metrics.scifact import GoldAbstract, SaidAbstract, scifact
+from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
 from redargue.errors import UsageError
 
 REFERENCE: dict[str, Any] = json.loads(
@@ -70,7 +70,7 @@ def test_a_fever_label_that_was_not_given_is_wrong() -> None:
 def test_feverous_counts_five_sentences_and_twenty_five_cells() -> None:
     sentences = [("p", f"sentence_{at}") for at in range(7)]
     cells = [("p", f"cell_0_{at}_0") for at in range(30)]
-    kept = within([*cells, ("p", "table_caption_0"), ("p", "title"), *sentences])
+    kept = limit_elements([*cells, ("p", "table_caption_0"), ("p", "title"), *sentences])
     assert kept == (*cells[:25], ("p", "title"), *sentences[:4])
 
 
@@ -103,7 +103,7 @@ def test_scifact_equals_the_official_evaluator() -> None:
     ]
     said = [
         [
-            SaidAbstract(document=name, label=each["label"], sentences=tuple(map(str, each["sentences"])))
+            PredictedAbstract(document=name, label=each["label"], sentences=tuple(map(str, each["sentences"])))
             for name, each in row["evidence"].items()
         ]
         for row in case["said"]
@@ -124,8 +124,8 @@ def test_scifact_equals_the_official_evaluator() -> None:
 def test_scifact_worked_by_hand() -> None:
     gold = [[GoldAbstract(document="1", label="SUPPORT", rationales=(("0", "1"), ("4",)))], []]
     said = [
-        [SaidAbstract(document="1", label="SUPPORT", sentences=("2", "3", "0", "1", "4"))],
-        [SaidAbstract(document="9", label="SUPPORT", sentences=("0",))],
+        [PredictedAbstract(document="1", label="SUPPORT", sentences=("2", "3", "0", "1", "4"))],
+        [PredictedAbstract(document="9", label="SUPPORT", sentences=("0",))],
     ]
     scores = scifact(gold, said)
     assert scores.abstract_label.f1.value == pytest.approx(2 * 1 / (2 + 1))
@@ -142,5 +142,5 @@ def test_scifact_without_predictions_has_no_precision() -> None:
 
 
 def test_scifact_refuses_an_abstract_that_stands_twice() -> None:
-    with pytest.raises(UsageError, match=r"stands twice .claim 1"):
-        scifact([[]], [[SaidAbstract(document="1", label="SUPPORT")] * 2])
+    with pytest.raises(UsageError, match=r"listed twice .claim 1"):
+        scifact([[]], [[PredictedAbstract(document="1", label="SUPPORT")] * 2])

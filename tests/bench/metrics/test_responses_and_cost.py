@@ -6,14 +6,14 @@ import pytest
 
 from redargue.bench.metrics.classification import Binary
 from redargue.bench.metrics.cost import cost
-from redargue.bench.metrics.responses import f1_at, factuality, responses_right
+from redargue.bench.metrics.responses import f1_at, factuality, response_accuracy
 from redargue.errors import UsageError
 from redargue.verdicts import Usage
 
 
 def test_a_response_is_right_only_if_all_its_claims_are() -> None:
-    assert responses_right(["r", "s", "r", "s"], [True, True, False, True]).value == 0.5
-    assert responses_right([], []).undefined == "no responses"
+    assert response_accuracy(["r", "s", "r", "s"], [True, True, False, True]).value == 0.5
+    assert response_accuracy([], []).undefined == "no responses"
 
 
 def test_a_response_is_factual_only_if_all_its_claims_are() -> None:
@@ -46,7 +46,7 @@ def test_f1_at_k_wants_k_supported_claims_of_a_response() -> None:
     assert f1_at(1, ["b", "b"], [True, True]).value == 1.0  # more than K is no more than complete
     assert f1_at(64, [], []).undefined == "no responses"
     assert f1_at(64, ["a"], [None]).value == 0.0
-    with pytest.raises(UsageError, match="F1 at 0"):
+    with pytest.raises(UsageError, match="K of at least 1 for F1@K, got 0"):
         f1_at(0, [], [])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.metrics.retrieval import hit, ndcg, recall, reciprocal_rank
+from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
 
 REFERENCE: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "reference" / "statistics.json").read_text(encoding="utf-8")
@@ -29,8 +29,8 @@ def test_ndcg_equals_scikit_learn(case: dict[str, Any]) -> None:
 
 
 def test_rankings_worked_by_hand() -> None:
-    assert hit(RANKED, GOLD, k=1).value == 0.0
-    assert hit(RANKED, GOLD, k=2).value == 0.5
+    assert hit_rate(RANKED, GOLD, k=1).value == 0.0
+    assert hit_rate(RANKED, GOLD, k=2).value == 0.5
     assert recall(RANKED, GOLD, k=2).value == 0.25
     assert recall(RANKED, GOLD, k=3).value == 0.5
     assert reciprocal_rank(RANKED, GOLD).value == 0.25
@@ -47,5 +47,5 @@ def test_a_document_that_is_named_twice_counts_where_it_stands_first() -> None:
 
 
 def test_without_relevant_documents_all_are_undefined() -> None:
-    for figure in (hit([["a"]], [set()], k=1), reciprocal_rank([], []), ndcg([["a"]], [{"a": 0.0}], k=5)):
+    for figure in (hit_rate([["a"]], [set()], k=1), reciprocal_rank([], []), ndcg([["a"]], [{"a": 0.0}], k=5)):
         assert figure.undefined == "no query has a relevant document"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redargue.backends.scripted import ScriptedBackend
-from redargue.bench.metrics.classification import NonAnswers, three_rules
+from redargue.bench.metrics.classification import NonAnswers, scores_by_rule
 from redargue.claims import FEVER, OPTIONS, TWO, Claim
 from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, EvidenceFound
@@ -244,7 +244,7 @@ def test_dropping_unparsed_predictions_raises_macro_f1_where_they_were_hard() ->
     yes, no = "SUPPORTED", "NOT_SUPPORTED"
     gold = [yes] * 4 + [no] * 6
     said = [yes, yes, yes, None, no, no, no, yes, None, None]
-    scores = {each.rule: each for each in three_rules(gold, said, labels=(yes, no), negative=no)}
+    scores = {each.rule: each for each in scores_by_rule(gold, said, labels=(yes, no), negative=no)}
     dropped, wrong = scores[NonAnswers.DROPPED].macro_f1, scores[NonAnswers.WRONG].macro_f1
     assert dropped.value == pytest.approx(6 / 7)
     assert wrong.value == pytest.approx(17 / 24)

@@ -1,4 +1,4 @@
-"""What every data set is: examples with a claim, a gold label and what its metrics need."""
+"""Examples and the interface of data sets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class GoldEvidence(Frozen):
     """One piece of gold evidence.
 
     Attributes:
-        document: as the data set names it (a page's title, an abstract's id).
-        element: which part of it: a sentence's number as text, or an identifier (``table_caption_0``, ``cell_0_2_1``);
-            empty for the whole document.
+        document: the data set's name for it (a page title, an abstract id).
+        element: sentence number as text, or an identifier (``table_caption_0``, ``cell_0_2_1``); empty for the whole
+            document.
     """
 
     document: str
@@ -30,14 +30,13 @@ class Example(Frozen):
     """One row of a data set.
 
     Attributes:
-        id: the data set's own, or its place in the file.
-        claim: the text to check, with context, options, labels and day where the data set has them.
-        gold: a label of the claim's label set; None where it is hidden.
-        evidence: gold groups: each alone is enough; empty where the data set has none.
-        passages: frozen evidence that comes with the row.
-        answers: gold question-answer pairs, as AVeriTeC's metric compares them.
-        group: the stratum by which the data set is reported (``2-hop``, ``qa``); empty where there is one.
-        response: which longer text the claim was taken from; claims with one response are scored together.
+        id: the data set's id, or the row number.
+        gold: a label of the claim's label set; None if hidden.
+        evidence: gold groups, each sufficient on its own.
+        passages: frozen evidence of the row.
+        answers: gold question-answer pairs (AVeriTeC).
+        group: stratum by which the data set is reported (``2-hop``, ``qa``); empty if there is only one.
+        response: id of the longer text that the claim was taken from; its claims are scored together.
         row: in the file, from 1.
     """
 
@@ -56,10 +55,8 @@ class Dataset(Protocol):
     """Reads one data set's official format.
 
     Attributes:
-        name: registered name.
-        about: one line: what it is and where it comes from.
-        labels: of its claims.
-        metric: the official one, by its name in ``evals.official``.
+        about: one-line description and source.
+        metric: the official metric, a name registered in ``bench.official_metrics``.
     """
 
     name: ClassVar[str]
@@ -68,10 +65,10 @@ class Dataset(Protocol):
     metric: ClassVar[str]
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file or folder, in its order; gzip is read as such.
+        """The examples of a file or folder, gzipped or not, in its order.
 
         Raises:
-            UsageError: not this data set's format: says which field of which row, what stands there, what was expected.
+            UsageError: not in this data set's format; names the row, the field, its value and what was expected.
         """
         ...
 

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from redargue.bench.datasets.base import Example, datasets
 from redargue.bench.datasets.labels import BINGCHECK, TRUE_FALSE
-from redargue.bench.datasets.rows import Row, first_line, keyed, printable, rows
+from redargue.bench.datasets.rows import Row, first_line, keyed_rows, printable, rows
 from redargue.claims import LabelSet
 from redargue.errors import UsageError
 from redargue.evidence import Passage
@@ -29,7 +29,12 @@ _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false
 
 @datasets.register("bingcheck")
 class BingCheck:
-    """Reads both forms; a passage is a whole web page, its sentences joined by line breaks."""
+    """Reads both forms; a passage is a whole web page, its sentences joined by line breaks.
+
+    Args:
+        binary: two labels by FIRE's rule; drops claims that are "not supported".
+        with_question: puts the question into the context; the papers' methods see the claim alone.
+    """
 
     name: ClassVar[str] = "bingcheck"
     about: ClassVar[str] = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
@@ -37,44 +42,38 @@ class BingCheck:
     metric: ClassVar[str] = "macro-f1"
 
     def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
-        """Sets how claims are given.
-
-        Args:
-            binary: two labels by FIRE's rule; claims that are "not supported" are left out.
-            with_question: puts the question into the context; the papers' methods see the claim alone.
-        """
         self.binary, self.with_question = binary, with_question
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The claims of a file, or of all answers of a folder in order of their numbers."""
         if path.is_dir():
             files = answer_files(path)
             if not files:
                 raise UsageError("no .json or .json.gz file in the folder", where=str(path))
             for place, file in enumerate(files, 1):
-                for answer in keyed(file):
+                for answer in keyed_rows(file):
                     yield from self._answer(answer, place)
         elif re.match(r'\s*(?:\[|\{\s*"(?:claim|label)")', first_line(path)):
             yield from self._list(path)
         else:
-            for answer in keyed(path):
+            for answer in keyed_rows(path):
                 yield from self._answer(answer, answer.number)
 
     def _list(self, path: Path) -> Iterator[Example]:
         labels = None
         for row in rows(path):
             if others := row.fields.keys() - {"claim", "label"}:
-                raise row.error(f"claim and label were expected, and nothing else: not {', '.join(sorted(others))}")
+                raise row.error(f"expected only claim and label, got also {', '.join(sorted(others))}")
             labels = labels or (TRUE_FALSE if row.as_label(row.fields.get("label"), TRUE_FALSE) else BINGCHECK)
             gold = row.label("label", labels)
             if self.binary and labels is BINGCHECK and gold not in _BINARY:
                 continue
-            given = TRUE_FALSE if self.binary else labels
-            gold = _BINARY[gold] if labels is not given else gold
-            yield Example(id=str(row.number), claim=row.claim("claim", labels=given), gold=gold, row=row.number)
+            asked = TRUE_FALSE if self.binary else labels
+            gold = gold if labels is asked else _BINARY[gold]
+            yield row.example(claim=row.claim("claim", labels=asked), gold=gold)
 
     def _answer(self, row: Row, place: int) -> Iterator[Example]:
         context = row.text("query") if self.with_question else ""
+        labels = TRUE_FALSE if self.binary else BINGCHECK
         checking = row.child("fact-checking")
         claims, queries = checking.texts("subclaims"), checking.texts("queries")
         conclusions, results = checking.child("subconclusions"), checking.child("search_results")
@@ -83,11 +82,9 @@ class BingCheck:
             if self.binary and gold not in _BINARY:
                 continue
             query = queries[number - 1] if len(queries) == len(claims) else ""
-            yield Example(
+            yield row.example(
                 id=f"{row.name}.{number}",
-                claim=checking.claim(
-                    "subclaims", text, labels=TRUE_FALSE if self.binary else BINGCHECK, context=context
-                ),
+                claim=checking.claim("subclaims", text, labels=labels, context=context),
                 gold=_BINARY[gold] if self.binary else gold,
                 passages=tuple(_pages(results.children(text), query)),
                 response=row.name,
@@ -96,13 +93,13 @@ class BingCheck:
 
 
 def answer_files(folder: Path) -> list[Path]:
-    """A folder's answers (``100_….json``, packed or not) in order of their numbers."""
+    """The answer files of a folder (``100_….json``, gzipped or not), ordered by number."""
     files = [file for file in folder.iterdir() if file.name.endswith((".json", ".json.gz"))]
     return sorted(files, key=lambda file: (int("0" + re.sub(r"\D.*", "", file.name)), file.name))
 
 
 def _pages(results: tuple[Row, ...], query: str) -> Iterator[Passage]:
-    """Pages with text; one that could not be fetched has none and is left out."""
+    """Pages with text; a page that could not be fetched has none."""
     for rank, page in enumerate(results, 1):
         text = printable("\n".join(page.texts("content")))
         if text.strip():

@@ -1,4 +1,4 @@
-"""The documents that data sets bring along, as a corpus store takes them."""
+"""The documents shipped with data sets, in the form that a corpus indexes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def documents(dataset: str, path: Path) -> Iterator[Document]:
     """The documents of a data set's file.
 
     Raises:
-        UsageError: the data set brings no documents, or there is no such file; while they are read: it is not of the
-            data set's form.
+        UsageError: the data set has no documents, or there is no such file; during iteration: the file is not in the
+            data set's format.
     """
     if dataset not in READERS:
-        raise UsageError(f"{dataset!r} brings no documents", hint=did_you_mean(dataset, list(READERS)))
+        raise UsageError(f"{dataset!r} has no documents", hint=did_you_mean(dataset, list(READERS)))
     if not path.is_file():
         raise UsageError(f"no file {str(path)!r}")
     return READERS[dataset](path)

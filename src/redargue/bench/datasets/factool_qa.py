@@ -18,7 +18,15 @@ from redargue.claims import LabelSet
 
 @datasets.register("factool-qa")
 class FacToolQa:
-    """Reads ``knowledge_qa.jsonl``: one example a claim, grouped by the answer that it was taken from."""
+    """Reads ``knowledge_qa.jsonl``: one example per claim, grouped by answer; an answer's id is its row number.
+
+    A row's label must follow from its claims' labels: an answer is true if all its claims are.
+
+    Args:
+        with_question: puts the question into the context; the papers' methods see the claim alone.
+        evidence: frozen searches (data set ``snapshots``), matched to claims by text; a claim that is not there gets
+            the passages of the other claims of its answer.
+    """
 
     name: ClassVar[str] = "factool-qa"
     about: ClassVar[str] = "FacTool-QA: claims in ChatGPT's answers (GAIR-NLP/factool)"
@@ -26,34 +34,23 @@ class FacToolQa:
     metric: ClassVar[str] = "macro-f1"
 
     def __init__(self, *, with_question: bool = False, evidence: Path | None = None) -> None:
-        """Sets how claims are given.
-
-        Args:
-            with_question: puts the question into the context; the papers' methods see the claim alone.
-            evidence: frozen searches (the data set ``snapshots``) whose passages claims of the same text bring along; a
-                claim that is not there has those of the other claims of its answer.
-        """
         self.with_question, self.evidence = with_question, evidence
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The claims of a file, in its order; an answer is named by its row's number.
-
-        A row's own label has to be what its claims' labels make it: an answer is true if all its claims are.
-        """
-        found = {each.claim.text: each.passages for each in Snapshots().read(self.evidence)} if self.evidence else {}
+        snapshots = Snapshots().read(self.evidence) if self.evidence else ()
+        searched = {snapshot.claim.text: snapshot.passages for snapshot in snapshots}
         for row in rows(path):
             question = row.text("prompt")
             claims = row.children("claims")
-            golds = [each.label("label", TRUE_FALSE) for each in claims]
+            golds = [claim.label("label", TRUE_FALSE) for claim in claims]
             if row.label("label", TRUE_FALSE) != ("true" if all(gold == "true" for gold in golds) else "false"):
-                raise row.wrong("label", "true if all of its claims are true, else false,")
-            beside = tuple(each for claim in claims for each in found.get(claim.text("claim"), ()))
-            for place, (each, gold) in enumerate(zip(claims, golds, strict=True), 1):
-                yield Example(
-                    id=f"{row.number}.{place}",
-                    claim=each.claim("claim", labels=TRUE_FALSE, context=question if self.with_question else ""),
+                raise row.field_error("label", "true if all its claims are true, otherwise false")
+            of_answer = tuple(passage for claim in claims for passage in searched.get(claim.text("claim"), ()))
+            for number, (claim, gold) in enumerate(zip(claims, golds, strict=True), 1):
+                yield row.example(
+                    id=f"{row.number}.{number}",
+                    claim=claim.claim("claim", labels=TRUE_FALSE, context=question if self.with_question else ""),
                     gold=gold,
-                    passages=found.get(each.text("claim"), beside),
+                    passages=searched.get(claim.text("claim"), of_answer),
                     response=str(row.number),
-                    row=row.number,
                 )

@@ -1,4 +1,4 @@
-"""FAVIQ (Park et al. 2022): lower-cased claims made of questions people asked (sets A and R).
+"""FAVIQ (Park et al. 2022): lower-cased claims made from questions that people asked (sets A and R).
 
 Official rows: ``{"id", "claim", "label", "positive_evidence": {"id", "title", "text"}, "negative_evidence": {…}}``; the
 test rows of set A have no answers.
@@ -18,7 +18,11 @@ from redargue.evidence import Passage
 
 @datasets.register("faviq")
 class Faviq:
-    """Reads the official JSON lines; the gold document is the positive passage's id."""
+    """Reads the official JSON lines; the gold document is the positive passage's id.
+
+    Args:
+        with_evidence: provides the positive passage, which was chosen knowing the answer.
+    """
 
     name: ClassVar[str] = "faviq"
     about: ClassVar[str] = "FAVIQ: claims made of questions people asked (faviq/faviq)"
@@ -26,26 +30,23 @@ class Faviq:
     metric: ClassVar[str] = "accuracy"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
-        """Args: with_evidence: gives the positive passage, which was chosen knowing the answer (no search then)."""
         self.with_evidence = with_evidence
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order."""
         for row in rows(path):
-            hidden = row.hidden(("label", "positive_evidence"), ("id", "claim"))
+            hidden = row.is_unlabelled(("label", "positive_evidence"), ("id", "claim"))
             passage = _passage(row)
-            yield Example(
+            yield row.example(
                 id=row.key("id"),
                 claim=row.claim("claim", labels=TWO),
                 gold=None if hidden else row.label("label", TWO),
                 evidence=((GoldEvidence(document=passage.document),),) if passage else (),
                 passages=(passage,) if passage and self.with_evidence else (),
-                row=row.number,
             )
 
 
 def _passage(row: Row) -> Passage | None:
     if not row.fields.get("positive_evidence"):
         return None
-    given = row.child("positive_evidence")
-    return Passage(document=given.key("id"), title=given.optional("title"), text=printable(given.text("text")))
+    fields = row.child("positive_evidence")
+    return Passage(document=fields.key("id"), title=fields.optional("title"), text=printable(fields.text("text")))

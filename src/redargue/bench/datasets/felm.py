@@ -20,7 +20,12 @@ from redargue.errors import UsageError
 
 @datasets.register("felm")
 class Felm:
-    """Reads the official JSON lines, by segment as FELM is scored or by response as FIRE uses it."""
+    """Reads the official JSON lines; skips segments without a letter or digit.
+
+    Args:
+        unit: ``segment`` (FELM's own scoring), with question and answer as context; or ``response`` (FIRE's use), true
+            if all its segments are.
+    """
 
     name: ClassVar[str] = "felm"
     about: ClassVar[str] = "FELM: segments of ChatGPT's answers in five domains (hkust-nlp/felm)"
@@ -28,47 +33,38 @@ class Felm:
     metric: ClassVar[str] = "macro-f1"
 
     def __init__(self, *, unit: Literal["segment", "response"] = "segment") -> None:
-        """Sets what a claim is.
-
-        Args:
-            unit: ``segment``, with question and answer as its context; or ``response``, alone and true if all of its
-                segments are.
-        """
         if unit not in ("segment", "response"):
-            raise UsageError(f"unit {unit!r} of FELM", hint="segment or response")
+            raise UsageError(f"unknown unit {unit!r} for FELM", hint="use segment or response")
         self.unit = unit
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order; segments without a letter or digit hold nothing to check."""
         for row in rows(path):
             domain = row.optional("domain")
             name = f"{domain}-{row.key('index')}" if domain else row.key("index")
             segments = row.texts("segmented_response")
             golds = _golds(row, len(segments))
             if self.unit == "response":
-                yield Example(
+                yield row.example(
                     id=name,
                     claim=row.claim("response", labels=TRUE_FALSE),
                     gold="true" if all(gold == "true" for gold in golds) else "false",
                     group=domain,
-                    row=row.number,
                 )
                 continue
             context = f"Question: {row.text('prompt')}\nAnswer: {row.text('response')}"
             for place, (segment, gold) in enumerate(zip(segments, golds, strict=True), 1):
                 if re.search(r"\w", segment):
-                    yield Example(
+                    yield row.example(
                         id=f"{name}.{place}",
                         claim=row.claim("segmented_response", segment, labels=TRUE_FALSE, context=context),
                         gold=gold,
                         group=domain,
                         response=name,
-                        row=row.number,
                     )
 
 
 def _golds(row: Row, length: int) -> list[str]:
-    found = [row.as_label(value, TRUE_FALSE) for value in row.items("labels")]
-    if len(found) != length or not found or None in found:
-        raise row.wrong("labels", f"true or false for each of the {length} segments")
-    return [gold for gold in found if gold]
+    golds = [row.as_label(value, TRUE_FALSE) for value in row.items("labels")]
+    if len(golds) != length or not golds or None in golds:
+        raise row.field_error("labels", f"true or false for each of the {length} segments")
+    return [gold for gold in golds if gold]

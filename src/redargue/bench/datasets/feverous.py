@@ -26,7 +26,11 @@ _LINK = re.compile(r"\[\[[^\[\]|]*\|([^\[\]]*)\]\]")
 
 @datasets.register("feverous")
 class Feverous:
-    """Reads both forms; an element of gold evidence is named as in ``cell_0_2_1``."""
+    """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``.
+
+    Args:
+        with_evidence: provides the gold sentences of the sentence-only form as passages.
+    """
 
     name: ClassVar[str] = "feverous"
     about: ClassVar[str] = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
@@ -34,24 +38,21 @@ class Feverous:
     metric: ClassVar[str] = "feverous"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
-        """Args: with_evidence: gives the gold sentences of the sentence-only form as passages (no search then)."""
         self.with_evidence = with_evidence
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order; the file's dummy row is left out."""
         for row in rows(path):
             if row.number == 1 and all(row.fields.get(name, "missing") == "" for name in ("id", "claim", "label")):
                 continue
-            hidden = row.hidden(("label", "evidence"), ("id", "claim", "challenge", "expected_challenge"))
+            hidden = row.is_unlabelled(("label", "evidence"), ("id", "claim", "challenge", "expected_challenge"))
             sentences = _sentences(row) if isinstance(row.fields.get("evidence"), str) else ()
-            yield Example(
+            yield row.example(
                 id=row.key("id"),
                 claim=row.claim("claim", labels=FEVER),
                 gold=None if hidden else row.label("label", FEVER),
                 evidence=() if hidden else _pages(sentences) or _groups(row),
                 passages=sentences if self.with_evidence else (),
                 group=row.optional("challenge"),
-                row=row.number,
             )
 
 
@@ -60,26 +61,26 @@ def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
 
 
 def _element(group: Row, name: str) -> GoldEvidence:
-    found = _ELEMENT.fullmatch(name)
-    if found is None:
-        raise group.wrong("content", "a page and its element, as in 'Page_sentence_3' or 'Page_cell_0_2_1',")
-    return GoldEvidence(document=found["page"], element=found["element"])
+    match = _ELEMENT.fullmatch(name)
+    if match is None:
+        raise group.field_error("content", "a page and its element, like 'Page_sentence_3' or 'Page_cell_0_2_1'")
+    return GoldEvidence(document=match["page"], element=match["element"])
 
 
 def _sentences(row: Row) -> tuple[Passage, ...]:
-    """The sentence-only form's evidence; links stand as the words that the page shows."""
+    """The evidence of the sentence-only form, with links replaced by their visible text."""
     passages = []
     for rank, line in enumerate(row.text("evidence").split("\n"), 1):
         page, tab, sentence = line.partition("\t")
         if not tab or not page.strip() or not sentence.strip():
-            raise row.error(f"evidence: a line 'page<tab>sentence' was expected, not {line[:60]!r}")
+            raise row.error(f"evidence: expected a line 'page<tab>sentence', got {line[:60]!r}")
         text = printable(_LINK.sub(r"\1", sentence)).strip()
         passages.append(Passage(document=page, title=page, text=text, rank=rank))
     return tuple(passages)
 
 
 def documents(path: Path) -> Iterator[Document]:
-    """The pages of the sentence-only form, each with all its gold sentences of all claims: a pool to search.
+    """The pages of the sentence-only form, each with the gold sentences of all claims.
 
     Raises:
         UsageError: a claim's evidence is not text.
@@ -87,7 +88,7 @@ def documents(path: Path) -> Iterator[Document]:
     pages: dict[str, dict[str, None]] = {}
     for row in rows(path):
         if not isinstance(row.fields.get("evidence"), str):
-            raise row.wrong("evidence", "the sentence-only form: a line 'page<tab>sentence' each")
+            raise row.field_error("evidence", "lines 'page<tab>sentence' (the sentence-only form)")
         for sentence in _sentences(row):
             pages.setdefault(sentence.document, {})[sentence.text] = None
     for page, texts in pages.items():
@@ -95,6 +96,6 @@ def documents(path: Path) -> Iterator[Document]:
 
 
 def _pages(sentences: tuple[Passage, ...]) -> tuple[tuple[GoldEvidence, ...], ...]:
-    """The one gold group of the sentence-only form, which names pages and no elements."""
+    """The gold group of the sentence-only form, which names pages without elements."""
     pages = dict.fromkeys(sentence.document for sentence in sentences)
     return (tuple(GoldEvidence(document=page) for page in pages),) if pages else ()

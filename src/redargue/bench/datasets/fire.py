@@ -1,6 +1,6 @@
 """The claim files that FIRE (Xie et al. 2025) made of FacTool-QA, FELM-WK, BingCheck and FactCheck-Bench.
 
-MERMAID measures on them too. Rows: ``{"claim", "label": true | false | "true" | "false", …}``.
+MERMAID uses them too. Rows: ``{"claim", "label": true | false | "true" | "false", …}``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redargue.claims import LabelSet
 
 @datasets.register("fire")
 class Fire:
-    """Reads the JSON lines; a row's number is its id."""
+    """Reads the JSON lines; ids are row numbers."""
 
     name: ClassVar[str] = "fire"
     about: ClassVar[str] = "claims binarised as in FIRE and MERMAID (mbzuai-nlp/fire)"
@@ -25,11 +25,8 @@ class Fire:
     metric: ClassVar[str] = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order."""
         for row in rows(path):
-            yield Example(
-                id=str(row.number),
+            yield row.example(
                 claim=row.claim("claim", labels=TRUE_FALSE),
                 gold=row.label("label", TRUE_FALSE),
-                row=row.number,
             )

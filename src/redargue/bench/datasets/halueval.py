@@ -1,6 +1,6 @@
 """HaluEval (Li et al. 2023): right and hallucinated answers, replies and summaries, and annotated ChatGPT responses.
 
-Official rows (JSON lines, whatever the file's name ends in):
+Official rows (JSON lines, whatever the file's suffix):
 
 * qa: ``{"knowledge", "question", "right_answer", "hallucinated_answer"}``
 * dialogue: ``{"knowledge", "dialogue_history", "right_response", "hallucinated_response"}``
@@ -24,16 +24,16 @@ from redargue.evidence import Passage
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Where one kind of row has what.
+    """The fields of one kind of row.
 
     Attributes:
-        context: what the official evaluation shows with the text.
-        given: the knowledge, which the official evaluation withholds; for a summary the document.
+        context: shown with the text in the official evaluation.
+        knowledge: withheld in the official evaluation; the document of a summary.
         candidates: the right text and the hallucinated one.
     """
 
     context: str
-    given: str
+    knowledge: str
     candidates: tuple[str, str]
 
 
@@ -46,11 +46,14 @@ _KINDS = {
 
 @datasets.register("halueval")
 class HaluEval:
-    """Reads all four kinds, told apart by their fields; the group is the kind.
+    """Reads all four kinds of rows, recognised by their fields; the group is the kind.
 
-    Of a pair, each candidate is one example. The claim is the text alone; its context is what the official evaluation
-    shows (question, dialogue, document, user's request); the knowledge comes as a passage, so that only methods that
-    read evidence see it. *yes* (hallucinated) means refuted.
+    Each candidate of a pair is one example, the right one first. The claim is the text alone; its context is what the
+    official evaluation shows (question, dialogue, document, user's request); the knowledge is a passage, so that only
+    methods that read evidence see it. *yes* (hallucinated) means refuted.
+
+    Args:
+        question_in_claim: for qa, the claim is question and answer in one text, as in dual-position debate.
     """
 
     name: ClassVar[str] = "halueval"
@@ -59,13 +62,11 @@ class HaluEval:
     metric: ClassVar[str] = "accuracy"
 
     def __init__(self, *, question_in_claim: bool = False) -> None:
-        """Args: question_in_claim: in qa the claim is the question and the answer in one text, as DPD has it."""
         self.question_in_claim = question_in_claim
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order: of each pair the right text first."""
         for row in rows(path):
-            kind = next((name for name, each in _KINDS.items() if set(each.candidates) & row.fields.keys()), "")
+            kind = next((name for name, fields in _KINDS.items() if set(fields.candidates) & row.fields.keys()), "")
             if kind:
                 yield from self._pair(row, kind)
             else:
@@ -74,11 +75,11 @@ class HaluEval:
     def _pair(self, row: Row, kind: str) -> Iterator[Example]:
         fields = _KINDS[kind]
         context = row.text(fields.context)
-        passage = Passage(text=printable(row.text(fields.given)))
+        passage = Passage(text=printable(row.text(fields.knowledge)))
         for gold, field in zip(("no", "yes"), fields.candidates, strict=True):
             text = row.text(field)
             joined = self.question_in_claim and kind == "qa"
-            yield Example(
+            yield row.example(
                 id=f"{row.number}.{'right' if gold == 'no' else 'hallucinated'}",
                 claim=row.claim(
                     field,
@@ -89,21 +90,19 @@ class HaluEval:
                 gold=gold,
                 passages=(passage,),
                 group=kind,
-                row=row.number,
             )
 
 
 def _general(row: Row) -> Example:
     if "chatgpt_response" not in row.fields:
-        kinds = "; ".join(", ".join((each.context, *each.candidates)) for each in _KINDS.values())
+        kinds = "; ".join(", ".join((kind.context, *kind.candidates)) for kind in _KINDS.values())
         raise row.error(
-            f"the fields of a HaluEval row were expected, not {', '.join(row.fields) or 'none'}",
+            f"expected the fields of a HaluEval row, got {', '.join(row.fields) or 'none'}",
             hint=f"a row has {kinds}; or user_query, chatgpt_response, hallucination",
         )
-    return Example(
+    return row.example(
         id=row.key("ID"),
         claim=row.claim("chatgpt_response", labels=HALLUCINATED, context=row.text("user_query")),
         gold=row.label("hallucination", HALLUCINATED),
         group="general",
-        row=row.number,
     )

@@ -18,7 +18,11 @@ from redargue.claims import LabelSet
 
 @datasets.register("hover")
 class Hover:
-    """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``."""
+    """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``.
+
+    Args:
+        hops: keeps only claims that take this number of pages; 0 for all.
+    """
 
     name: ClassVar[str] = "hover"
     about: ClassVar[str] = "HoVer: claims over two to four Wikipedia pages (hover-nlp/hover)"
@@ -26,30 +30,27 @@ class Hover:
     metric: ClassVar[str] = "hover"
 
     def __init__(self, *, hops: int = 0) -> None:
-        """Args: hops: only claims over so many pages; 0 for all."""
         self.hops = hops
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order."""
         for row in rows(path):
             if self.hops and row.integer("num_hops") != self.hops:
                 continue
-            hidden = row.hidden(("label", "supporting_facts"), ("uid", "claim", "num_hops", "hpqa_id"))
-            yield Example(
+            hidden = row.is_unlabelled(("label", "supporting_facts"), ("uid", "claim", "num_hops", "hpqa_id"))
+            yield row.example(
                 id=row.key("uid"),
                 claim=row.claim("claim", labels=HOVER),
                 gold=None if hidden else row.label("label", HOVER),
                 evidence=() if hidden else (_facts(row),),
                 group=f"{row.integer('num_hops')}-hop",
-                row=row.number,
             )
 
 
 def _facts(row: Row) -> tuple[GoldEvidence, ...]:
-    """The one gold group: all facts are needed together."""
+    """The single gold group: all facts are needed together."""
     facts = []
     for fact in row.items("supporting_facts"):
         if not isinstance(fact, list) or [type(part) for part in fact] != [str, int]:
-            raise row.error(f"supporting_facts: [title, sentence number] was expected, not {fact}")
+            raise row.error(f"supporting_facts: expected [title, sentence number], got {fact}")
         facts.append(GoldEvidence(document=fact[0], element=str(fact[1])))
     return tuple(dict.fromkeys(facts))

@@ -1,4 +1,4 @@
-"""Label sets of the data sets that ``redargue.claims`` does not name, each under its data set's own words."""
+"""Label sets of data sets that ``redargue.claims`` does not define."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRUE_FALSE = _set(
     _label("false", Meaning.REFUTED, description="the claim is incorrect"),
     in_prose=False,
 )
-"""FacTool-QA, FELM, and the claim files that FIRE and MERMAID made of others."""
+"""FacTool-QA, FELM, and the claim files of FIRE and MERMAID."""
 
 FACTCHECK_BENCH = _set(
     "factcheck-bench",
@@ -68,18 +68,18 @@ HALLUCINATED = _set(
     _label("no", Meaning.SUPPORTED, description="the text is right"),
     in_prose=False,
 )
-"""HaluEval asks whether a text is hallucinated, so that *yes* is what other data sets call refuted."""
+"""HaluEval asks whether a text is hallucinated, so *yes* means refuted."""
 
-BY_NAME = {each.name: each for each in (TRUE_FALSE, FACTCHECK_BENCH, BINGCHECK, HOVER, SCIFACT, HALLUCINATED)}
+BY_NAME = {labels.name: labels for labels in (TRUE_FALSE, FACTCHECK_BENCH, BINGCHECK, HOVER, SCIFACT, HALLUCINATED)}
 
 
 def label_set(name: str) -> LabelSet:
-    """A registered label set, or a data set's own.
+    """A registered label set, or one of those above.
 
     Raises:
-        UnknownName: there is none of that name; lists both kinds.
+        UnknownName: there is no such label set.
     """
-    known = {**{each: label_sets[each] for each in label_sets}, **BY_NAME}
+    known = {**{registered: label_sets[registered] for registered in label_sets}, **BY_NAME}
     if name not in known:
         raise UnknownName(f"unknown label set {name!r}", hint=did_you_mean(name, known))
     return known[name]

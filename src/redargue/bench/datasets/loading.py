@@ -19,7 +19,7 @@ HALVES = ("all", "even", "odd")
 
 
 class Loaded(NamedTuple):
-    """Examples in the file's order, and what a run writes down about them."""
+    """The sampled examples in the file's order, and the record of the sample."""
 
     examples: tuple[Example, ...]
     sample: Sample
@@ -35,31 +35,32 @@ def load(
     seed: int = 0,
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Loaded:
-    """Reads a data set whole and draws a sample.
+    """Reads a whole data set and draws a sample.
 
     Args:
         name: registered name.
-        path: the official file (or folder), packed or not.
-        limit: how many examples at most; of each group where ``take`` is ``group``.
-        take: ``first``, ``random``, ``balanced`` by label, or ``group``: random in each group.
+        path: the official file or folder, gzipped or not.
+        limit: maximum number of examples; per group if ``take`` is ``group``.
+        take: ``first``, ``random``, ``balanced`` by label, or ``group``: random within each group.
         half: ``even``, ``odd`` or ``all``, by the claim's hash.
-        seed: of a random choice.
-        options: the data set's own (``{"with_evidence": True}``).
+        seed: of random choices.
+        options: of the data set (``{"with_evidence": True}``).
 
     Raises:
-        UsageError: no such data set, option or way to sample; not its format; two rows with one id.
+        UsageError: unknown data set, option, ``take`` or ``half``; a file in another format; a duplicate id.
     """
     path = Path(path)
     sampling = _sampling(limit, take, half, seed)
     examples = tuple(make(name, **options).read(path))
     seen: dict[str, int] = {}
-    for each in examples:
-        if each.id in seen:
-            raise UsageError(f"the id {each.id!r} is taken by row {seen[each.id]}", where=f"{path}, row {each.row}")
-        seen[each.id] = each.row
+    for example in examples:
+        if example.id in seen:
+            what = f"the id {example.id!r} is taken by row {seen[example.id]}"
+            raise UsageError(what, where=f"{path}, row {example.row}")
+        seen[example.id] = example.row
     taken = draw(examples, sampling)
-    said = ((key, str(value)) for key, value in sorted(options.items()))
-    return Loaded(taken, describe(name, path, sampling, rows=len(examples), taken=taken, options=said))
+    recorded = ((key, str(value)) for key, value in sorted(options.items()))
+    return Loaded(taken, describe(name, path, sampling, rows=len(examples), taken=taken, options=recorded))
 
 
 def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
@@ -67,17 +68,17 @@ def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
     if limit is not None and limit < 1:
-        raise UsageError(f"a limit of {limit}", hint="1 or more")
+        raise UsageError(f"expected a limit of at least 1, got {limit}")
     grouped = take == "group"
     how = "random" if grouped else take
     return Sampling.model_validate({"limit": limit, "how": how, "per_group": grouped, "half": half, "seed": seed})
 
 
 def make(name: str, **options: Any) -> Dataset:
-    """A data set's reader with its options set.
+    """A data set's reader with these options.
 
     Raises:
-        UsageError: no such data set or option.
+        UsageError: unknown data set or option.
     """
     kind: Any = datasets[name]
     known = {} if kind.__init__ is object.__init__ else get_type_hints(kind.__init__)
@@ -91,7 +92,7 @@ def make(name: str, **options: Any) -> Dataset:
 
 
 def _checked(where: str, value: Any, type_: Any) -> Any:
-    """An option's value as its reader takes it; of a command line, ``true`` and ``false`` in any case."""
+    """Converts an option's value to its type; ``true`` and ``false`` may be text in any case."""
     if isinstance(value, str) and value.lower() in ("true", "false") and type_ is bool:
         value = value.lower() == "true"
     try:
@@ -99,4 +100,4 @@ def _checked(where: str, value: Any, type_: Any) -> Any:
             value, strict=type_ is bool
         )
     except ValidationError as error:
-        raise UsageError(f"{value!r} cannot be meant: {error.errors()[0]['msg']}", where=where) from None
+        raise UsageError(f"invalid value {value!r}: {error.errors()[0]['msg']}", where=where) from None

@@ -16,7 +16,7 @@ from redargue.claims import OPTIONS, LabelSet
 
 @datasets.register("medqa")
 class MedQa:
-    """Reads the official JSON lines; a claim's labels are as many letters as it has options."""
+    """Reads the official JSON lines; a claim's labels are the letters of its options."""
 
     name: ClassVar[str] = "medqa"
     about: ClassVar[str] = "MedQA-USMLE: examination questions with options (jind11/MedQA)"
@@ -24,26 +24,25 @@ class MedQa:
     metric: ClassVar[str] = "accuracy"
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order; a row's number is its id."""
         for row in rows(path):
             options = _options(row)
             letters = LabelSet(name=OPTIONS.name, labels=OPTIONS.labels[: len(options)], in_prose=False)
-            hidden = row.hidden(("answer", "answer_idx"), ("question", "options", "meta_info", "metamap_phrases"))
+            hidden = row.is_unlabelled(
+                ("answer", "answer_idx"), ("question", "options", "meta_info", "metamap_phrases")
+            )
             gold = None if hidden else row.label("answer_idx", letters)
             if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
-                raise row.wrong("answer", f"the text of option {gold}")
-            yield Example(
-                id=str(row.number),
+                raise row.field_error("answer", f"the text of option {gold}")
+            yield row.example(
                 claim=row.claim("question", labels=letters, options=options),
                 gold=gold,
                 group=row.optional("meta_info"),
-                row=row.number,
             )
 
 
 def _options(row: Row) -> tuple[str, ...]:
-    given = row.child("options")
-    letters = sorted(given.fields)
+    fields = row.child("options")
+    letters = sorted(fields.fields)
     if letters != list(OPTIONS.names[: len(letters)]) or len(letters) < 2:
-        raise row.wrong("options", "an object with the keys A, B, … (at most E)")
-    return tuple(given.text(letter) for letter in letters)
+        raise row.field_error("options", "an object with the keys A, B, … (at most E)")
+    return tuple(fields.text(letter) for letter in letters)

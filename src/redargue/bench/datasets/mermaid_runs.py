@@ -1,4 +1,4 @@
-"""The claims of MERMAID's released runs: what agents did for them is read by ``redargue.bench.mermaid_import``.
+"""The claims of MERMAID's released runs; ``redargue.bench.mermaid_import`` reads the runs themselves.
 
 Rows: ``{"claim", "label", "decomposition", "react_trace": [line, …], "prediction"}``; a row may have no run.
 """
@@ -17,7 +17,7 @@ from redargue.claims import LabelSet
 
 @datasets.register("mermaid-runs")
 class MermaidRuns:
-    """Reads the JSON list; rows without a run are left out. Labels are those of FIRE's files, HoVer or SciFact."""
+    """Reads the JSON list and skips rows without a run. Labels are those of FIRE's files, HoVer or SciFact."""
 
     name: ClassVar[str] = "mermaid-runs"
     about: ClassVar[str] = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
@@ -25,15 +25,13 @@ class MermaidRuns:
     metric: ClassVar[str] = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order."""
         every = tuple(rows(path))
         labels = label_set(every)
         for row in with_runs(every):
-            yield Example(
+            yield row.example(
                 id=row.key("uid") if "uid" in row.fields else str(row.number),
                 claim=row.claim("claim", labels=labels),
                 gold=row.label("label", labels),
-                row=row.number,
             )
 
 
@@ -41,16 +39,16 @@ def with_runs(every: Sequence[Row]) -> tuple[Row, ...]:
     """The rows that hold a run.
 
     Raises:
-        UsageError: none does.
+        UsageError: no row does.
     """
-    found = tuple(row for row in every if row.fields.get("react_trace") is not None)
-    if not found:
-        raise every[0].wrong("react_trace", "a run in at least one row")
-    return found
+    with_trace = tuple(row for row in every if row.fields.get("react_trace") is not None)
+    if not with_trace:
+        raise every[0].field_error("react_trace", "a run in at least one row")
+    return with_trace
 
 
 def label_set(every: Sequence[Row]) -> LabelSet:
-    """The label set that holds the labels of all rows.
+    """The label set that contains the labels of all rows.
 
     Raises:
         UsageError: none does.

@@ -1,4 +1,4 @@
-"""PubMedQA, PQA-L (Jin et al. 2019): yes-no-maybe questions that titles of PubMed articles ask.
+"""PubMedQA, PQA-L (Jin et al. 2019): yes-no-maybe questions asked by titles of PubMed articles.
 
 Official form: an object, ``{pmid: {"QUESTION", "CONTEXTS": [text, …], "LABELS", "MESHES", "YEAR", "final_decision",
 "LONG_ANSWER", …}, …}``.
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from redargue.bench.datasets.base import Example, GoldEvidence, datasets
-from redargue.bench.datasets.rows import Row, keyed, printable
+from redargue.bench.datasets.rows import Row, keyed_rows, printable
 from redargue.claims import YES_NO_MAYBE, LabelSet
 from redargue.evidence import Passage
 from redargue.retrieval.corpus.documents import Document
@@ -21,7 +21,11 @@ _REST = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "LONG_ANSWER")
 
 @datasets.register("pubmedqa")
 class PubMedQa:
-    """Reads ``ori_pqal.json``; the gold document is the article."""
+    """Reads ``ori_pqal.json``; ids are PubMed ids, and the gold document is the article.
+
+    Args:
+        with_evidence: provides the abstract without its conclusion as passages.
+    """
 
     name: ClassVar[str] = "pubmedqa"
     about: ClassVar[str] = "PubMedQA PQA-L: questions of PubMed articles (pubmedqa/pubmedqa)"
@@ -29,28 +33,25 @@ class PubMedQa:
     metric: ClassVar[str] = "accuracy"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
-        """Args: with_evidence: gives the abstract without its conclusion as passages, which are withheld otherwise."""
         self.with_evidence = with_evidence
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order; the article's PubMed id is the example's."""
-        for row in keyed(path):
-            hidden = row.hidden(("final_decision", "reasoning_required_pred", "reasoning_free_pred"), _REST)
+        for row in keyed_rows(path):
+            hidden = row.is_unlabelled(("final_decision", "reasoning_required_pred", "reasoning_free_pred"), _REST)
             passages = _passages(row)
-            yield Example(
+            yield row.example(
                 id=row.name,
                 claim=row.claim("QUESTION", labels=YES_NO_MAYBE),
                 gold=None if hidden else row.label("final_decision", YES_NO_MAYBE),
                 evidence=((GoldEvidence(document=row.name),),),
                 passages=passages if self.with_evidence else (),
-                row=row.number,
             )
 
 
 def documents(path: Path) -> Iterator[Document]:
-    """The articles' abstracts without their conclusions, which would be the questions' answers."""
-    for row in keyed(path):
-        text = "\n".join(printable(each) for each in row.texts("CONTEXTS"))
+    """The abstracts without their conclusions, which answer the questions."""
+    for row in keyed_rows(path):
+        text = "\n".join(printable(text) for text in row.texts("CONTEXTS"))
         yield Document(id=row.name, text=text, published=row.optional("YEAR"))
 
 

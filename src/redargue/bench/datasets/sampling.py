@@ -1,7 +1,7 @@
-"""Which examples of a data set are measured, chosen so that anyone chooses the same ones.
+"""Reproducible samples of data sets.
 
 A random choice ranks examples by a hash of seed and id: it depends neither on the file's order nor on a generator, and
-a larger sample with the same seed holds the smaller one.
+a larger sample with the same seed contains the smaller one.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ class Sampling(Frozen):
     """How a sample is drawn.
 
     Attributes:
-        limit: how many; of each group where ``per_group``; None for all. A smaller set (group) is taken whole.
-        how: ``first`` of the file; ``random``; ``balanced``: random, as many of each label (the first labels have one
-            more where it does not come out even; examples without gold are left out).
-        per_group: draws from each group on its own (100 of each number of hops, as FOLK does on HoVer).
-        half: ``even`` rows choose, ``odd`` rows report; see :func:`half_of`. Applied first.
-        seed: of the random choice.
+        limit: maximum number of examples (of each group, with ``per_group``); None for all.
+        how: ``first`` of the file; ``random``; ``balanced``: random, equally many of each label (the first labels get
+            one more if the limit does not divide evenly; drops examples without gold).
+        per_group: draws from each group separately (100 of each number of hops, as FOLK does on HoVer).
+        half: ``even`` for choosing settings, ``odd`` for reporting; see :func:`half_of`. Applied first.
     """
 
     limit: int | None = Field(default=None, ge=1)
@@ -41,17 +40,17 @@ class Sampling(Frozen):
 
 
 class Sample(Sampling):
-    """What was drawn from what, for a run to write down.
+    """The record of a sample.
 
     Attributes:
         dataset: registered name.
-        options: that it was read with, as text.
+        options: of the data set, as text.
         file: name of the file or folder.
-        sha256: of the file as it lies there; of a folder, of its files' lines ``sha256  name``.
+        sha256: of the file's bytes; of a folder, see :func:`sha256_of`.
         rows: examples in the whole file.
         taken: examples in the sample.
-        labels: how many of each gold label, in the label set's order; hidden gold as "".
-        groups: how many of each group, in the file's order; empty where the data set has none.
+        labels: count of each gold label, in the label set's order; hidden gold as "".
+        groups: count of each group, in the file's order.
     """
 
     dataset: str
@@ -65,7 +64,7 @@ class Sample(Sampling):
 
 
 def half_of(claim: str) -> Literal["even", "odd"]:
-    """The half that a claim's text belongs to: ``int(sha1(claim)[:8], 16) % 2``, whatever data set it stands in."""
+    """The half of a claim by its text alone: ``int(sha1(claim)[:8], 16) % 2``."""
     digest = hashlib.sha1(claim.encode(), usedforsecurity=False).hexdigest()
     return "odd" if int(digest[:8], 16) % 2 else "even"
 
@@ -74,18 +73,18 @@ def draw(examples: Iterable[Example], sampling: Sampling) -> tuple[Example, ...]
     """The sample, in the examples' own order.
 
     Raises:
-        UsageError: nothing is left, or a balanced sample wants more of a label than there are.
+        UsageError: no example is left, or a balanced sample needs more of a label than there are.
     """
-    kept = [each for each in examples if sampling.half in ("all", half_of(each.claim.text))]
+    eligible = [example for example in examples if sampling.half in ("all", half_of(example.claim.text))]
     if sampling.how == "balanced":
-        kept = [each for each in kept if each.gold is not None]
-    if not kept:
-        raise UsageError(f"no example is left to take (half {sampling.half!r}, {sampling.how!r})")
+        eligible = [example for example in eligible if example.gold is not None]
+    if not eligible:
+        raise UsageError(f"no examples left to sample (half {sampling.half!r}, {sampling.how!r})")
     strata: defaultdict[str, list[Example]] = defaultdict(list)
-    for each in kept:
-        strata[each.group if sampling.per_group else ""].append(each)
-    chosen = {id(each) for stratum in strata.values() for each in _drawn(stratum, sampling)}
-    return tuple(each for each in kept if id(each) in chosen)
+    for example in eligible:
+        strata[example.group if sampling.per_group else ""].append(example)
+    chosen = {id(example) for stratum in strata.values() for example in _drawn(stratum, sampling)}
+    return tuple(example for example in eligible if id(example) in chosen)
 
 
 def _drawn(examples: list[Example], sampling: Sampling) -> Sequence[Example]:
@@ -93,28 +92,26 @@ def _drawn(examples: list[Example], sampling: Sampling) -> Sequence[Example]:
         return examples
     if sampling.how == "first":
         return examples[: sampling.limit]
-    ranked = sorted(examples, key=lambda each: hashlib.sha256(f"{sampling.seed}\0{each.id}".encode()).digest())
+    ranked = sorted(examples, key=lambda one: hashlib.sha256(f"{sampling.seed}\0{one.id}".encode()).digest())
     return _balanced(ranked, sampling.limit) if sampling.how == "balanced" else ranked[: sampling.limit]
 
 
 def _balanced(ranked: list[Example], limit: int | None) -> list[Example]:
-    """As many of each label that occurs; without a limit, as many as the rarest label has."""
+    """Equally many of each label that occurs; without a limit, as many as the rarest label has."""
     by_label: defaultdict[str, list[Example]] = defaultdict(list)
-    for each in ranked:
-        by_label[each.gold or ""].append(each)
+    for example in ranked:
+        by_label[example.gold or ""].append(example)
     names = [name for name in ranked[0].claim.labels.names if name in by_label] or sorted(by_label)
     if len(names) < 2:
-        raise UsageError(f"all rows are {names[0]!r}: nothing to balance", hint="--take random")
-    if limit is None:
-        limit = len(names) * min(len(found) for found in by_label.values())
+        raise UsageError(f"all rows are {names[0]!r}: nothing to balance", hint="use --take random")
+    largest = len(names) * min(map(len, by_label.values()))
+    limit = largest if limit is None else limit
     chosen = []
     for place, name in enumerate(names):
         share = limit // len(names) + (place < limit % len(names))
         if share > len(by_label[name]):
-            raise UsageError(
-                f"a balanced sample of {limit} needs {share} of {name!r}, and there are {len(by_label[name])}",
-                hint=f"at most {len(names) * min(len(found) for found in by_label.values())} can be balanced",
-            )
+            what = f"a balanced sample of {limit} needs {share} of {name!r}, and there are {len(by_label[name])}"
+            raise UsageError(what, hint=f"use a limit of at most {largest}")
         chosen += by_label[name][:share]
     return chosen
 
@@ -128,10 +125,9 @@ def describe(
     taken: Sequence[Example],
     options: Iterable[tuple[str, str]] = (),
 ) -> Sample:
-    """The record of a sample."""
-    found = Counter(each.gold or "" for each in taken)
-    order = dict.fromkeys(name for each in taken for name in each.claim.labels.names)
-    groups = Counter(each.group for each in taken)
+    labels = Counter(example.gold or "" for example in taken)
+    order = dict.fromkeys(name for example in taken for name in example.claim.labels.names)
+    groups = Counter(example.group for example in taken)
     return Sample(
         **sampling.model_dump(),
         dataset=dataset,
@@ -140,15 +136,15 @@ def describe(
         sha256=sha256_of(path),
         rows=rows,
         taken=len(taken),
-        labels=tuple((name, found[name]) for name in (*order, *(name for name in found if name not in order))),
+        labels=tuple((name, labels[name]) for name in order | dict.fromkeys(labels)),
         groups=tuple(groups.items()) if set(groups) != {""} else (),
     )
 
 
 def sha256_of(path: Path) -> str:
-    """Of a file's bytes; of a folder, of a line ``sha256  name`` for each file in it, sorted by name."""
+    """Of a file, the hash of its bytes; of a folder, the hash of the lines ``sha256  name`` of its files by name."""
     if path.is_dir():
-        files = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith("."))
-        return hashlib.sha256("".join(f"{sha256_of(each)}  {each.name}\n" for each in files).encode()).hexdigest()
+        files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        return hashlib.sha256("".join(f"{sha256_of(file)}  {file.name}\n" for file in files).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

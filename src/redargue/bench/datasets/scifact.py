@@ -1,7 +1,7 @@
 """SciFact (Wadden et al. 2020): scientific claims over abstracts, with gold sentences.
 
 Official rows: ``{"id", "claim", "evidence": {doc_id: [{"sentences": [0, …], "label": "SUPPORT" | "CONTRADICT"}, …]},
-"cited_doc_ids": [doc_id, …]}``; a claim without evidence has not enough information; a test row has id and claim alone.
+"cited_doc_ids": [doc_id, …]}``; a claim without evidence has not enough information; a test row has only id and claim.
 Corpus rows: ``{"doc_id", "title", "abstract": [sentence, …], "structured"}``.
 """
 
@@ -20,7 +20,11 @@ from redargue.retrieval.corpus.documents import Document
 
 @datasets.register("scifact")
 class SciFact:
-    """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0."""
+    """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0.
+
+    Args:
+        decided: keeps only claims that an abstract supports or contradicts, as FOLK and MERMAID do.
+    """
 
     name: ClassVar[str] = "scifact"
     about: ClassVar[str] = "SciFact: scientific claims over abstracts (allenai/scifact)"
@@ -28,22 +32,19 @@ class SciFact:
     metric: ClassVar[str] = "scifact"
 
     def __init__(self, *, decided: bool = False) -> None:
-        """Args: decided: only claims that an abstract supports or contradicts, as FOLK and MERMAID choose them."""
         self.decided = decided
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order."""
         for row in rows(path):
-            hidden = row.hidden(("evidence", "cited_doc_ids"), ("id", "claim"))
+            hidden = row.is_unlabelled(("evidence", "cited_doc_ids"), ("id", "claim"))
             gold, groups = (None, ()) if hidden else _rationales(row)
             if self.decided and not groups:
                 continue
-            yield Example(
+            yield row.example(
                 id=row.key("id"),
                 claim=row.claim("claim", labels=SCIFACT),
                 gold=gold,
                 evidence=groups,
-                row=row.number,
             )
 
 
@@ -56,21 +57,19 @@ def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], .
             label = rationale.label("label", SCIFACT)
             numbers = rationale.items("sentences")
             if not numbers or not all(type(number) is int for number in numbers):
-                raise rationale.wrong("sentences", "a list of sentence numbers")
+                raise rationale.field_error("sentences", "a list of sentence numbers")
             if SCIFACT.meaning(label) is Meaning.NOT_ENOUGH:
-                raise rationale.wrong("label", "SUPPORT or CONTRADICT")
+                raise rationale.field_error("label", "SUPPORT or CONTRADICT")
             golds.add(label)
             groups.append(tuple(GoldEvidence(document=document, element=str(number)) for number in numbers))
     if len(golds) > 1:
-        raise row.error(
-            "evidence: one label for the claim was expected, and its rationales both support and contradict"
-        )
+        raise row.error("evidence: expected one label, but the rationales both support and contradict the claim")
     return (golds.pop() if golds else SCIFACT.named(Meaning.NOT_ENOUGH)), tuple(groups)
 
 
 def qrels(path: Path) -> dict[str, frozenset[str]]:
-    """Which abstracts each claim was written from (``cited_doc_ids``), by claim id: the documents to be retrieved."""
-    return {row.key("id"): frozenset(str(each) for each in row.items("cited_doc_ids")) for row in rows(path)}
+    """Ids of the abstracts to be retrieved (``cited_doc_ids``), by claim id."""
+    return {row.key("id"): frozenset(map(str, row.items("cited_doc_ids"))) for row in rows(path)}
 
 
 def abstracts(path: Path) -> dict[str, tuple[str, ...]]:
@@ -79,13 +78,13 @@ def abstracts(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def abstract_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
-    """The numbered sentences of some abstracts of ``corpus.jsonl``."""
-    every = abstracts(path)
-    return {name: {str(at): text for at, text in enumerate(every[name])} for name in wanted if name in every}
+    """The numbered sentences of some abstracts of ``corpus.jsonl``, from 0."""
+    by_id = abstracts(path)
+    return {name: {str(at): text for at, text in enumerate(by_id[name])} for name in wanted if name in by_id}
 
 
 def documents(path: Path) -> Iterator[Document]:
-    """The abstracts of ``corpus.jsonl`` as a corpus store takes them, sentences joined by a space."""
+    """The abstracts of ``corpus.jsonl``, sentences joined by a space."""
     for row in rows(path):
         sentences = (sentence.strip() for sentence in row.texts("abstract"))
         yield Document(id=row.key("doc_id"), title=row.text("title"), text=" ".join(sentences))

@@ -1,7 +1,7 @@
 """Frozen evidence: binarised claims, each with the passages that real searches returned for it.
 
 Rows: ``{"claim", "label": "true" | "false", "passages": [{"query", "title", "url", "publisher", "text"}, …]}``. They
-measure readers with the search held fixed; a report has to say that language-model agents wrote the queries.
+compare readers with retrieval held fixed; reports must say that language-model agents wrote the queries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from redargue.evidence import Passage
 
 @datasets.register("snapshots")
 class Snapshots:
-    """Reads the JSON lines; a passage's rank is its place among those of its query."""
+    """Reads the JSON lines; a passage's rank is its position among those of its query."""
 
     name: ClassVar[str] = "snapshots"
     about: ClassVar[str] = "claims with frozen evidence: what real searches returned (shared data)"
@@ -28,27 +28,18 @@ class Snapshots:
     metric: ClassVar[str] = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order; a row's number is its id."""
         for row in rows(path):
-            yield Example(
-                id=str(row.number),
+            yield row.example(
                 claim=row.claim("claim", labels=TRUE_FALSE),
                 gold=row.label("label", TRUE_FALSE),
                 passages=tuple(_passages(row)),
-                row=row.number,
             )
 
 
 def _passages(row: Row) -> Iterator[Passage]:
     ranks: Counter[str] = Counter()
-    for each in row.children("passages"):
-        query = each.optional("query")
+    for fields in row.children("passages"):
+        query = fields.optional("query")
         ranks[query] += 1
-        yield Passage(
-            text=printable(each.text("text")),
-            title=each.optional("title"),
-            url=each.optional("url"),
-            publisher=each.optional("publisher"),
-            query=query,
-            rank=ranks[query],
-        )
+        metadata = {name: fields.optional(name) for name in ("title", "url", "publisher")}
+        yield Passage(text=printable(fields.text("text")), **metadata, query=query, rank=ranks[query])

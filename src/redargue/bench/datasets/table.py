@@ -1,4 +1,4 @@
-"""Anyone's own claims: a CSV, TSV or JSON-lines file, with a mapping from what is needed to its columns."""
+"""User-supplied claims: a CSV, TSV or JSON-lines file with a mapping of its columns."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from typing import ClassVar
 
 from redargue.bench.datasets.base import Example, datasets
 from redargue.bench.datasets.labels import label_set
-from redargue.bench.datasets.rows import Row, printable, rows, table, unpacked_suffix
+from redargue.bench.datasets.rows import Row, printable, rows, table_rows, unpacked_suffix
 from redargue.claims import FEVER, LabelSet
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 from redargue.registry import did_you_mean
 
 ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as_of")
-"""What a column can be: ``evidence`` becomes the row's one passage, ``as_of`` is an ISO date. Only ``claim`` is needed;
-without ``label`` gold is hidden."""
+"""Roles of columns: ``evidence`` is the row's only passage, ``as_of`` an ISO date. Only ``claim`` is required; without
+``label`` gold is hidden."""
 
 
 @datasets.register("table")
 class Table:
-    """Reads ``.csv`` and ``.tsv`` by their names, everything else as JSON lines or a JSON list; all also gzipped."""
+    """Reads ``.csv`` and ``.tsv`` by suffix, everything else as JSON lines or a JSON list; all may be gzipped.
+
+    Args:
+        mapping: a column for each role (:data:`ROLES`), as text ``claim=text,label=verdict`` or a mapping.
+        labels: the label set, or the name of a registered one or a data set's (``true-false``); a cell names a label
+            or an alias.
+    """
 
     name: ClassVar[str] = "table"
     about: ClassVar[str] = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
@@ -32,37 +38,25 @@ class Table:
     def __init__(
         self, *, mapping: str | Mapping[str, str] = "claim=claim,label=label", labels: str | LabelSet = FEVER
     ) -> None:
-        """Sets what is read where.
-
-        Args:
-            mapping: a column for each role (see :data:`ROLES`), as text ``claim=text,label=verdict`` or a mapping.
-            labels: the closed set of answers, or the name of a registered set or of a data set's own (``true-false``);
-                a cell names one of them or an alias.
-        """
         self.mapping = read_mapping(mapping) if isinstance(mapping, str) else _checked(dict(mapping))
         self.label_set = label_set(labels) if isinstance(labels, str) else labels
 
     def read(self, path: Path) -> Iterator[Example]:
-        """The examples of a file, in its order; a row's number is its id where no column is mapped to it."""
-        for row in table(path) if unpacked_suffix(path) in (".csv", ".tsv") else rows(path):
+        for row in table_rows(path) if unpacked_suffix(path) in (".csv", ".tsv") else rows(path):
             at = self.mapping
-            yield Example(
+            yield row.example(
                 id=row.key(at["id"]) if "id" in at else str(row.number),
                 claim=row.claim(
-                    at["claim"],
-                    labels=self.label_set,
-                    context=self._optional(row, "context"),
-                    as_of=self._day(row),
+                    at["claim"], labels=self.label_set, context=self._optional(row, "context"), as_of=self._day(row)
                 ),
                 gold=row.label(at["label"], self.label_set) if "label" in at else None,
                 passages=self._passages(row),
                 group=self._optional(row, "group"),
                 response=self._optional(row, "response"),
-                row=row.number,
             )
 
     def _optional(self, row: Row, role: str) -> str:
-        """A mapped cell that may be empty; its column has to be there."""
+        """A mapped cell that may be empty; its column must exist."""
         if role not in self.mapping:
             return ""
         field = self.mapping[role]
@@ -73,26 +67,28 @@ class Table:
         return (Passage(text=text),) if text.strip() else ()
 
     def _day(self, row: Row) -> date | None:
-        given = self._optional(row, "as_of")
+        text = self._optional(row, "as_of")
         try:
-            return date.fromisoformat(given) if given else None
+            return date.fromisoformat(text) if text else None
         except ValueError:
-            raise row.wrong(self.mapping["as_of"], "a day as in '2021-03-31'") from None
+            raise row.field_error(self.mapping["as_of"], "a date like '2021-03-31'") from None
 
 
 def read_mapping(text: str) -> dict[str, str]:
     """A mapping from text: ``claim=statement,label=verdict``.
 
     Raises:
-        UsageError: a part that is no pair, a role that is none or stands twice, no claim.
+        UsageError: a part is not a pair, a role is unknown or repeated, or ``claim`` is missing.
     """
     mapping: dict[str, str] = {}
     for part in text.split(","):
-        role, equals, column = (each.strip() for each in part.partition("="))
+        role, equals, column = (text.strip() for text in part.partition("="))
         if not equals or not column:
-            raise UsageError(f"{part!r} in the mapping {text!r}", hint="a mapping reads claim=COLUMN,label=COLUMN")
+            raise UsageError(
+                f"cannot read {part!r} in the mapping {text!r}", hint="write it like claim=COLUMN,label=COLUMN"
+            )
         if role in mapping:
-            raise UsageError(f"{role!r} stands twice in the mapping {text!r}")
+            raise UsageError(f"{role!r} appears twice in the mapping {text!r}")
         mapping[role] = column
     return _checked(mapping)
 
@@ -102,5 +98,5 @@ def _checked(mapping: dict[str, str]) -> dict[str, str]:
         if role not in ROLES:
             raise UsageError(f"unknown role {role!r} in a mapping", hint=did_you_mean(role, list(ROLES)))
     if "claim" not in mapping:
-        raise UsageError("the mapping names no column for the claim", hint="a mapping reads claim=COLUMN,label=COLUMN")
+        raise UsageError("the mapping names no column for the claim", hint="write it like claim=COLUMN,label=COLUMN")
     return mapping

@@ -1,9 +1,9 @@
 """AVeriTeC's metrics, as MichSchli/AVeriTeC@7c62d1e computes them.
 
-Predicted and gold question-answer pairs are written as "question answer" and compared pair by pair with METEOR; the
-assignment with the greatest sum is taken, and the sum divided by the number of gold pairs. The AVeriTeC score is the
-share of claims with the right label whose evidence score exceeds a threshold (.25 officially). Names of figures say
-where METEOR is not the official one (see ``meteor``).
+Predicted and gold question-answer pairs, written as "question answer", are compared with METEOR; the evidence score is
+the sum of the best assignment over the number of gold pairs. The AVeriTeC score is the share of claims with the correct
+label whose evidence score exceeds a threshold (.25 officially). Names of figures say when METEOR is not the official
+implementation (see ``meteor``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from redargue.bench.extra import bench_extra
-from redargue.bench.metrics.base import Figure, mean, same_length
+from redargue.bench.metrics.base import MetricValue, mean, same_length
 from redargue.bench.metrics.meteor import Meteor, installed_meteor
 from redargue.claims import Frozen
 
@@ -29,19 +29,17 @@ class AveritecScores(Frozen):
         score: the AVeriTeC score at .25.
         thresholds: the score at every reported threshold.
         evidence: Hungarian METEOR of questions and answers, a mean over claims with gold pairs.
-        accuracy: of the labels.
-        items: for each claim with gold pairs whether it counts in ``score``.
+        items: for each claim with gold pairs, whether it counts in ``score``.
     """
 
-    score: Figure
-    thresholds: tuple[Figure, ...]
-    evidence: Figure
-    accuracy: Figure
+    score: MetricValue
+    thresholds: tuple[MetricValue, ...]
+    evidence: MetricValue
+    accuracy: MetricValue
     items: tuple[bool, ...]
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
-        """All of them."""
+    def figures(self) -> tuple[MetricValue, ...]:
         return (self.score, self.evidence, self.accuracy, *self.thresholds)
 
 
@@ -55,11 +53,7 @@ def hungarian(
 ) -> float | None:
     """The best assignment's sum of scores over the number of gold texts; None without gold.
 
-    Args:
-        predicted: predicted texts (pairs, questions alone, or strings of evidence).
-        gold: gold texts.
-        limit: only so many predicted texts count.
-        meteor: scores a predicted and a gold text, in [0, 1]; by default the installed METEOR.
+    Only the first ``limit`` predicted texts count; ``meteor`` is by default the installed implementation.
     """
     if not gold:
         return None
@@ -70,17 +64,6 @@ def hungarian(
         from scipy.optimize import linear_sum_assignment
     scores = np.array([[pairwise(text, truth) for truth in gold] for text in predicted[:limit]])
     return float(scores[linear_sum_assignment(scores, maximize=True)].sum()) / len(gold)
-
-
-def questions_only(
-    predicted: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], *, meteor: Meteor | None = None
-) -> Figure:
-    """Hungarian METEOR of the questions alone, a mean over claims with gold questions."""
-    same_length(predicted=predicted, gold=gold)
-    meteor = meteor or installed_meteor()
-    scores = [hungarian(texts, truths, meteor=meteor) for texts, truths in zip(predicted, gold, strict=True)]
-    defined = [score for score in scores if score is not None]
-    return mean(f"hungarian-meteor-questions{meteor.suffix}", defined, empty="no claim has gold questions")
 
 
 def averitec(
@@ -96,10 +79,9 @@ def averitec(
     Args:
         gold: gold labels.
         said: predicted labels; None is wrong.
-        predicted: predicted evidence texts of each claim; the first ten count.
-        pairs: gold pair texts of each claim (see ``pair_text``); claims without any are left out of the evidence
-            score and of the AVeriTeC score.
-        meteor: scores a predicted and a gold text, in [0, 1]; by default the installed METEOR.
+        predicted: predicted evidence texts of each claim, of which the first ten count.
+        pairs: gold pair texts of each claim (see ``pair_text``); claims without any count only in the accuracy.
+        meteor: by default the installed implementation.
     """
     same_length(gold=gold, said=said, predicted=predicted, pairs=pairs)
     meteor = meteor or installed_meteor()

@@ -1,4 +1,4 @@
-"""What every metric gives: a value or the reason why there is none."""
+"""The value of a metric, or the reason why it is undefined."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from redargue.errors import UsageError
 NO_ITEMS = "no items"
 
 
-class Figure(Frozen):
-    """One number of a table.
+class MetricValue(Frozen):
+    """A named value with an optional interval.
 
     Attributes:
-        name: as a table's column says it, kebab-case.
-        value: None where undefined, never NaN.
-        undefined: why there is no value; empty where there is one.
-        n: how many items it was computed from.
-        low: lower bound of its interval; None where none was computed.
+        name: in kebab-case.
+        value: None if undefined, never NaN.
+        undefined: why there is no value.
+        n: number of items.
+        low: lower bound of the interval, if one was computed.
         high: upper bound.
     """
 
@@ -33,64 +33,45 @@ class Figure(Frozen):
     high: float | None = None
 
     @model_validator(mode="after")
-    def _defined_or_explained(self) -> Figure:
+    def _defined_or_explained(self) -> MetricValue:
         if (self.value is None) != bool(self.undefined):
             raise ValueError(f"{self.name}: a figure has a value or a reason, not {self.value} and {self.undefined!r}")
         for number in (self.value, self.low, self.high):
             if number is not None and not math.isfinite(number):
-                raise ValueError(f"{self.name}: {number} is no figure")
+                raise ValueError(f"{self.name}: {number} is not finite")
         return self
 
 
-def undefined(name: str, reason: str, *, n: int = 0) -> Figure:
-    """A figure without a value."""
-    return Figure(name=name, value=None, undefined=reason, n=n)
+def undefined(name: str, reason: str, *, n: int = 0) -> MetricValue:
+    return MetricValue(name=name, value=None, undefined=reason, n=n)
 
 
-def ratio(name: str, part: float, whole: float, *, n: int | None = None, empty: str = NO_ITEMS) -> Figure:
-    """``part / whole``; undefined, because of ``empty``, where the whole is 0.
-
-    Args:
-        name: the figure's.
-        part: the numerator.
-        whole: the denominator.
-        n: items; the whole where not given.
-        empty: the reason where the whole is 0.
-    """
+def ratio(name: str, part: float, whole: float, *, n: int | None = None, empty: str = NO_ITEMS) -> MetricValue:
+    """``part / whole`` of ``n`` items (default: the whole); undefined for the reason ``empty`` if the whole is 0."""
     count = round(whole) if n is None else n
-    return Figure(name=name, value=part / whole, n=count) if whole else undefined(name, empty, n=count)
+    return MetricValue(name=name, value=part / whole, n=count) if whole else undefined(name, empty, n=count)
 
 
-def mean(name: str, values: Iterable[float], *, empty: str = NO_ITEMS) -> Figure:
-    """The mean, summed without loss, so that it does not depend on the order."""
-    given = list(values)
-    return ratio(name, math.fsum(given), len(given), empty=empty)
+def mean(name: str, values: Iterable[float], *, empty: str = NO_ITEMS) -> MetricValue:
+    """The mean, with an exact sum, so that it does not depend on the order."""
+    values = list(values)
+    return ratio(name, math.fsum(values), len(values), empty=empty)
 
 
-def harmonic(precision: float, recall: float) -> float:
-    """F1: the harmonic mean; 0 where both are 0."""
+def f1_score(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def same_length(**columns: Sized) -> int:
-    """The common length of an item's columns.
-
-    Raises:
-        UsageError: they differ; says each column's length.
-    """
+    """The common length of columns; refuses columns of different lengths."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise UsageError(f"columns of different length: {told}", hint="give one entry of each for every item")
+        columns_by_length = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise UsageError(f"columns of different length: {columns_by_length}", hint="give one entry per item in each")
     return next(iter(lengths.values()))
 
 
-def known(labels: Sequence[str], *, among: Sequence[str], column: str) -> None:
-    """Checks that labels are of a set.
-
-    Raises:
-        UsageError: one is not; says which, and where it stands.
-    """
+def require_known_labels(labels: Sequence[str], *, among: Sequence[str], column: str) -> None:
     for row, label in enumerate(labels, start=1):
         if label not in among:
             raise UsageError(

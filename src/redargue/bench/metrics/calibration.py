@@ -1,4 +1,4 @@
-"""Whether confidences mean what they say: calibration error, Brier score, reliability, risk against coverage."""
+"""Calibration of confidences in [0, 1]: calibration error, Brier score, reliability, risk against coverage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import Figure, mean, same_length, undefined
+from redargue.bench.metrics.base import MetricValue, mean, ratio, same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
@@ -15,14 +15,9 @@ NOTHING = "no answer has a confidence"
 
 
 class Bin(Frozen):
-    """One bin of a reliability diagram: confidences in (low, high]; the first holds 0 too.
+    """One bin of a reliability diagram: confidences in (low, high]; the first bin also holds 0.
 
-    Attributes:
-        low: lower edge.
-        high: upper edge.
-        n: answers in it.
-        confidence: their mean confidence; None in an empty bin.
-        accuracy: the share of them that is right; None in an empty bin.
+    ``confidence`` is their mean and ``accuracy`` the share that is correct; both are None in an empty bin.
     """
 
     low: float
@@ -33,12 +28,12 @@ class Bin(Frozen):
 
 
 class Risk(Frozen):
-    """One point of a risk–coverage curve: answer only where the confidence is at least ``threshold``.
+    """One point of a risk–coverage curve.
 
     Attributes:
-        threshold: the least confidence that is kept.
-        coverage: the share of answers that are kept.
-        risk: the share of kept answers that are wrong.
+        threshold: the lowest confidence that is kept.
+        coverage: share of answers that are kept.
+        risk: share of kept answers that are wrong.
     """
 
     threshold: float
@@ -54,13 +49,7 @@ def _checked(confidence: Sequence[float], right: Sequence[bool]) -> None:
 
 
 def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> tuple[Bin, ...]:
-    """Bins of equal width.
-
-    Args:
-        confidence: of each answer, in [0, 1].
-        right: whether it is right.
-        bins: how many.
-    """
+    """Bins of equal width."""
     _checked(confidence, right)
     edges = [at / bins for at in range(bins + 1)]
     held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
@@ -70,35 +59,30 @@ def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int
         Bin(
             low=edges[at],
             high=edges[at + 1],
-            n=len(each),
-            confidence=math.fsum(value for value, _ in each) / len(each) if each else None,
-            accuracy=sum(hit for _, hit in each) / len(each) if each else None,
+            n=len(answers),
+            confidence=math.fsum(value for value, _ in answers) / len(answers) if answers else None,
+            accuracy=sum(hit for _, hit in answers) / len(answers) if answers else None,
         )
-        for at, each in enumerate(held)
+        for at, answers in enumerate(held)
     )
 
 
-def calibration_error(confidence: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> Figure:
+def calibration_error(confidence: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> MetricValue:
     """Expected calibration error (Guo et al. 2017): the mean gap of confidence and accuracy, weighted by bin size."""
-    n = len(confidence)
-    if not n:
-        return undefined("calibration-error", NOTHING)
-    gaps = (
-        each.n * abs((each.confidence or 0.0) - (each.accuracy or 0.0))
-        for each in reliability(confidence, right, bins=bins)
-    )
-    return Figure(name="calibration-error", value=math.fsum(gaps) / n, n=n)
+    filled = reliability(confidence, right, bins=bins)
+    gaps = (bin_.n * abs((bin_.confidence or 0.0) - (bin_.accuracy or 0.0)) for bin_ in filled)
+    return ratio("calibration-error", math.fsum(gaps), len(confidence), empty=NOTHING)
 
 
-def brier(confidence: Sequence[float], right: Sequence[bool]) -> Figure:
-    """Brier score of "this answer is right": the mean squared distance of confidence and outcome."""
+def brier(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
+    """Brier score: the mean squared distance between confidence and correctness."""
     _checked(confidence, right)
     pairs = zip(confidence, right, strict=True)
     return mean("brier", ((value - hit) ** 2 for value, hit in pairs), empty=NOTHING)
 
 
 def _ties(confidence: Sequence[float], right: Sequence[bool]) -> list[tuple[float, int, int]]:
-    """Each confidence, highest first, with how many answers have it and how many of these are wrong."""
+    """Each confidence, highest first, with its number of answers and of wrong answers."""
     held: dict[float, tuple[int, int]] = {}
     for value, hit in zip(confidence, right, strict=True):
         n, wrong = held.get(value, (0, 0))
@@ -107,7 +91,7 @@ def _ties(confidence: Sequence[float], right: Sequence[bool]) -> list[tuple[floa
 
 
 def risk_coverage(confidence: Sequence[float], right: Sequence[bool]) -> tuple[Risk, ...]:
-    """The curve, from the surest answers to all of them; one point a distinct confidence."""
+    """The curve from the most confident answers to all; one point per distinct confidence."""
     _checked(confidence, right)
     points, kept, wrong = [], 0, 0
     for value, n, errors in _ties(confidence, right):
@@ -116,16 +100,14 @@ def risk_coverage(confidence: Sequence[float], right: Sequence[bool]) -> tuple[R
     return tuple(points)
 
 
-def aurc(confidence: Sequence[float], right: Sequence[bool]) -> Figure:
+def aurc(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
     """Area under the risk–coverage curve (Geifman et al. 2019): the mean risk over 1, 2, … n kept answers.
 
-    Answers of one confidence are in no order: among them errors are taken to be spread evenly.
+    Among answers of equal confidence, errors are assumed to be spread evenly.
     """
     _checked(confidence, right)
-    if not confidence:
-        return undefined("aurc", NOTHING)
     risks, kept, wrong = [], 0, 0
     for _, n, errors in _ties(confidence, right):
         risks += [(wrong + errors * more / n) / (kept + more) for more in range(1, n + 1)]
         kept, wrong = kept + n, wrong + errors
-    return Figure(name="aurc", value=math.fsum(risks) / kept, n=kept)
+    return ratio("aurc", math.fsum(risks), kept, empty=NOTHING)

@@ -1,11 +1,11 @@
-"""What verdicts cost, and what a correct one costs."""
+"""Cost of verdicts, per item and per correct verdict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import Figure, ratio, same_length, undefined
+from redargue.bench.metrics.base import MetricValue, ratio, same_length, undefined
 from redargue.claims import Frozen
 from redargue.verdicts import Usage, total_usage
 
@@ -14,12 +14,10 @@ class Cost(Frozen):
     """Sums over items.
 
     Attributes:
-        items: how many.
-        correct: how many of them have a right label; None where no gold labels are known.
-        usage: the sums, by agent, task, round and tool too; ``usd`` only where every item has a price.
-        unpriced: items without a price.
-        seconds: wall time, summed over items; None where it was not measured.
-        peak_bytes: the greatest memory of the process; None where it was not measured.
+        correct: items with the correct label; None without gold labels.
+        usage: by agent, task, round and tool too; ``usd`` only if every item has a price.
+        seconds: wall time summed over items; None if not measured.
+        peak_bytes: peak memory of the process; None if not measured.
     """
 
     items: int
@@ -31,7 +29,6 @@ class Cost(Frozen):
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion tokens."""
         return self.usage.prompt_tokens + self.usage.completion_tokens
 
     def _sums(self) -> dict[str, float | None]:
@@ -48,26 +45,24 @@ class Cost(Frozen):
             return f"{self.unpriced} of {self.items} items have no price" if self.items else "no items"
         return "it was not measured"
 
-    def per_item(self) -> tuple[Figure, ...]:
-        """Calls, tokens, searches, dollars and seconds an item."""
-        return tuple(
-            undefined(f"{name}-per-item", self._without(name), n=self.items)
-            if total is None
-            else ratio(f"{name}-per-item", total, self.items)
-            for name, total in self._sums().items()
-        )
+    def per_item(self) -> tuple[MetricValue, ...]:
+        return self._per("item", self.items)
 
-    def per_correct(self) -> tuple[Figure, ...]:
-        """Calls, tokens, searches, dollars and seconds for each correct verdict; wrong ones cost, too."""
-        figures = []
+    def per_correct(self) -> tuple[MetricValue, ...]:
+        """Cost of all verdicts, correct or not, divided by the number of correct ones."""
+        return self._per("correct", self.correct)
+
+    def _per(self, unit: str, count: int | None) -> tuple[MetricValue, ...]:
+        values = []
         for name, total in self._sums().items():
-            title = f"{name}-per-correct"
-            if total is None or self.correct is None:
+            title = f"{name}-per-{unit}"
+            if total is None or count is None:
                 reason = self._without(name) if total is None else "no gold labels"
-                figures.append(undefined(title, reason, n=self.items))
+                values.append(undefined(title, reason, n=self.items))
             else:
-                figures.append(ratio(title, total, self.correct, n=self.items, empty="no verdict is correct"))
-        return tuple(figures)
+                empty = "no verdict is correct" if unit == "correct" else "no items"
+                values.append(ratio(title, total, count, n=self.items, empty=empty))
+        return tuple(values)
 
 
 def cost(
@@ -77,17 +72,10 @@ def cost(
     seconds: Sequence[float] | None = None,
     peak_bytes: int | None = None,
 ) -> Cost:
-    """Sums what items cost.
-
-    Args:
-        usages: of each item.
-        right: whether each item's label is right; None where no gold labels are known.
-        seconds: each item's wall time; None where it was not measured.
-        peak_bytes: the greatest memory of the process that ran them.
-    """
-    for columns in (right, seconds):
-        if columns is not None:
-            same_length(usages=usages, given=columns)
+    """Sums the cost of items; ``right``, ``seconds`` and ``peak_bytes`` are None if unknown."""
+    for column in (right, seconds):
+        if column is not None:
+            same_length(usages=usages, column=column)
     prices = [usage.usd for usage in usages if usage.usd is not None]
     return Cost(
         items=len(usages),

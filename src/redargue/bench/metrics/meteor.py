@@ -1,9 +1,9 @@
 """METEOR (Lavie and Agarwal 2007) by nltk, as AVeriTeC's script calls it.
 
-The script cuts words with ``nltk.word_tokenize`` and matches WordNet's synonyms. Both need data that nltk downloads
-(``python -m nltk.downloader wordnet punkt_tab``). Without it, the same function scores equal words and equal stems,
-and sentences are split by syntok instead of Punkt: figures are mostly a little lower. ``installed_meteor`` says which
-of the two this machine has; figures carry its ``suffix``.
+The script tokenizes with ``nltk.word_tokenize`` and matches WordNet synonyms, which need nltk's data (``python -m
+nltk.downloader wordnet punkt_tab``). Without the data, only equal words and stems match and syntok splits sentences
+instead of Punkt: figures are usually slightly lower. ``installed_meteor`` selects the implementation; the names of
+figures end in its ``suffix``.
 """
 
 from __future__ import annotations
@@ -21,27 +21,20 @@ Pairwise = Callable[[str, str], float]
 
 
 class WordNet(Protocol):
-    """What METEOR asks of nltk's WordNet reader."""
+    """The part of nltk's WordNet reader that METEOR uses."""
 
-    def synsets(self, word: str, /) -> Sequence[Any]:
-        """The synonym sets of a word."""
+    def synsets(self, word: str, /) -> Sequence[Any]: ...
 
 
 class NoWordNet:
     """No synonyms."""
 
     def synsets(self, word: str, /) -> Sequence[Any]:
-        """None of any word."""
         return ()
 
 
 class Meteor(Frozen):
-    """An implementation of METEOR.
-
-    Attributes:
-        score: METEOR of a candidate and a reference text, in [0, 1); 0 where no word matches.
-        suffix: what the names of figures end in, so that figures of different implementations are not compared.
-    """
+    """An implementation: ``score`` takes candidate and reference texts and is in [0, 1); 0 without matching words."""
 
     score: Pairwise
     suffix: str
@@ -56,13 +49,7 @@ def _stemmer() -> SimpleNamespace:
 
 
 def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordnet: WordNet) -> float:
-    """METEOR of two sequences of words, in [0, 1); 0 where no word matches.
-
-    Args:
-        candidate: the predicted text's words.
-        reference: the gold text's words.
-        wordnet: where synonyms are looked up.
-    """
+    """METEOR of two sequences of words, in [0, 1); 0 without matching words."""
     with bench_extra():
         from nltk.translate.meteor_score import single_meteor_score
     return float(single_meteor_score(reference, candidate, stemmer=_stemmer(), wordnet=wordnet))
@@ -70,7 +57,7 @@ def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordn
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text by nltk's Treebank rules, sentences split by syntok."""
+    """Words by nltk's Treebank rules, in sentences split by syntok."""
     with bench_extra():
         from nltk.tokenize import NLTKWordTokenizer
     tokenizer = NLTKWordTokenizer()
@@ -85,7 +72,7 @@ def _punkt_words(text: str) -> tuple[str, ...]:
 
 
 def meteor_without_wordnet(candidate: str, reference: str) -> float:
-    """METEOR of two texts by equal words and stems alone; needs no data."""
+    """METEOR of two texts by equal words and stems; needs no data."""
     return meteor_of_words(words(candidate), words(reference), wordnet=NoWordNet())
 
 

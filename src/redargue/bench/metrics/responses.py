@@ -1,8 +1,8 @@
-"""Longer texts whose claims were checked one by one: a response counts as one item.
+"""Scores of longer texts (responses) whose claims were checked one by one.
 
-Two questions are asked of a response: were all its claims labelled right (``responses_right``), and was it, as a whole,
-rightly called factual (``factuality``; FacTool and FELM report it), where a response is factual if all its claims are.
-A third needs no gold labels: how many facts it gives, and how many of them are supported (``f1_at``; SAFE).
+``response_accuracy`` asks whether all claims of a response were labelled correctly, and ``factuality`` (FacTool, FELM)
+whether the response was correctly called factual, that is, all its claims true. ``f1_at`` (SAFE) needs no gold labels.
+In all functions ``responses`` names the response of each claim.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from redargue.bench.metrics.base import Figure, harmonic, mean, ratio, same_length
+from redargue.bench.metrics.base import MetricValue, f1_score, mean, ratio, same_length
 from redargue.bench.metrics.classification import Binary
 from redargue.claims import Frozen
 from redargue.errors import UsageError
@@ -22,20 +22,16 @@ class Factuality(Frozen):
     """Responses called factual against those that are; factual is the positive class.
 
     Attributes:
-        counts: responses by truth and call; one that was not called counts against its truth.
-        accuracy: share of responses rightly called.
-        precision: undefined where none was called factual.
-        recall: undefined where none is factual.
-        f1: 0 where neither is.
-        coverage: share of responses that were called: one claim called false settles it, else every claim must be.
+        counts: responses by truth and call; a response without a call counts as an error.
+        coverage: share of responses with a call: one false claim settles it, otherwise every claim must be labelled.
     """
 
     counts: Binary
-    accuracy: Figure
-    precision: Figure
-    recall: Figure
-    f1: Figure
-    coverage: Figure
+    accuracy: MetricValue
+    precision: MetricValue
+    recall: MetricValue
+    f1: MetricValue
+    coverage: MetricValue
 
 
 def by_response(responses: Sequence[str], values: Sequence[T]) -> dict[str, list[T]]:
@@ -47,37 +43,26 @@ def by_response(responses: Sequence[str], values: Sequence[T]) -> dict[str, list
     return groups
 
 
-def responses_right(responses: Sequence[str], right: Sequence[bool]) -> Figure:
-    """The share of responses all of whose claims were labelled right.
-
-    Args:
-        responses: which response each claim belongs to.
-        right: whether each claim's label is right; a non-answer is not.
-    """
+def response_accuracy(responses: Sequence[str], right: Sequence[bool]) -> MetricValue:
+    """The share of responses all of whose claims are ``right``."""
     groups = by_response(responses, right)
-    return mean("response-accuracy", (float(all(each)) for each in groups.values()), empty="no responses")
+    return mean("response-accuracy", (float(all(claims)) for claims in groups.values()), empty="no responses")
 
 
-def called(claims: Sequence[bool | None]) -> bool | None:
-    """What the claims' calls say of their response: false if any is, true if all are, else nothing."""
+def response_call(claims: Sequence[bool | None]) -> bool | None:
+    """The call of a response: false if any claim is, true if all are, otherwise None."""
     if any(claim is False for claim in claims):
         return False
     return None if any(claim is None for claim in claims) else True
 
 
 def factuality(responses: Sequence[str], gold: Sequence[bool], said: Sequence[bool | None]) -> Factuality:
-    """Response-level accuracy, precision, recall and F1 of the call "factual".
-
-    Args:
-        responses: which response each claim belongs to.
-        gold: whether each claim is true.
-        said: what each claim was called; None for a non-answer.
-    """
+    """Response-level scores from each claim's truth and the label it got (None for a non-answer)."""
     same_length(responses=responses, gold=gold, said=said)
-    truths = [all(each) for each in by_response(responses, gold).values()]
-    calls = [called(each) for each in by_response(responses, said).values()]
+    truths = [all(claims) for claims in by_response(responses, gold).values()]
+    calls = [response_call(claims) for claims in by_response(responses, said).values()]
     both = list(zip(truths, calls, strict=True))
-    # A response without a call is wrong whatever is true of it: a miss, or a false alarm.
+    # A response without a call is an error: a miss or a false alarm.
     counts = Binary(
         tp=both.count((True, True)),
         fp=both.count((False, True)) + both.count((False, None)),
@@ -92,30 +77,25 @@ def factuality(responses: Sequence[str], gold: Sequence[bool], said: Sequence[bo
         accuracy=ratio("response-factuality-accuracy", counts.tp + counts.tn, n, empty=empty),
         precision=ratio("precision", counts.tp, answered, empty="no response was called factual"),
         recall=ratio("recall", counts.tp, sum(truths), empty="no response is factual"),
-        f1=Figure(name="f1", value=f1, n=n),
+        f1=MetricValue(name="f1", value=f1, n=n),
         coverage=ratio("response-coverage", n - calls.count(None), n, empty=empty),
     )
 
 
-def f1_at(k: int, responses: Sequence[str], supported: Sequence[bool | None]) -> Figure:
-    """SAFE's F1@K: a response is precise if its claims are supported, and complete with K supported ones.
+def f1_at(k: int, responses: Sequence[str], supported: Sequence[bool | None]) -> MetricValue:
+    """SAFE's F1@K (Wei et al., arXiv 2403.18802), a mean over responses.
 
-    Of a response with S supported and N unsupported claims the precision is S / (S + N), the recall min(S / K, 1); its
-    F1 is 0 where S is. The figure is the mean over responses (Wei et al., arXiv 2403.18802).
+    With S supported and N unsupported claims, precision is S / (S + N) and recall min(S / K, 1); F1 is 0 if S is 0.
 
     Args:
-        k: how many supported claims a response should have, at least 1; the paper takes 64 and 178, the median and
-            the most of its models' responses.
-        responses: which response each claim belongs to.
-        supported: what each claim was rated; None for one that was not, or is irrelevant: it counts nowhere.
-
-    Raises:
-        UsageError: K is less than 1.
+        k: the number of supported claims that a response should have; the paper uses 64 and 178.
+        responses: the response of each claim.
+        supported: the rating of each claim; None (not rated, or irrelevant) does not count.
     """
     if k < 1:
-        raise UsageError(f"F1 at {k}", hint="K is at least 1")
+        raise UsageError(f"expected K of at least 1 for F1@K, got {k}")
     scores = []
     for claims in by_response(responses, supported).values():
         rated, right = sum(claim is not None for claim in claims), claims.count(True)
-        scores.append(harmonic(right / rated, min(right / k, 1.0)) if right else 0.0)
+        scores.append(f1_score(right / rated, min(right / k, 1.0)) if right else 0.0)
     return mean(f"f1-at-{k}", scores, empty="no responses")

@@ -1,16 +1,16 @@
 """SciFact's metrics, as allenai/scifact@68b98a5 and its leaderboard's allenai/scifact-evaluator compute them.
 
-Abstract level: a predicted abstract is right if it is gold with that label (label only), and if besides one gold
-rationale lies whole among its first three predicted sentences (label and rationale). Sentence level: a predicted
-sentence is right if it belongs to a gold rationale that was predicted whole (selection), and if besides the abstract's
-label is right (selection and label). Counts are summed over all claims before precision, recall and F1.
+Abstract level: a predicted abstract is correct if it is gold with that label (label only), and if in addition its first
+three predicted sentences include one whole gold rationale (label and rationale). Sentence level: a predicted sentence
+is correct if it belongs to a gold rationale that was predicted whole (selection), and if in addition the abstract's
+label is correct (selection and label). Counts are summed over all claims before precision, recall and F1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import Figure, ratio, same_length
+from redargue.bench.metrics.base import MetricValue, ratio, same_length
 from redargue.claims import Frozen
 from redargue.errors import UsageError
 
@@ -18,15 +18,15 @@ SENTENCES = 3
 
 
 class GoldAbstract(Frozen):
-    """A gold abstract of one claim: what it says, and the rationales, each alone enough."""
+    """A gold abstract of one claim, with its label and rationales, each sufficient."""
 
     document: str
     label: str
     rationales: tuple[tuple[str, ...], ...]
 
 
-class SaidAbstract(Frozen):
-    """A predicted abstract of one claim; an abstract that says nothing of the claim is left out."""
+class PredictedAbstract(Frozen):
+    """A predicted abstract of one claim; abstracts that say nothing about the claim are omitted."""
 
     document: str
     label: str
@@ -36,9 +36,9 @@ class SaidAbstract(Frozen):
 class Level(Frozen):
     """Precision, recall and F1 at one level."""
 
-    precision: Figure
-    recall: Figure
-    f1: Figure
+    precision: MetricValue
+    recall: MetricValue
+    f1: MetricValue
 
 
 class SciFactScores(Frozen):
@@ -50,7 +50,7 @@ class SciFactScores(Frozen):
     sentence_label: Level
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[MetricValue, ...]:
         """F1 of the four levels."""
         levels = (self.abstract_label, self.abstract_rationale, self.sentence_selection, self.sentence_label)
         return tuple(level.f1 for level in levels)
@@ -65,43 +65,35 @@ def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
     )
 
 
-def _rationale_sentences(said: SaidAbstract, gold: GoldAbstract) -> int:
+def _rationale_sentences(said: PredictedAbstract, gold: GoldAbstract) -> int:
     """How many predicted sentences belong to a gold rationale that was predicted whole."""
     given = set(said.sentences)
-    return len({sentence for each in gold.rationales if given.issuperset(each) for sentence in each})
+    return len({sentence for rationale in gold.rationales if given.issuperset(rationale) for sentence in rationale})
 
 
-def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[SaidAbstract]]) -> SciFactScores:
-    """F1 of abstracts and of sentences.
-
-    Args:
-        gold: the gold abstracts of each claim; none where no abstract says anything of it.
-        said: the predicted abstracts of each claim.
-
-    Raises:
-        UsageError: an abstract stands twice at one claim.
-    """
+def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]) -> SciFactScores:
+    """F1 of abstracts and of sentences, from the gold and predicted abstracts of each claim."""
     same_length(gold=gold, said=said)
     right = {"label": 0, "rationale": 0, "selection": 0, "both": 0}
     for claim, (gold_abstracts, said_abstracts) in enumerate(zip(gold, said, strict=True), start=1):
         for side in (gold_abstracts, said_abstracts):
-            if len({each.document for each in side}) < len(side):
-                raise UsageError("an abstract stands twice", where=f"claim {claim}", hint="merge its sentences")
-        by_document = {each.document: each for each in gold_abstracts}
-        for each in said_abstracts:
-            truth = by_document.get(each.document)
+            if len({abstract.document for abstract in side}) < len(side):
+                raise UsageError("an abstract is listed twice", where=f"claim {claim}", hint="merge its sentences")
+        by_document = {abstract.document: abstract for abstract in gold_abstracts}
+        for abstract in said_abstracts:
+            truth = by_document.get(abstract.document)
             if truth is None:
                 continue
-            sentences = _rationale_sentences(each, truth)
+            sentences = _rationale_sentences(abstract, truth)
             right["selection"] += sentences
-            if each.label == truth.label:
-                first = set(each.sentences[:SENTENCES])
+            if abstract.label == truth.label:
+                first = set(abstract.sentences[:SENTENCES])
                 right["label"] += 1
                 right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
                 right["both"] += sentences
     abstracts = sum(map(len, said)), sum(map(len, gold))
-    sentences_said = sum(len(each.sentences) for claim_said in said for each in claim_said)
-    sentences_gold = sum(len(part) for claim_gold in gold for each in claim_gold for part in each.rationales)
+    sentences_said = sum(len(abstract.sentences) for claim_said in said for abstract in claim_said)
+    sentences_gold = sum(len(part) for claim_gold in gold for abstract in claim_gold for part in abstract.rationales)
     return SciFactScores(
         abstract_label=_level("abstract-label-only", right["label"], *abstracts),
         abstract_rationale=_level("abstract-rationalized", right["rationale"], *abstracts),

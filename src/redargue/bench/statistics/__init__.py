@@ -1,1 +1,1 @@
-"""How sure a difference is: intervals, paired tests, power, many tests at once, seeds. All chance has a seed."""
+"""Statistics of comparisons: intervals, paired tests, power, corrections, seeds; all resampling is seeded."""

@@ -1,4 +1,4 @@
-"""Two methods on the same claims: which labels flipped, and McNemar's exact test."""
+"""Paired comparison of two methods: flipped labels and McNemar's exact test."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ Kind = Literal["gained", "lost", "changed"]
 
 
 class Flip(Frozen):
-    """One item on which two methods say different things.
+    """One item whose labels differ between two methods.
 
     Attributes:
-        item: its place, from 0.
-        gold: its gold label; None where hidden.
-        first: what the first method says; None for a non-answer.
-        second: what the second says.
+        item: index from 0.
+        first: the first method's label; None for a non-answer.
+        second: the second method's label.
         kind: ``gained`` if only the second is right, ``lost`` if only the first is, ``changed`` if neither is.
     """
 
@@ -32,15 +31,7 @@ class Flip(Frozen):
 
 
 class McNemar(Frozen):
-    """McNemar's exact test.
-
-    Attributes:
-        both: items that both have right.
-        first_only: items that only the first has right.
-        second_only: items that only the second has right.
-        neither: items that both have wrong.
-        p_value: two-sided; 1 where the methods never differ.
-    """
+    """McNemar's exact test: counts of items by which methods label them correctly, and the two-sided p-value."""
 
     both: int
     first_only: int
@@ -50,17 +41,15 @@ class McNemar(Frozen):
 
     @property
     def n(self) -> int:
-        """All items."""
         return self.both + self.first_only + self.second_only + self.neither
 
     @property
     def discordant(self) -> int:
-        """Items that exactly one has right."""
         return self.first_only + self.second_only
 
     @property
     def difference(self) -> float | None:
-        """Accuracy of the first minus that of the second; None without items."""
+        """Accuracy of the first method minus that of the second; None without items."""
         return (self.first_only - self.second_only) / self.n if self.n else None
 
 
@@ -76,12 +65,7 @@ def binomial_p(first: int, second: int) -> float:
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """Whether two methods' accuracies on the same items differ by more than chance.
-
-    Args:
-        first: whether the first method has each item right; a non-answer is not right.
-        second: the second's, of the same items in the same order.
-    """
+    """Whether two methods' accuracies on the same items differ by more than chance; given each item's correctness."""
     same_length(first=first, second=second)
     pairs = [(bool(a), bool(b)) for a, b in zip(first, second, strict=True)]
     first_only, second_only = pairs.count((True, False)), pairs.count((False, True))
@@ -95,12 +79,11 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
 
 
 def flips(gold: Sequence[str | None], first: Sequence[str | None], second: Sequence[str | None]) -> tuple[Flip, ...]:
-    """The items on which two methods say different things, in order."""
     same_length(gold=gold, first=first, second=second)
-    found = []
+    changed = []
     for item, (truth, a, b) in enumerate(zip(gold, first, second, strict=True)):
         if a != b:
             hit = truth is not None
             kind: Kind = "gained" if hit and b == truth else "lost" if hit and a == truth else "changed"
-            found.append(Flip(item=item, gold=truth, first=a, second=b, kind=kind))
-    return tuple(found)
+            changed.append(Flip(item=item, gold=truth, first=a, second=b, kind=kind))
+    return tuple(changed)

@@ -1,4 +1,4 @@
-"""What a paired comparison can see: the power of McNemar's exact test, and the smallest difference at this n."""
+"""Power of McNemar's exact test, and the smallest difference that it can detect with n items."""
 
 from __future__ import annotations
 
@@ -19,18 +19,15 @@ POWER = 0.8
 _TAIL = 1e-13  # probability of the counts left out on each side
 
 
-class Sight(Frozen):
-    """What a comparison at this n can see.
+class PowerAnalysis(Frozen):
+    """The differences that a comparison of ``n`` items can detect.
 
     Attributes:
-        n: items.
-        discordant: share of items that exactly one method has right, taken as given.
-        smallest: the smallest difference in accuracy that the test finds with that power; None where it finds none.
-        undefined: why there is none.
-        alpha: level of the test.
-        power: chance to find it.
-        observed: the difference that was measured; None where there is none.
-        warning: one sentence for the table where the measured difference is smaller than what can be seen.
+        discordant: share of items that exactly one method labels correctly, taken as given.
+        smallest: the smallest difference in accuracy detected with ``power``; None (and ``undefined``) if none is.
+        alpha: significance level.
+        observed: the measured difference.
+        warning: one sentence for the table if the measured difference is smaller than what can be detected.
     """
 
     n: int
@@ -43,8 +40,8 @@ class Sight(Frozen):
     warning: str = ""
 
 
-def critical(discordant: int, alpha: float = ALPHA) -> int:
-    """The greatest smaller count at which so many discordant items are significant; -1 where none is."""
+def critical_count(discordant: int, alpha: float = ALPHA) -> int:
+    """The largest smaller count at which this many discordant items are significant; -1 if none is."""
     return int(_critical_counts(np.array([discordant]), alpha)[0])
 
 
@@ -57,19 +54,18 @@ def _critical_counts(discordant: Ints, alpha: float) -> Ints:
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = ALPHA) -> float:
-    """The chance that McNemar's exact test finds a difference, over all counts that may come out.
+    """The chance that McNemar's exact test detects a difference, over all possible counts.
 
     Args:
         n: items.
-        first_only: chance that only the first method has an item right.
-        second_only: chance that only the second has.
-        alpha: level of the test.
+        first_only: probability that only the first method labels an item correctly.
+        second_only: probability that only the second does.
+        alpha: significance level.
     """
     discordant = first_only + second_only
     if min(first_only, second_only) < 0 or discordant > 1 + 1e-12 or n < 0:
-        raise UsageError(
-            f"n={n}, chances {first_only} and {second_only}", hint="chances are at least 0 and at most 1 together"
-        )
+        what = f"n={n}, chances {first_only} and {second_only}"
+        raise UsageError(what, hint="chances are at least 0 and at most 1 together")
     if discordant <= 0 or not n:
         return 0.0
     with bench_extra():
@@ -86,21 +82,20 @@ def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float
 def smallest_difference(
     n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER, digits: int = 4
 ) -> float | None:
-    """The smallest difference in accuracy that the test finds with this power, rounded up.
+    """The smallest difference in accuracy that the test detects with this power, rounded up to ``digits`` decimals.
 
     Args:
         n: items.
-        discordant: share of items that exactly one method has right.
-        alpha: level of the test.
-        power: chance to find it.
+        discordant: share of items that exactly one method labels correctly.
+        alpha: significance level.
+        power: probability of detection.
         digits: decimals.
 
     Returns:
-        None where even the greatest difference (all discordant items on one side) is not found.
+        None if even the largest difference (all discordant items on one side) is not detected.
     """
     if not 0 <= discordant <= 1 or not 0 < power < 1:
         raise UsageError(f"discordant {discordant}, power {power}", hint="shares lie in [0, 1]")
-
     steps = float(10**digits)
 
     def finds(step: int) -> bool:
@@ -116,17 +111,17 @@ def smallest_difference(
     return min(high / steps, discordant)
 
 
-def sight(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> Sight:
-    """What the comparison behind a test could see, taking its share of discordant items as given."""
+def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> PowerAnalysis:
+    """The power of the comparison behind a test, taking its share of discordant items as given."""
     if not test.n:
-        return Sight(n=0, discordant=0.0, smallest=None, undefined="no items", alpha=alpha, power=power)
+        return PowerAnalysis(n=0, discordant=0.0, smallest=None, undefined="no items", alpha=alpha, power=power)
     share = test.discordant / test.n
     smallest = smallest_difference(test.n, share, alpha=alpha, power=power)
     observed = test.difference or 0.0
     reason = warning = ""
     if smallest is None:
         reason = f"only {test.discordant} of {test.n} claims tell the two apart"
-    if critical(test.discordant, alpha=alpha) < 0:
+    if critical_count(test.discordant, alpha=alpha) < 0:
         warning = f"O{reason[1:]}: however they fell, no difference could be told from chance. Take more claims."
     elif test.p_value > alpha:
         found = f"the smallest found with {power:.0%} power is {smallest:.1%}" if smallest else "none would be found"
@@ -136,7 +131,7 @@ def sight(test: McNemar, *, alpha: float = ALPHA, power: float = POWER) -> Sight
         warning = (
             f"Found, with luck: fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
         )
-    return Sight(
+    return PowerAnalysis(
         n=test.n,
         discordant=share,
         smallest=smallest,

@@ -1,4 +1,4 @@
-"""One contender on one data set, as published tables measure it."""
+"""The record of one system on one data set, as published tables measure it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 from redargue.backends.base import Stability
 from redargue.bench.datasets.base import Example
 from redargue.bench.harness import Bench
-from redargue.bench.system import Contender
-from redargue.bench.tables.schema import Line
+from redargue.bench.system import System
+from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
 from redargue.events import Answered, Event, Scored
 from redargue.methods.tool_mad.settings import ToolMadSettings
@@ -18,15 +18,14 @@ from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
 
 
-class Told(NamedTuple):
+class AgentAnswer(NamedTuple):
     """One answer of one agent.
 
     Attributes:
-        item: the claim's place.
-        agent: who answered.
+        item: index of the claim.
         round: from 1.
-        label: None where it could not be read.
-        right: whether it is the gold label; None where that is hidden.
+        label: None if it could not be read.
+        right: whether it is the gold label; None if that is hidden.
         scores: those that the debate computed and that are defined.
     """
 
@@ -39,37 +38,26 @@ class Told(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One contender on one data set.
-
-    Attributes:
-        examples: what was checked.
-        verdicts: one an example.
-        answers: of all agents and rounds.
-        folder: of the run.
-    """
+    """A run of one system on one data set: its folder, a verdict per example, and all agents' answers."""
 
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
-    answers: tuple[Told, ...]
+    answers: tuple[AgentAnswer, ...]
     folder: Path
 
     @property
     def gold(self) -> list[str]:
-        """Gold labels; a hidden one is empty, and nothing equals it."""
+        """Gold labels; a hidden one is empty, which equals no label."""
         return [example.gold or "" for example in self.examples]
 
     @property
     def hits(self) -> list[bool]:
-        """Which verdicts are right, of the claims with a gold label."""
+        """Whether each verdict is correct, for claims with a gold label."""
         pairs = zip(self.examples, self.verdicts, strict=True)
         return [verdict.label == example.gold for example, verdict in pairs if example.gold]
 
-    def gate(self, line: Line) -> dict[Metric, float]:
-        """The thresholds of a row, or those with which the debates were held.
-
-        Raises:
-            UsageError: the method has none.
-        """
+    def gate(self, line: PublishedRow) -> dict[Metric, float]:
+        """The thresholds of a row, or those of the recorded debates, which must be Tool-MAD's."""
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
         manifest = Record(self.folder, mode="replay").manifest
@@ -78,22 +66,22 @@ class Cell(NamedTuple):
         return ToolMadSettings.model_validate(manifest.settings).limits(Stability(*manifest.stability))
 
 
-def recorded(bench: Bench, contender: Contender) -> Cell:
-    """What is recorded of a contender that has finished."""
-    folder = bench.folder / contender.slug
-    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(contender))
+def read_cell(bench: Bench, system: System) -> Cell:
+    """Reads the record of a system that has finished."""
+    folder = bench.folder / system.slug
+    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
     return Cell(bench.examples, verdicts, tuple(_answers(read_events(folder), bench.examples)), folder)
 
 
-def _answers(events: Iterable[Event], examples: Sequence[Example]) -> list[Told]:
-    found: dict[tuple[int, str, int], Told] = {}
+def _answers(events: Iterable[Event], examples: Sequence[Example]) -> list[AgentAnswer]:
+    answers: dict[tuple[int, str, int], AgentAnswer] = {}
     scores: dict[tuple[int, str, int], dict[Metric, float]] = {}
     for event in events:
         if isinstance(event, Answered):
             key = event.item, event.agent, event.round
             gold = examples[event.item].gold
             right = None if gold is None else event.label == gold
-            found[key] = Told(*key, event.label, right, scores.setdefault(key, {}))
+            answers[key] = AgentAnswer(*key, event.label, right, scores.setdefault(key, {}))
         elif isinstance(event, Scored) and event.score.value is not None:
             scores.setdefault((event.item, event.agent, event.round), {})[event.score.metric] = event.score.value
-    return list(found.values())
+    return list(answers.values())

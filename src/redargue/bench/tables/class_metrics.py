@@ -1,7 +1,7 @@
-"""What tables over two classes show: F1 of each, their mean, precision and recall, of claims and of whole responses.
+"""Measures of tables over two classes, for claims and for whole responses.
 
-The positive class is what is true (factual); claims whose gold label is neither are left out, and a verdict that is
-neither is wrong.
+The positive class is true (factual). Claims whose gold label is neither are omitted, and a verdict that is neither is
+wrong.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from redargue.bench.metrics.base import Figure, undefined
+from redargue.bench.metrics.base import MetricValue, ratio, undefined
 from redargue.bench.metrics.classification import ClassScores, class_scores, confusion
 from redargue.bench.metrics.responses import Factuality, factuality
 from redargue.bench.tables.cell import Cell
@@ -20,7 +20,7 @@ SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
 
 
 class _Two(NamedTuple):
-    """Claims of two classes: which response each belongs to, what it is, what it was called."""
+    """Claims of two classes: the response, gold label and predicted label of each."""
 
     responses: list[str]
     gold: list[str]
@@ -28,13 +28,13 @@ class _Two(NamedTuple):
 
 
 def _two(cell: Cell) -> _Two:
-    found = _Two([], [], [])
+    two = _Two([], [], [])
     for example, verdict in zip(cell.examples, cell.verdicts, strict=True):
         if gold := _side(example.claim.labels, example.gold):
-            found.responses.append(example.response)
-            found.gold.append(gold)
-            found.said.append(_side(example.claim.labels, verdict.label))
-    return found
+            two.responses.append(example.response)
+            two.gold.append(gold)
+            two.said.append(_side(example.claim.labels, verdict.label))
+    return two
 
 
 def _side(labels: LabelSet, label: str | None) -> str | None:
@@ -47,38 +47,37 @@ def _classes(cell: Cell) -> tuple[ClassScores, ClassScores]:
     return true, false
 
 
-def _macro(cell: Cell) -> Figure:
+def _macro(cell: Cell) -> MetricValue:
     true, false = _classes(cell)
-    return Figure(name="macro-f1", value=((true.f1.value or 0) + (false.f1.value or 0)) / 2, n=true.f1.n)
+    return MetricValue(name="macro-f1", value=((true.f1.value or 0) + (false.f1.value or 0)) / 2, n=true.f1.n)
 
 
-def _accuracy(cell: Cell) -> Figure:
+def _accuracy(cell: Cell) -> MetricValue:
     true, false = _classes(cell)
-    n = true.support + false.support
-    return Figure(name="accuracy", value=(true.hits + false.hits) / n, n=n) if n else undefined("accuracy", "no claims")
+    return ratio("accuracy", true.hits + false.hits, true.support + false.support, empty="no claims")
 
 
-def _searches(cell: Cell) -> Figure:
-    return Figure(
-        name="searches", value=float(sum(each.usage.searches for each in cell.verdicts)), n=len(cell.verdicts)
+def _searches(cell: Cell) -> MetricValue:
+    return MetricValue(
+        name="searches", value=float(sum(verdict.usage.searches for verdict in cell.verdicts)), n=len(cell.verdicts)
     )
 
 
-def _whole(name: str) -> Callable[[Cell], Figure]:
-    def measure(cell: Cell) -> Figure:
+def _whole(name: str) -> Callable[[Cell], MetricValue]:
+    def measure(cell: Cell) -> MetricValue:
         two = _two(cell)
         if not all(two.responses):
             return undefined(name, "the claims do not say which response they were taken from")
         found: Factuality = factuality(
-            two.responses, [each == TRUE for each in two.gold], [None if s is None else s == TRUE for s in two.said]
+            two.responses, [label == TRUE for label in two.gold], [None if s is None else s == TRUE for s in two.said]
         )
-        figure: Figure = getattr(found, name)
+        figure: MetricValue = getattr(found, name)
         return figure
 
     return measure
 
 
-MEASURES: dict[str, Callable[[Cell], Figure]] = {
+MEASURES: dict[str, Callable[[Cell], MetricValue]] = {
     "true-f1": lambda cell: _classes(cell)[0].f1,
     "false-f1": lambda cell: _classes(cell)[1].f1,
     "macro-f1": _macro,

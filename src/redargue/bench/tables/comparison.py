@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import Figure
-from redargue.bench.system import Contender
-from redargue.bench.tables.measures import measured
-from redargue.bench.tables.runner import Runner, needed
-from redargue.bench.tables.schema import NOT_HERE, Line, Published
+from redargue.bench.metrics.base import MetricValue
+from redargue.bench.system import System
+from redargue.bench.tables.measures import measure_cell
+from redargue.bench.tables.runner import Runner, required_systems
+from redargue.bench.tables.schema import NOT_HERE, PublishedRow, PublishedTable
 from redargue.claims import Frozen
 from redargue.methods.base import configure
 from redargue.retrieval.tools.base import tools
@@ -33,55 +33,43 @@ TITLES = {
 EMPTY, AVERAGE = "–", "Average"
 
 
-class Beside(Frozen):
+class ComparedRow(Frozen):
     """One row.
 
     Attributes:
-        name: as of the table.
-        paper: the paper's figures, one a column; empty for a row of ours.
-        ours: what stands beside them.
-        figures: as numbers, shares and gains as parts of one; None where there is none.
-        specs: the contender of each column; empty where there is none.
+        paper: the paper's figures, one per column; empty for a row of ours.
+        ours: our figures as text.
+        figures: our figures as numbers, shares and gains as fractions of one.
+        specs: the system of each column; empty if there is none.
     """
 
     name: str
     paper: tuple[str, ...]
     ours: tuple[str, ...]
-    figures: tuple[Figure | None, ...] = ()
+    figures: tuple[MetricValue | None, ...] = ()
     specs: tuple[str, ...] = ()
 
 
-class Compared(Frozen):
-    """A whole table.
-
-    Attributes:
-        name: on the command line.
-        label: in the paper.
-        title: what it shows.
-        columns: titles.
-        rows: in the paper's order.
-        notes: what cannot be compared.
-        errors: those that ended claims.
-    """
+class ComparedTable(Frozen):
+    """A whole table, with notes on what cannot be compared and the errors that ended claims."""
 
     schema_version: int = 1
     name: str
     label: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Beside, ...]
+    rows: tuple[ComparedRow, ...]
     notes: tuple[str, ...]
     errors: tuple[ErrorInfo, ...] = ()
 
 
-def compared(table: Published, runner: Runner) -> Compared:
-    """The table from what has been run."""
+def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     names = runner.columns(table)
     table = table.model_copy(update={"average": table.average and names == table.sets})
     titles = [runner.paper.sets[name].title for name in names]
     if table.measures:
-        said = [TITLES.get(each, each) for each in table.measures]
-        titles = [f"{title}, {each}" if len(titles) > 1 else each for title in titles for each in said]
+        names_of_measures = [TITLES.get(name, name) for name in table.measures]
+        titles = [f"{title}, {name}" if len(titles) > 1 else name for title in titles for name in names_of_measures]
     columns = (*table.columns, *titles, *(AVERAGE,) * table.average)
     each_set = [name for name in table.sets for _ in table.measures or ("",)]
     places = [place for place, name in enumerate((*table.columns, *each_set)) if name in (*table.columns, *names)]
@@ -94,7 +82,7 @@ def compared(table: Published, runner: Runner) -> Compared:
     used = {(name, spec) for row in rows for name, spec in zip(names, row.specs, strict=False) if spec}
     notes = table.notes if table.columns else (*_notes(table, names, runner), *_undefined(rows, columns), *table.notes)
     errors = tuple(verdict.error for key in sorted(used) for verdict in runner.cells[key].verdicts if verdict.error)
-    return Compared(
+    return ComparedTable(
         name=table.name,
         label=table.label,
         title=table.title,
@@ -106,31 +94,33 @@ def compared(table: Published, runner: Runner) -> Compared:
 
 
 def _reasons(task: type[AnyTask]) -> bool:
-    """Whether an answer comes with reasons: before a label, or as the thought of a step."""
+    """Whether answers include reasons: before a label, or as the thought of a step."""
     return issubclass(task, StepTask) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
 
-def _structure(line: Line, runner: Runner) -> Beside:
-    """What a method does, read off its configuration."""
+def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
+    """The properties of a method, from its configuration."""
     if not line.method:
-        return Beside(name=line.name, paper=(), ours=(line.missing,))
-    each = Contender.parse(line.method.format(**runner.words))
-    method = configure(each.method, each.profile, each.settings)
+        return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
+    system = System.parse(line.method.format(**runner.words))
+    method = configure(system.method, system.profile, system.settings)
     asked = method.tasks()
-    does = (
+    properties = (
         any(_reasons(task) for task in asked),
         len(method.agents()) > 1,
         bool(method.tools()),
         any(issubclass(task, WriteQuery | StepTask) for task in asked),
     )
-    return Beside(name=line.name, paper=(), ours=tuple("O" if each else "X" for each in does), specs=(each.spec,))
+    return ComparedRow(
+        name=line.name, paper=(), ours=tuple("O" if has else "X" for has in properties), specs=(system.spec,)
+    )
 
 
-def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> Beside:
-    templates = needed(table, line)
+def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
+    templates = required_systems(table, line)
     if not templates:
-        return Beside(name=line.name, paper=(), ours=(line.missing,))
-    figures: list[Figure | None] = []
+        return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
+    figures: list[MetricValue | None] = []
     specs = []
     for name in names:
         own = [runner.spec(template, runner.paper.sets[name]) for template in templates]
@@ -138,30 +128,30 @@ def _row(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -
         specs.append(own[0] if cells[0] else "")
         for measure in table.measures or (line.measure,):
             shown = line.model_copy(update={"measure": measure})
-            figures.append(measured(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
+            figures.append(measure_cell(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
     if not any(figures) and (refused := _refused(table, line, names, runner)):
-        return Beside(name=line.name, paper=(), ours=(next(iter(refused.values())),))
-    known = [each.value for each in figures if each and each.value is not None]
+        return ComparedRow(name=line.name, paper=(), ours=(next(iter(refused.values())),))
+    known = [figure.value for figure in figures if figure and figure.value is not None]
     if table.average:
-        figures.append(Figure(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
-    ours = [_cell(line, each, shares=table.shares) for each in figures]
+        figures.append(MetricValue(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
+    ours = [_cell(line, figure, shares=table.shares) for figure in figures]
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
-    return Beside(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+    return ComparedRow(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
 
 
-def _refused(table: Published, line: Line, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
+def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
     """Why a row could not be run, by data set."""
     found: dict[str, str] = {}
     for name in names:
-        for template in needed(table, line):
+        for template in required_systems(table, line):
             if why := runner.refused.get((name, runner.spec(template, runner.paper.sets[name]))):
                 found.setdefault(name, why)
     return found
 
 
-def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
-    """A figure as a table shows it: shares in per cent, gains in points, scores as they are."""
+def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
+    """The text of a figure: shares in per cent, gains in points, scores unchanged."""
     if figure is None or figure.value is None:
         return EMPTY
     if figure.name == "searches":
@@ -176,8 +166,8 @@ def _cell(line: Line, figure: Figure | None, *, shares: bool = False) -> str:
     return f"{100 * figure.value:{form}}{bounds}{counted}"
 
 
-def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
-    """Why figures are missing that were measured."""
+def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[str]:
+    """Why measured figures are undefined."""
     why: dict[str, dict[str, None]] = {}
     for row in rows:
         for title, figure in zip(columns, row.figures, strict=False):
@@ -186,8 +176,8 @@ def _undefined(rows: Sequence[Beside], columns: tuple[str, ...]) -> list[str]:
     return [f"{', '.join(titles)}: {reason}" for reason, titles in why.items()]
 
 
-def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str]:
-    """What a reader would be wrong to compare."""
+def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> list[str]:
+    """Notes on what cannot be compared."""
     paper, choice = runner.paper, runner.choice
     notes = [
         f"the paper: {paper.model}; {paper.claims}",
@@ -202,18 +192,18 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
             continue
         counts = {len(cell.examples) for (each, _), cell in runner.cells.items() if each == name}
         roles = runner.roles(chosen)
-        told = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
+        note = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
         if roles["search"] not in tools or not tools[roles["search"]].online:
-            told += f" in place of {chosen.live}"
+            note += f" in place of {chosen.live}"
         if name in choice.stores:
-            told += "; a corpus of your own"
+            note += "; a corpus of your own"
         elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
-            told += f"; {chosen.note}"
-        notes.append(told)
-    rows = [needed(table, line) for line in table.rows]
+            note += f"; {chosen.note}"
+        notes.append(note)
+    rows = [required_systems(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
         notes.append("the average is over the data sets that are there: another average than the paper's")
-    if not runner.choice.config.model and any(each.startswith("self-consistency") for row in rows for each in row):
+    if not runner.choice.config.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
         notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
     for line in table.rows:  # a row that was refused everywhere says so itself
         refused = _refused(table, line, names, runner)
@@ -225,17 +215,18 @@ def _notes(table: Published, names: tuple[str, ...], runner: Runner) -> list[str
 
 
 def _most(names: Sequence[str], runner: Runner) -> str:
-    """The limits of the columns."""
     return " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
 
 
-def _player(table: Published, runner: Runner) -> str:
-    """Who plays, and under which profiles."""
-    templates = [template for line in table.rows for template in needed(table, line) if "{words}" not in template]
-    profiles = dict.fromkeys(each.partition(":")[0].partition("@")[2] for each in templates)
-    told = " and ".join(repr(each.format(profile=runner.choice.config.profile)) for each in profiles)
+def _player(table: PublishedTable, runner: Runner) -> str:
+    """The models and profiles."""
+    templates = [
+        template for line in table.rows for template in required_systems(table, line) if "{words}" not in template
+    ]
+    profiles = dict.fromkeys(template.partition(":")[0].partition("@")[2] for template in templates)
+    played = " and ".join(repr(profile.format(profile=runner.choice.config.profile)) for profile in profiles)
     if runner.choice.config.model:
-        return f"{runner.choice.config.model}, profile {told}"
-    debated = "hardened" in told and any(each.startswith("tool-mad") for each in templates)
+        return f"{runner.choice.config.model}, profile {played}"
+    debated = "hardened" in played and any(template.startswith("tool-mad") for template in templates)
     own = ", thresholds of its own, a consensus needs a found quotation" * debated
-    return f"the embedded backend (small models, no language model), profile {told}{own}"
+    return f"the embedded backend (small models, no language model), profile {played}{own}"

@@ -1,4 +1,4 @@
-"""What a cell of a published table shows, computed from one contender's record on one data set."""
+"""Computes a cell of a published table from one system's record on one data set."""
 
 from __future__ import annotations
 
@@ -8,125 +8,127 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from redargue.bench.metrics.base import Figure, mean, undefined
+from redargue.bench.metrics.base import MetricValue, mean, undefined
 from redargue.bench.metrics.classification import accuracy
-from redargue.bench.official_metrics import with_bounds
+from redargue.bench.official_metrics import with_interval
 from redargue.bench.statistics.bootstrap import interval, paired_difference
 from redargue.bench.tables import class_metrics as classes
-from redargue.bench.tables.cell import Cell, Told
-from redargue.bench.tables.schema import Line
+from redargue.bench.tables.cell import AgentAnswer, Cell
+from redargue.bench.tables.schema import PublishedRow
 
 
-def measured(line: Line, cell: Cell, against: Cell | None = None) -> Figure:
-    """The figure of a cell; shares and gains as parts of one."""
+def measure_cell(line: PublishedRow, cell: Cell, against: Cell | None = None) -> MetricValue:
+    """The value of a cell; shares and gains as fractions of one."""
     if line.measure == "gain":
         assert against is not None
-        found = paired_difference(cell.hits, against.hits)
-        return Figure(
-            name="gain", value=found.value, undefined=found.undefined, n=found.n, low=found.low, high=found.high
-        )
+        gain = paired_difference(cell.hits, against.hits)
+        return MetricValue(name="gain", **gain.model_dump(include={"value", "undefined", "n", "low", "high"}))
     if line.measure in classes.MEASURES:
         return classes.MEASURES[line.measure](cell)
     return _MEASURES[line.measure](cell, line)
 
 
-def _accuracy(cell: Cell, line: Line) -> Figure:
+def _accuracy(cell: Cell, line: PublishedRow) -> MetricValue:
     kept = [(gold, verdict.label) for gold, verdict in zip(cell.gold, cell.verdicts, strict=True) if gold]
     figure = accuracy([gold for gold, _ in kept], [said for _, said in kept])
-    return with_bounds(figure, interval(cell.hits)) if kept else figure
+    return with_interval(figure, interval(cell.hits)) if kept else figure
 
 
-def _share(name: str, hits: Sequence[bool], empty: str) -> Figure:
-    return with_bounds(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
+def _share(name: str, hits: Sequence[bool], empty: str) -> MetricValue:
+    return with_interval(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
 
 
-def _values(cell: Cell, line: Line) -> list[float]:
+def _values(cell: Cell, line: PublishedRow) -> list[float]:
     last: dict[int, int] = {}
-    for each in cell.answers:
-        last[each.item] = max(last.get(each.item, 0), each.round)
-    wanted: Callable[[Told], bool] = {
-        "all": lambda each: True,
-        "right": lambda each: each.right is True,
-        "wrong": lambda each: each.right is False,
-        "last": lambda each: each.round == last[each.item],
+    for answer in cell.answers:
+        last[answer.item] = max(last.get(answer.item, 0), answer.round)
+    selected: Callable[[AgentAnswer], bool] = {
+        "all": lambda answer: True,
+        "right": lambda answer: answer.right is True,
+        "wrong": lambda answer: answer.right is False,
+        "last": lambda answer: answer.round == last[answer.item],
     }[line.answers]
-    return [each.scores[line.metric] for each in cell.answers if line.metric in each.scores and wanted(each)]
+    return [one.scores[line.metric] for one in cell.answers if line.metric in one.scores and selected(one)]
 
 
-def _mean(cell: Cell, line: Line) -> Figure:
+def _mean(cell: Cell, line: PublishedRow) -> MetricValue:
     return mean("mean", _values(cell, line), empty="no such answer is scored")
 
 
-def _quantile(cell: Cell, line: Line) -> Figure:
+def _quantile(cell: Cell, line: PublishedRow) -> MetricValue:
     values = _values(cell, line)
     if not values:
         return undefined("quantile", "no answer is scored")
-    return Figure(name="quantile", value=float(np.quantile(values, line.at)), n=len(values))
+    return MetricValue(name="quantile", value=float(np.quantile(values, line.at)), n=len(values))
 
 
-def _above(cell: Cell, line: Line) -> Figure:
+def _above(cell: Cell, line: PublishedRow) -> MetricValue:
     # Without an interval: the answers of one debate are not independent.
     return mean("above", [value > line.at for value in _values(cell, line)], empty="no answer is scored")
 
 
-def _settled(cell: Cell, line: Line) -> list[tuple[int, bool, bool]]:
-    """Of each claim with answers: its place, whether round 1 settles it under the gate, and rightly."""
+def _settled(cell: Cell, line: PublishedRow) -> list[tuple[int, bool, bool]]:
+    """For each claim with answers: its index, whether round 1 settles it under the gate, and correctly."""
     gate = cell.gate(line)
-    rounds: dict[int, list[Told]] = {}
-    for each in cell.answers:
-        if each.round == 1:
-            rounds.setdefault(each.item, []).append(each)
-    found = []
-    for item, told in rounds.items():
-        agreed = len({each.label for each in told}) == 1 and told[0].label is not None
-        passed = all(each.scores.get(metric, -math.inf) > limit for each in told for metric, limit in gate.items())
-        found.append((item, agreed and passed, bool(told[0].right)))
-    return found
+    rounds: dict[int, list[AgentAnswer]] = {}
+    for answer in cell.answers:
+        if answer.round == 1:
+            rounds.setdefault(answer.item, []).append(answer)
+    settled = []
+    for item, answers in rounds.items():
+        agreed = len({answer.label for answer in answers}) == 1 and answers[0].label is not None
+        passed = all(one.scores.get(metric, -math.inf) > limit for one in answers for metric, limit in gate.items())
+        settled.append((item, agreed and passed, bool(answers[0].right)))
+    return settled
 
 
-def _how_settled(cell: Cell, line: Line) -> Figure:
+def _how_settled(cell: Cell, line: PublishedRow) -> MetricValue:
     return _share("settled", [settled for _, settled, _ in _settled(cell, line)], "no claim has an answer")
 
 
-def _settled_right(cell: Cell, line: Line) -> Figure:
+def _settled_right(cell: Cell, line: PublishedRow) -> MetricValue:
     return _share("settled-right", [right for _, settled, right in _settled(cell, line) if settled], "none is settled")
 
 
-def _ahead(cell: Cell, line: Line) -> list[tuple[int, Told]]:
-    """Of each claim that the judge decided between different answers: the last one of who has the highest mean."""
-    debates: dict[int, dict[str, list[Told]]] = {}
-    for each in cell.answers:
-        debates.setdefault(each.item, {}).setdefault(each.agent, []).append(each)
-    found = []
+def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
+    """For each claim that the judge decided between different answers: the last answer of the highest-scoring agent."""
+    debates: dict[int, dict[str, list[AgentAnswer]]] = {}
+    for answer in cell.answers:
+        debates.setdefault(answer.item, {}).setdefault(answer.agent, []).append(answer)
+    ahead = []
     for item, agents in debates.items():
         if cell.verdicts[item].decided_by != "judge":
             continue
         scored = {
             agent: statistics.fmean(values)
-            for agent, told in agents.items()
-            if (values := [each.scores[line.metric] for each in told if line.metric in each.scores])
+            for agent, answers in agents.items()
+            if (values := [one.scores[line.metric] for one in answers if line.metric in one.scores])
         }
-        last = {agent: max(agents[agent], key=lambda each: each.round) for agent in scored}
+        last = {agent: max(agents[agent], key=lambda answer: answer.round) for agent in scored}
         order = sorted(scored, key=lambda agent: -scored[agent])
-        if len(order) < 2 or scored[order[0]] == scored[order[1]] or len({each.label for each in last.values()}) < 2:
+        if (
+            len(order) < 2
+            or scored[order[0]] == scored[order[1]]
+            or len({answer.label for answer in last.values()}) < 2
+        ):
             continue
-        found.append((item, last[order[0]]))
-    return found
+        ahead.append((item, last[order[0]]))
+    return ahead
 
 
 NO_CONTEST = "the judge never decided between debaters with different answers and scores"
 
 
-def _judge_follows(cell: Cell, line: Line) -> Figure:
+def _judge_follows(cell: Cell, line: PublishedRow) -> MetricValue:
     ahead = _ahead(cell, line)
-    return _share("judge-follows", [cell.verdicts[item].label == told.label for item, told in ahead], NO_CONTEST)
+    return _share("judge-follows", [cell.verdicts[item].label == answer.label for item, answer in ahead], NO_CONTEST)
 
 
-def _higher_is_right(cell: Cell, line: Line) -> Figure:
-    return _share("higher-is-right", [bool(told.right) for _, told in _ahead(cell, line)], NO_CONTEST)
+def _higher_is_right(cell: Cell, line: PublishedRow) -> MetricValue:
+    return _share("higher-is-right", [bool(answer.right) for _, answer in _ahead(cell, line)], NO_CONTEST)
 
 
-_MEASURES: dict[str, Callable[[Cell, Line], Figure]] = {
+_MEASURES: dict[str, Callable[[Cell, PublishedRow], MetricValue]] = {
     "accuracy": _accuracy,
     "mean": _mean,
     "quantile": _quantile,

@@ -1,6 +1,6 @@
-"""Runs what a published table needs and is not there yet: one bench folder a data set, shared by all tables.
+"""Runs the systems that a published table needs, in one bench folder per data set shared by all tables.
 
-A contender that several tables show (Tool-MAD itself) is run once; a run that was stopped goes on.
+A system that several tables show is run once; an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from redargue.bench.datasets.documents import documents
 from redargue.bench.datasets.loading import load
 from redargue.bench.harness import Bench, Outcome
-from redargue.bench.system import READS, Contender
-from redargue.bench.tables.cell import Cell, recorded
-from redargue.bench.tables.schema import Line, Paper, Part, Published, Set
+from redargue.bench.system import READS, System
+from redargue.bench.tables.cell import Cell, read_cell
+from redargue.bench.tables.schema import Paper, Part, PublishedRow, PublishedTable, TableDataset
 from redargue.config import RunConfig
 from redargue.errors import CannotPlay, RecordError, UsageError
 from redargue.retrieval.corpus.index import open_corpus
@@ -31,23 +31,21 @@ Watch = Callable[[str, int], AbstractContextManager[Callable[[int, Outcome], Non
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What a user wants of a table.
+    """The user's choices for a table.
 
     Attributes:
         out: the folder of the runs.
-        data: the folder that holds the data sets, at the places that the paper's file names; None where there is none.
-        limit: claims a data set at most; 0 for each data set's own.
-        half: ``even``, ``odd`` or ``all``.
-        take: as of a sample.
-        sets: the columns that are wanted; empty for all.
-        tools: instead of a data set's, by ``rag`` and ``search``.
-        paths: of data sets that lie elsewhere, by name.
-        stores: corpora that are searched instead, by the data set's name.
-        config: of the verifiers: profile of the methods whose row names none, models, budget of each contender, seed
-            of samples and runs.
+        data: the folder of the data sets, with the paths in the papers' TOML files.
+        limit: maximum number of claims per data set; 0 for each data set's own.
+        sets: the columns to run; empty for all.
+        tools: by ``rag`` and ``search``, instead of a data set's.
+        paths: of data sets elsewhere, by name.
+        stores: corpora to search instead, by the data set's name.
+        config: of the verifiers: profile of the methods whose row names none, models, budget per system, seed of
+            samples and runs.
         concurrency: number of claims verified at the same time.
-        memory_from: the model whose runs in the same folder left the memories that rows with another's memory get;
-            empty for the same model's.
+        memory_from: the model whose runs in the same folder left the memories for rows with another's memory; empty
+            for the same model's.
     """
 
     out: Path
@@ -64,11 +62,7 @@ class Choice:
     memory_from: str = ""
 
     def check(self, papers: Iterable[Paper]) -> None:
-        """Refuses a data set that none of the papers has.
-
-        Raises:
-            UsageError: such a name.
-        """
+        """Refuses data sets that none of the papers has."""
         known = list(dict.fromkeys(name for paper in papers for name in paper.sets))
         for name in (*self.sets, *self.paths, *self.stores):
             if name not in known:
@@ -91,12 +85,12 @@ class Runner:
     Args:
         paper: whose tables.
         choice: what the user wants.
-        watch: shows a contender's progress.
-        tell: is told what takes long besides.
+        watch: shows a system's progress.
+        tell: reports other slow steps.
 
     Attributes:
-        cells: what was run, by data set and contender.
-        refused: what could not be run, by data set and contender, and why: what the backend cannot play, and readers of
+        cells: what was run, by data set and system.
+        refused: what could not be run, by data set and system, and why: what the backend cannot play, and readers of
             a debate that did not finish there.
     """
 
@@ -105,12 +99,12 @@ class Runner:
         self.cells: dict[tuple[str, str], Cell] = {}
         self.refused: dict[tuple[str, str], str] = {}
 
-    def columns(self, table: Published) -> tuple[str, ...]:
-        """The data sets that are wanted of a table."""
+    def columns(self, table: PublishedTable) -> tuple[str, ...]:
+        """The selected data sets of a table."""
         return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
 
     def lacking(self, name: str) -> str:
-        """Why a data set cannot be run; empty where it can."""
+        """Why a data set cannot be run; empty if it can."""
         chosen = self.paper.sets[name]
         if self._path(name) is None:
             return f"no file {chosen.path!r}: --data DIR holds it, or --path {name}=FILE"
@@ -127,22 +121,21 @@ class Runner:
         return ""
 
     def limit(self, name: str) -> int:
-        """How many claims of a data set at most."""
         return self.choice.limit or self.paper.sets[name].limit
 
-    def roles(self, chosen: Set) -> dict[str, str]:
+    def roles(self, chosen: TableDataset) -> dict[str, str]:
         """The tools of the paper's two agents on a data set."""
         return {"rag": chosen.rag, "search": chosen.search, **self.choice.tools}
 
     @property
     def words(self) -> dict[str, str]:
-        """What every row may name: the profile, and whose words it uses."""
+        """Template fields of all rows: the profile, and whose prompts it uses."""
         profile = self.choice.config.profile
         return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
 
-    def spec(self, template: str, chosen: Set) -> str:
-        """A row's contender on a data set."""
-        if READS in template:  # the other contender as its own row has it
+    def spec(self, template: str, chosen: TableDataset) -> str:
+        """The spec of a row's system on a data set."""
+        if READS in template:  # the other system as its own row has it
             return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
         spec = template.format(**words)
@@ -150,24 +143,24 @@ class Runner:
             spec += "," + chosen.settings.format(**words)
         return spec
 
-    def run(self, table: Published) -> None:
-        """Runs what the table needs and is not there; what is there is read."""
+    def run(self, table: PublishedTable) -> None:
+        """Runs the systems of a table that are missing, and reads the others."""
         for name in self.columns(table):
             if self.lacking(name):
                 continue
             chosen = self.paper.sets[name]
-            wanted = [spec for line in table.rows for spec in needed(table, line)]
+            wanted = [spec for line in table.rows for spec in required_systems(table, line)]
             specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
             missing = [spec for spec in specs if (name, spec) not in {**self.cells, **self.refused}]
             lent = {
-                self.spec(line.method, chosen): Contender.parse(self.spec(line.memory_of, chosen))
+                self.spec(line.method, chosen): System.parse(self.spec(line.memory_of, chosen))
                 for line in table.rows
                 if line.memory_of
             }
             if missing:
-                self._run(name, [Contender.parse(spec) for spec in missing], lent)
+                self._run(name, [System.parse(spec) for spec in missing], lent)
 
-    def _run(self, name: str, contenders: Sequence[Contender], lent: Mapping[str, Contender]) -> None:
+    def _run(self, name: str, systems: Sequence[System], lent: Mapping[str, System]) -> None:
         chosen, choice = self.paper.sets[name], self.choice
         path = self._path(name)
         assert path is not None
@@ -185,36 +178,36 @@ class Runner:
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
         place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.config.seed}"
         folder = choice.out / choice.who / place
-        config = choice.config.updated(store=self._store(name, contenders))
-        bench = Bench(folder, loaded.examples, contenders, sample=loaded.sample.model_dump(mode="json"), config=config)
-        for contender in contenders:
-            if owner := lent.get(contender.spec):
-                bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, contender)
+        config = choice.config.updated(store=self._store(name, systems))
+        bench = Bench(folder, loaded.examples, systems, sample=loaded.sample.model_dump(mode="json"), config=config)
+        for system in systems:
+            if owner := lent.get(system.spec):
+                bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, system)
             try:
-                with self._watch(f"{chosen.title}, {contender.spec}", len(bench.examples)) as seen:
-                    asyncio.run(bench.run(contender, concurrency=choice.concurrency, seen=seen))
-            except CannotPlay:  # what needs a language model is a row without figures where there is none
-                self.refused[name, contender.spec] = "needs a language model: --model"
+                with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as seen:
+                    asyncio.run(bench.run(system, concurrency=choice.concurrency, seen=seen))
+            except CannotPlay:  # without a language model, the row has no figures
+                self.refused[name, system.spec] = "needs a language model: --model"
                 continue
             except RecordError as error:
-                if not contender.reads:
+                if not system.reads:
                     raise
-                self.refused[name, contender.spec] = " ".join(str(error).split())
+                self.refused[name, system.spec] = " ".join(str(error).split())
                 continue
-            self.cells[name, contender.spec] = recorded(bench, contender)
+            self.cells[name, system.spec] = read_cell(bench, system)
 
-    def _store(self, name: str, contenders: Sequence[Contender]) -> str | None:
-        """The corpus of a data set, made where it is not there."""
+    def _store(self, name: str, systems: Sequence[System]) -> str | None:
+        """The corpus of a data set, indexed if missing."""
         if name in self.choice.stores:
             return self.choice.stores[name]
-        if not {tool for each in contenders for tool in each.tools} & set(SEARCHED):
+        if not {tool for system in systems for tool in system.tools} & set(SEARCHED):
             return None
         corpus = self.paper.sets[name].corpus
         path = self.choice.out / "corpora" / f"{corpus}.db"
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             self._tell(f"indexing the corpus {corpus!r} in {path}, once: some minutes")
-        with open_corpus(path, write=True) as store:  # what is there already is left alone
+        with open_corpus(path, write=True) as store:  # documents already indexed are kept
             for part in self.paper.corpora[corpus].documents:
                 store.add(self._documents(part))
         return str(path)
@@ -224,22 +217,22 @@ class Runner:
         assert path is not None
         if part.dataset:
             return documents(part.dataset, path)
-        return (each for each in read_documents(path) if not isinstance(each, Exception))
+        return (document for document in read_documents(path) if not isinstance(document, Exception))
 
     def _path(self, name: str) -> Path | None:
         return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
 
     def _file(self, place: str) -> Path | None:
-        """A file of the data folder, packed or not."""
+        """A file of the data folder, gzipped or not."""
         if self.choice.data is None:
             return None
         return next((path for end in ("", ".gz") if (path := self.choice.data / f"{place}{end}").is_file()), None)
 
 
-def needed(table: Published, line: Line) -> tuple[str, ...]:
-    """The contenders of a row: its own, and what a gain is over; none where redargue has no such method.
+def required_systems(table: PublishedTable, line: PublishedRow) -> tuple[str, ...]:
+    """Templates of a row's systems: its own and the one that a gain is over; none if redargue has no such method.
 
-    Rows are in order, so that a memory's owner stands above who is given the memory.
+    Rows are in order, so that a memory's owner runs before the systems that are given the memory.
     """
     own = line.method or table.method
     return (own, *((line.against,) if line.against else ())) if own else ()

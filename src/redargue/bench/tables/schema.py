@@ -1,6 +1,6 @@
-"""What a published table is, as data: rows with the paper's own figures, and what to run for ours.
+"""Published tables as data: rows with the paper's figures, and the systems to run for ours.
 
-One TOML file a paper lies beside this module; a method that redargue does not have yet is a row without ``method``.
+Each paper has a TOML file beside this module; a row without ``method`` is a method that redargue does not have.
 """
 
 from __future__ import annotations
@@ -50,36 +50,34 @@ class Part(Frozen):
 
     Attributes:
         path: in the data folder, with or without ``.gz``.
-        dataset: whose documents are read out of it; empty for a file that ``redargue corpus add`` takes as it is.
+        dataset: the data set whose reader extracts the documents; empty for a file that ``redargue corpus add`` reads.
     """
 
     path: str
     dataset: str = ""
 
 
-class Searched(Frozen):
+class SharedCorpus(Frozen):
     """A corpus that data sets share."""
 
     documents: tuple[Part, ...]
 
 
-class Set(Frozen):
+class TableDataset(Frozen):
     """A data set as a paper's tables use it.
 
     Attributes:
         title: the paper's name for it.
-        dataset: registered name.
         path: in the data folder, with or without ``.gz``.
-        files: options of the data set that are files, likewise.
-        options: its other options.
-        corpus: what is searched here; empty where there is nothing, or where the data set brings its evidence along.
+        files: options of the data set that are paths in the data folder.
+        corpus: name of the corpus to search; empty if the data set has none or comes with its evidence.
         rag: the tool of the paper's RAG agent.
-        search: the tool that stands in for the paper's search agent's.
-        live: what the paper has in its place.
-        settings: further ones of Tool-MAD on this set.
-        kind: of its texts, as HaluEval calls it; ``{kind}`` in a row's method.
-        limit: claims at most, unless the user says so: fewer where a claim takes many seconds.
-        note: what of it is not the paper's; empty where there is nothing to say.
+        search: the tool used for the paper's search agent.
+        live: the paper's own search tool.
+        settings: further settings of Tool-MAD on this data set.
+        kind: of its texts, in HaluEval's terms; ``{kind}`` in a row's method.
+        limit: default maximum number of claims: lower if a claim takes many seconds.
+        note: differences from the paper.
     """
 
     title: str
@@ -97,23 +95,22 @@ class Set(Frozen):
     note: str = ""
 
 
-class Line(Frozen):
+class PublishedRow(Frozen):
     """One row.
 
     Attributes:
-        name: as the paper has it, or what of the paper's text it tells.
-        paper: its figures as they are printed, one a column; empty strings where only a picture shows them; nothing
-            at all for a row of ours.
-        method: the contender, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; the table's by default. One
-            that reads what another has read (``~``) stands below that one.
-        measure: what a cell shows.
-        against: the contender that a gain is over.
+        name: the paper's, or a description of the statement in its text.
+        paper: its figures as printed, one per column; empty strings if only a picture shows them; empty for a row of
+            ours.
+        method: the system, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; by default the table's. One
+            that reads what another has read (``~``) follows it.
+        against: the system that a gain is over.
         metric: the score that is measured.
         answers: whose scores are averaged: all, those of right or of wrong answers, those of the last round.
-        at: a quantile in [0, 1], or the threshold that a score has to exceed.
+        at: a quantile in [0, 1], or the threshold that a score must exceed.
         gate: thresholds of faithfulness and relevance; None for the run's own.
-        memory_of: the contender whose evidence memory this one is given, frozen (proxy memory).
-        missing: why there is no figure of ours, where there is no method.
+        memory_of: the system whose evidence memory this one is given, frozen (proxy memory).
+        missing: why there is no figure of ours without a method.
     """
 
     name: str
@@ -129,21 +126,18 @@ class Line(Frozen):
     missing: str = NOT_HERE
 
 
-class Published(Frozen):
+class PublishedTable(Frozen):
     """One table or figure.
 
     Attributes:
         name: on the command line.
         label: in the paper.
-        title: what it shows.
-        sets: its columns, by name.
-        columns: its columns where they are properties of methods instead.
-        measures: what is measured on each data set, where a row shows more than one figure of it.
-        shares: whether the paper prints shares of one and not per cent; so are ours.
-        average: whether the mean over all columns is the last one.
-        method: of the rows that name none.
-        notes: what a reader has to know of it.
-        rows: in the paper's order.
+        sets: data sets that are its columns.
+        columns: its columns if they are properties of methods instead.
+        measures: per data set, if a row shows more than one figure of it.
+        shares: whether figures are fractions of one instead of per cent.
+        average: whether the last column is the mean.
+        method: default of the rows.
     """
 
     name: str
@@ -156,7 +150,7 @@ class Published(Frozen):
     average: bool = False
     method: str = ""
     notes: tuple[str, ...] = ()
-    rows: tuple[Line, ...]
+    rows: tuple[PublishedRow, ...]
 
     @model_validator(mode="after")
     def _even(self) -> Self:
@@ -167,48 +161,34 @@ class Published(Frozen):
             if row.paper and len(row.paper) != wide:
                 raise ValueError(f"{self.name}, {row.name!r}: {len(row.paper)} figures for {wide} columns")
             if (row.measure == "gain") != bool(row.against):
-                raise ValueError(f"{self.name}, {row.name!r}: a gain is against another contender, and nothing else is")
+                raise ValueError(f"{self.name}, {row.name!r}: `against` is required for gains and allowed only there")
         return self
 
 
 class Paper(Frozen):
-    """All tables of a paper, or of several versions of it.
-
-    Attributes:
-        claims: what its figures were measured on.
-        model: who played the roles.
-        corpora: by name.
-        sets: by name.
-        tables: in order.
-    """
+    """All tables of a paper or of its versions, with the claims and the model that its figures were measured with."""
 
     claims: str
     model: str
-    corpora: dict[str, Searched]
-    sets: dict[str, Set]
-    tables: tuple[Published, ...]
+    corpora: dict[str, SharedCorpus]
+    sets: dict[str, TableDataset]
+    tables: tuple[PublishedTable, ...]
 
     @model_validator(mode="after")
     def _named(self) -> Self:
         unknown = {name for table in self.tables for name in table.sets} - self.sets.keys()
-        unknown |= {each.corpus for each in self.sets.values() if each.corpus} - self.corpora.keys()
+        unknown |= {dataset.corpus for dataset in self.sets.values() if dataset.corpus} - self.corpora.keys()
         if unknown:
-            raise ValueError(f"nothing is called {', '.join(sorted(unknown))}")
+            raise ValueError(f"undefined names: {', '.join(sorted(unknown))}")
         return self
 
 
 @cache
 def papers() -> tuple[Paper, ...]:
-    """Every paper whose tables are here."""
     return tuple(parse((files("redargue.bench.tables") / name).read_text("utf-8"), name) for name in PAPERS)
 
 
 def parse(text: str, name: str) -> Paper:
-    """A paper's tables.
-
-    Raises:
-        UsageError: not TOML, or not of this form; says where.
-    """
     try:
         return Paper.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -219,12 +199,7 @@ def parse(text: str, name: str) -> Paper:
         raise UsageError(str(first["msg"]).removeprefix("Value error, "), where=where) from None
 
 
-def find(name: str) -> tuple[Paper, Published]:
-    """A table by its name.
-
-    Raises:
-        UnknownName: there is none.
-    """
+def find_table(name: str) -> tuple[Paper, PublishedTable]:
     known = {table.name: (paper, table) for paper in papers() for table in paper.tables}
     if name not in known:
         raise UnknownName(f"unknown table {name!r}", hint=did_you_mean(name, list(known)))

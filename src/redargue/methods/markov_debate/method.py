@@ -16,6 +16,7 @@ from redargue.methods.base import CostPlan, CostRange, Method, Roles
 from redargue.methods.dual_position.prompts import WriteTeamQueries
 from redargue.methods.markov_debate.prompts import GiveOpinion, Opinion, Part
 from redargue.methods.markov_debate.settings import PROFILES, MarkovDebateSettings
+from redargue.quotes import find_quote
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"
