@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.terminal import printable
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
     from redargue.errors import UnreadableFile

@@ -52,7 +52,7 @@ def _as_json(found: RunDiff) -> str:
 def _say(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
 
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     console.print(Text(printable(text), style=style))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from redargue.cli.terminal import printable
+from redargue.sanitize import printable
 
 
 def doctor(

@@ -84,7 +84,7 @@ def _estimate(verifier: Verifier, recorded: Recorded, most: int, *, asked: bool)
 
 
 def _progress(recorded: Recorded, most: int) -> Seen:
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
     from redargue.verdicts import Verdict
 
     def seen(held: int, removed: int, verdict: Verdict) -> None:
@@ -98,7 +98,7 @@ def _progress(recorded: Recorded, most: int) -> Seen:
 def _show(console: Console, found: Why) -> None:
     from rich.text import Text
 
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     console.print(Text(printable(found.claim.text), style="bold"))
     console.print(Text(f"{printable(found.before or 'no answer')} with all {found.evidence} passages"))
@@ -124,7 +124,7 @@ def _passage(console: Console, number: int, taken: Taken) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     passage = taken.passage
     where = [each for each in (passage.title or passage.document, passage.publisher, passage.url) if each]

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from redargue.cli.corpus import app
-from redargue.cli.terminal import printable
+from redargue.sanitize import printable
 from redargue.errors import StoreForeign, UnknownName, UsageError
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
 
