@@ -26,7 +26,7 @@ def estimate(
     """
     from redargue.cli.options import claims_of, connected, run_config
     from redargue.estimate import estimate as estimate_cost
-    from redargue.reports.phrases import counted
+    from redargue.sanitize import counted
     from redargue.verifier import Verifier
 
     config = run_config(options, search)

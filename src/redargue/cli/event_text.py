@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from redargue.events import (
     Answered,
@@ -24,11 +25,12 @@ from redargue.events import (
     Stepped,
 )
 from redargue.evidence import Passage, QuoteStatus
-from redargue.reports.phrases import counted
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 NO_LABEL = "(no label)"
+
+Turn: TypeAlias = QueryWritten | EvidenceFound | EvidenceMissing | Answered | Scored | Spoke | Refereed
 
 
 def describe(event: Event) -> str:
@@ -53,11 +55,12 @@ def describe(event: Event) -> str:
             return f"{event.agent}, {event.task}: {printable(event.error.what)}"
         case Stepped():
             return f"step {event.round}, {event.agent} {step_text(event)}"
-    turn = _turn(event)
-    return turn and f"round {event.round}, {event.agent} {turn}"
+        case QueryWritten() | EvidenceFound() | EvidenceMissing() | Answered() | Scored() | Spoke() | Refereed():
+            return f"round {event.round}, {event.agent} {_turn_text(event)}"
+    return ""
 
 
-def _turn(event: Event) -> str:
+def _turn_text(event: Turn) -> str:
     match event:
         case QueryWritten():
             return f"searches for: {printable(event.query)}{' (unchanged)' if event.kept else ''}"
@@ -78,7 +81,6 @@ def _turn(event: Event) -> str:
             if event.problem:
                 return f"does not vote: {printable(event.problem)}"
             return f"votes: {event.vote} ({event.confidence:.2f})"
-    return ""
 
 
 def memory_text(event: EvidenceRecalled | EvidenceRemembered) -> str:

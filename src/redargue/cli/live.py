@@ -41,8 +41,7 @@ from redargue.events import (
 )
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
-from redargue.reports.phrases import counted
-from redargue.sanitize import printable
+from redargue.sanitize import counted, printable
 from redargue.tasks.arguing import STANCES
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from redargue.reports.phrases import counted
+from redargue.sanitize import counted
 
 if TYPE_CHECKING:
     from redargue.bench.batch import Tally

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from redargue.claims import Frozen
 from redargue.evidence import Quote, QuoteStatus, Side
-from redargue.reports.phrases import NO_ANSWER, cost, counted, how_decided, label_counts, outcome_text
-from redargue.sanitize import WORDS, printable
+from redargue.reports.phrases import NO_ANSWER, cost, how_decided, label_counts, outcome_text
+from redargue.sanitize import WORDS, counted, printable
 from redargue.text.report import CheckedClaim, Report
 from redargue.verdicts import Verdict
 
@@ -22,7 +22,7 @@ STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold 
 
 
 class CheckResult(Frozen):
-    """The output of ``redargue check --json``."""
+    """What ``redargue check --json`` prints."""
 
     schema_version: int = 1
     verdicts: tuple[Verdict, ...]

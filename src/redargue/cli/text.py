@@ -75,7 +75,7 @@ def verify_text(
     from redargue.cli import show
     from redargue.cli.exit import exit_code, read_gate, run_or_interrupt
     from redargue.cli.options import connected
-    from redargue.reports.phrases import counted
+    from redargue.sanitize import counted
     from redargue.text.verification import CONCURRENCY, prepare
 
     gate, components = read_gate(output), connected(config)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from redargue.evidence import QuoteStatus
+from redargue.sanitize import counted
 from redargue.text.report import Outcome
 from redargue.verdicts import Usage, Verdict
 
@@ -27,11 +28,6 @@ QUOTE_STATUS = {
     QuoteStatus.REPAIRED: "found, except for typography",
     QuoteStatus.NOT_FOUND: "not found: does not count",
 }
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """``1 call``, ``2 calls``, ``1,000 searches``."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def label_of(verdict: Verdict | None) -> str:

@@ -11,8 +11,9 @@ from redargue.bench.metrics.base import Figure
 from redargue.bench.scoring import Scores
 from redargue.bench.temporal import WHEN
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import NO_ANSWER, counted, label_of
+from redargue.reports.phrases import NO_ANSWER, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
+from redargue.sanitize import counted
 
 SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"

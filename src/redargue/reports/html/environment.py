@@ -17,7 +17,7 @@ from redargue.reports.addresses import web_address
 from redargue.reports.html.debate import answer, at_most
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, said_label
-from redargue.sanitize import WORDS, printable
+from redargue.sanitize import WORDS, counted, printable
 
 COLOURS = 6  # of systems, in report.css
 SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
@@ -47,7 +47,7 @@ def environment() -> Environment:
         "at_most": at_most,
         "cell_class": cell_class,
         "colour": colour,
-        "counted": phrases.counted,
+        "counted": counted,
         "label_of": phrases.label_of,
         "letter": letter,
         "meanings": WORDS,

@@ -16,7 +16,7 @@ from redargue.reports.html.charts import charts
 from redargue.reports.html.debate import Debate, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
-from redargue.reports.phrases import counted, label_counts
+from redargue.reports.phrases import label_counts
 from redargue.reports.reproducibility import (
     commands,
     not_comparable,
@@ -28,6 +28,7 @@ from redargue.reports.reproducibility import (
 )
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
+from redargue.sanitize import counted
 from redargue.verdicts import Verdict
 
 DEBATES_BYTES = 4_000_000  # of all debates in one file
