@@ -104,7 +104,7 @@ def estimate(
         _sum(verifier, chat, plan, place, claims, concurrency, call_seconds, search_seconds)
         for place, plan in enumerate(verifier.method.plan())
     ]
-    assumed = [f"{call_seconds:g} s a call and {search_seconds:g} s a search, {concurrency} claims at once"]
+    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, concurrency {concurrency}"]
     if chat:
         assumed.append("replies of a model that does not think aloud; no request refused or repeated")
         if sums[0].usd is None:

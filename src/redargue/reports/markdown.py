@@ -57,7 +57,6 @@ def block(words: str) -> str:
 
 
 def table_markdown(table: Table) -> str:
-    """A table with its title above and its notes below."""
 
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |"

@@ -33,7 +33,6 @@ class Indentation(Extension):
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The environment that all pages share."""
     made = Environment(
         loader=PackageLoader("redargue.reports", "html"),
         autoescape=True,
@@ -61,12 +60,10 @@ def environment() -> Environment:
 
 
 def page(template: str, **context: Any) -> str:
-    """A whole page."""
     return printable(environment().get_template(template).render(context)) + "\n"
 
 
 def macro(template: str, name: str) -> Callable[..., Markup]:
-    """A macro of a template, to be called from Python."""
     made: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
     return made
 

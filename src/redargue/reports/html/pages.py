@@ -47,7 +47,6 @@ CONTENTS = {
 
 
 def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
-    """A bench as a page."""
     comparison = bench.comparison
     rows = comparison.rows
     wanted = bench.shown()
@@ -119,7 +118,6 @@ def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
 
 
 def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered | None:
-    """The last answer whose label has that meaning."""
     label = verdict.claim.labels.named(meaning)
     arguments = [event for event in trace if isinstance(event, Answered) and label and event.label == label]
     return arguments[-1] if arguments else None
@@ -152,7 +150,6 @@ def run_page(run: SingleRun) -> str:
 
 
 def _text(run: SingleRun) -> dict[str, Any]:
-    """The text from which the claims were extracted; empty where there is none."""
     if run.text is None:
         return {"text": ""}
     text, extraction = run.text
