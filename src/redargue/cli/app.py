@@ -69,8 +69,7 @@ def common(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", envvar="REDARGUE_DEBUG", help="Show tracebacks.")] = False,
     env_file: Annotated[
-        Path | None,
-        typer.Option("--env-file", metavar="FILE", help="Read settings and keys from this file."),
+        Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from this file.")
     ] = None,
 ) -> None:
     if env_file:

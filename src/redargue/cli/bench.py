@@ -20,6 +20,7 @@ from redargue.cli.parameters import (
     Quiet,
     Store,
     StrictAsOf,
+    option,
     with_parameters,
 )
 
@@ -66,9 +67,7 @@ class BenchParameters:
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
-    budget: Annotated[
-        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Spending limit per method: 40calls, 200ktok, 0.50usd.")
-    ] = None
+    budget: Annotated[str | None, option("BUDGET", "Spending limit per method: 40calls, 200ktok, 0.50usd.")] = None
     offline: Offline = False
 
     def config(self, seed: int) -> RunConfig:
@@ -208,8 +207,7 @@ def import_(
 def compare(
     bench: Folder,
     path: Annotated[
-        Path | None,
-        typer.Option(exists=True, help="The data set; recomputes the comparison from the record."),
+        Path | None, typer.Option(exists=True, help="The data set; recomputes the comparison from the record.")
     ] = None,
     json: AsJson = False,
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from redargue.cli.exit import INTERRUPTED, NO_GATE, exit_code
-from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, with_parameters
+from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, option, with_parameters
 
 if TYPE_CHECKING:
     from redargue.bench.harness import Outcome
@@ -28,12 +28,10 @@ class TableParameters:
     profile: Annotated[
         str, typer.Option(help="Profile of all methods; default: paper with a model, else hardened.")
     ] = ""
-    model: Annotated[str, typer.Option(envvar="REDARGUE_MODEL", help="Language model of every role.")] = ""
+    model: Annotated[str, option("MODEL", "Language model of every role.")] = ""
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
-    budget: Annotated[
-        str, typer.Option(envvar="REDARGUE_BUDGET", help="Spending limit per method and data set: 200ktok, 0.50usd.")
-    ] = ""
+    budget: Annotated[str, option("BUDGET", "Spending limit per method and data set: 200ktok, 0.50usd.")] = ""
     offline: Offline = False
 
     def config(self) -> RunConfig:
@@ -60,8 +58,7 @@ def table(
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the runs; the same command resumes them.")
     ] = Path("runs/tables"),
     data: Annotated[
-        Path | None,
-        typer.Option(envvar="REDARGUE_DATA", exists=True, help="Data folder, which contains benchmarks/SET/FILE."),
+        Path | None, option("DATA", "Data folder, which contains benchmarks/SET/FILE.", exists=True)
     ] = None,
     path: Annotated[
         list[str] | None, typer.Option(metavar="SET=FILE", help="Location of a data set outside --data; repeatable.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS, INTERRUPTED
-from redargue.cli.parameters import AsJson
+from redargue.cli.parameters import AsJson, option
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:  # numpy and pydantic would slow down --help
@@ -25,14 +25,7 @@ if TYPE_CHECKING:  # numpy and pydantic would slow down --help
 
 app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
-Store = Annotated[
-    str,
-    typer.Option(
-        "--store",
-        envvar="REDARGUE_STORE",
-        help="Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.",
-    ),
-]
+Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
 
 
 class Mode(StrEnum):

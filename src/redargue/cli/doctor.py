@@ -8,16 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline
+from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.sanitize import printable
 
 
 def doctor(
     model: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="REDARGUE_MODEL", metavar="NAME", help="Language model to probe, with about 8 calls; repeatable."
-        ),
+        list[str] | None, option("MODEL", "Language model to probe, with about 8 calls; repeatable.", metavar="NAME")
     ] = None,
     base_url: BaseUrl = "",
     embedding_model: EmbeddingModel = "",

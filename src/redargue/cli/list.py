@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.cli.parameters import AsJson, Offline
+from redargue.cli.parameters import AsJson, Offline, option
 
 if TYPE_CHECKING:
     from redargue.tasks.base import Task
@@ -36,8 +36,7 @@ def methods(json: AsJson = False) -> None:
 @app.command("tools")
 def tools(
     mcp: Annotated[
-        list[str] | None,
-        typer.Option("--mcp", envvar="REDARGUE_MCP", metavar="[NAME=]SERVER", help="List this MCP server's tools."),
+        list[str] | None, option("MCP", "List this MCP server's tools; repeatable.", metavar="[NAME=]SERVER")
     ] = None,
     offline: Offline = False,
     json: AsJson = False,

@@ -10,41 +10,31 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+
+def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
+    """An option that the environment variable ``REDARGUE_<variable>`` sets as well."""
+    return typer.Option(*flags, envvar=f"REDARGUE_{variable}", help=help, **details)
+
+
 Models = Annotated[
     list[str] | None,
-    typer.Option(
-        "--model",
-        envvar="REDARGUE_MODEL",
-        metavar="[ROLE=]NAME",
-        help="Language model; ROLE=NAME sets the model of one agent or task; repeatable.",
+    option(
+        "MODEL", "Language model; ROLE=NAME sets the model of one agent or task; repeatable.", metavar="[ROLE=]NAME"
     ),
 ]
-BaseUrl = Annotated[
-    str, typer.Option(envvar="REDARGUE_BASE_URL", help="Base URL of the endpoint, with /v1; default: OPENAI_BASE_URL.")
-]
+BaseUrl = Annotated[str, option("BASE_URL", "Base URL of the endpoint, with /v1; default: OPENAI_BASE_URL.")]
 EmbeddingModel = Annotated[
-    str,
-    typer.Option(
-        envvar="REDARGUE_EMBEDDING_MODEL", help="Embedding model at the same endpoint; default: the bundled one."
-    ),
+    str, option("EMBEDDING_MODEL", "Embedding model at the same endpoint; default: the bundled one.")
 ]
-Offline = Annotated[
-    bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send no request that leaves this machine.")
-]
-Store = Annotated[
-    str | None,
-    typer.Option(envvar="REDARGUE_STORE", help="Corpus: a path, a URI, or `starter` for the bundled articles."),
-]
+Offline = Annotated[bool, option("OFFLINE", "Send no request that leaves this machine.", "--offline")]
+Store = Annotated[str | None, option("STORE", "Corpus: a path, a URI, or `starter` for the bundled articles.")]
 StrictAsOf = Annotated[
     bool, typer.Option("--strict-as-of", help="Leave out evidence that is undated or later than the as-of date.")
 ]
 Concurrency = Annotated[
-    int | None,
-    typer.Option(
-        envvar="REDARGUE_CONCURRENCY", min=1, help="Claims verified concurrently; default: 2, or 16 for a text."
-    ),
+    int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="Show no progress.")]
+Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunFolder = Annotated[
     Path | None,
@@ -56,68 +46,36 @@ RunFolder = Annotated[
 class RunParameters:
     """What defines a run, apart from the evidence that it may search."""
 
-    method: Annotated[
-        str, typer.Option(envvar="REDARGUE_METHOD", help="Verification method; see redargue list methods.")
-    ] = "tool-mad"
-    profile: Annotated[
-        str, typer.Option(envvar="REDARGUE_PROFILE", help="Settings to start from: paper or hardened.")
-    ] = "hardened"
+    method: Annotated[str, option("METHOD", "Verification method; see redargue list methods.")] = "tool-mad"
+    profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
     backend: Annotated[
-        str,
-        typer.Option(
-            envvar="REDARGUE_BACKEND", help="See redargue list backends; default: chat with a model, else embedded."
-        ),
+        str, option("BACKEND", "See redargue list backends; default: chat with a model, else embedded.")
     ] = ""
     response_format: Annotated[
-        str,
-        typer.Option(
-            envvar="REDARGUE_RESPONSE_FORMAT",
-            help="How replies are requested: auto, schema, json, text, plain, or tools (function calls).",
-        ),
+        str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, text, plain, or tools (function calls).")
     ] = "auto"
     prompts: Annotated[
-        Path | None,
-        typer.Option(envvar="REDARGUE_PROMPTS", metavar="DIR", help="Folder of prompt overrides, one TASK.txt each."),
+        Path | None, option("PROMPTS", "Folder of prompt overrides, one TASK.txt each.", metavar="DIR")
     ] = None
-    max_tokens: Annotated[
-        int, typer.Option(envvar="REDARGUE_MAX_TOKENS", min=1, help="Maximum length of a reply, in tokens.")
-    ] = 4096
-    stream: Annotated[bool, typer.Option("--stream", envvar="REDARGUE_STREAM", help="Stream replies.")] = False
-    memory: Annotated[
-        str, typer.Option("--memory", envvar="REDARGUE_MEMORY", help="Evidence memory: a path or URL.")
-    ] = ""
-    workspace: Annotated[
-        str,
-        typer.Option(
-            "--workspace", envvar="REDARGUE_WORKSPACE", help="Workspace of the memory; others are not visible."
-        ),
-    ] = "default"
-    rounds: Annotated[int | None, typer.Option(envvar="REDARGUE_ROUNDS", help="Maximum number of debate rounds.")] = (
-        None
-    )
-    top_k: Annotated[int | None, typer.Option(envvar="REDARGUE_TOP_K", help="Documents retrieved per query.")] = None
+    max_tokens: Annotated[int, option("MAX_TOKENS", "Maximum length of a reply, in tokens.", min=1)] = 4096
+    stream: Annotated[bool, option("STREAM", "Stream replies.", "--stream")] = False
+    memory: Annotated[str, option("MEMORY", "Evidence memory: a path or URL.")] = ""
+    workspace: Annotated[str, option("WORKSPACE", "Workspace of the memory; others are not visible.")] = "default"
+    rounds: Annotated[int | None, option("ROUNDS", "Maximum number of debate rounds.")] = None
+    top_k: Annotated[int | None, option("TOP_K", "Documents retrieved per query.")] = None
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Override a setting of the method; repeatable."),
     ] = None
-    labels: Annotated[str, typer.Option(envvar="REDARGUE_LABELS", help="Label set; see redargue list labels.")] = (
-        "fever"
-    )
-    as_of: Annotated[
-        str,
-        typer.Option(envvar="REDARGUE_AS_OF", metavar="DATE", help="As-of date for claims that have none: 2024-03-31."),
-    ] = ""
+    labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever"
+    as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
     strict_as_of: StrictAsOf = False
-    budget: Annotated[
-        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Spending limit: 40calls, 200ktok, 0.50usd.")
-    ] = None
-    prices: Annotated[
-        Path | None, typer.Option(envvar="REDARGUE_PRICES", metavar="FILE", help="Price table (TOML).")
-    ] = None
-    seed: Annotated[int, typer.Option(envvar="REDARGUE_SEED", help="Random seed of the run.")] = 0
+    budget: Annotated[str | None, option("BUDGET", "Spending limit: 40calls, 200ktok, 0.50usd.")] = None
+    prices: Annotated[Path | None, option("PRICES", "Price table (TOML).", metavar="FILE")] = None
+    seed: Annotated[int, option("SEED", "Random seed of the run.")] = 0
     concurrency: Concurrency = None
 
 
@@ -126,20 +84,14 @@ class SearchParameters:
     """The evidence that a run may search."""
 
     tool: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tool",
-            envvar="REDARGUE_TOOL",
-            help='Search tool for a debater; repeat once per debater ("none" for no tool).',
-        ),
+        list[str] | None, option("TOOL", 'Search tool for a debater; repeat once per debater ("none" for no tool).')
     ] = None
     mcp: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mcp",
-            envvar="REDARGUE_MCP",
+        option(
+            "MCP",
+            "MCP server: wikipedia, google, scholar, papers, a command or a URL; repeatable.",
             metavar="[NAME=]SERVER",
-            help="MCP server: wikipedia, google, scholar, papers, a command or a URL; repeatable.",
         ),
     ] = None
     store: Store = None
@@ -150,9 +102,7 @@ class SearchParameters:
 class OutputParameters:
     """What is printed, and which verdicts fail the command."""
 
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print each verdict as a JSON line when it is reached.")] = (
-        False
-    )
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print each verdict as a JSON line when reached.")] = False
     quiet: Quiet = False
     fail_on: Annotated[
         list[str] | None,
