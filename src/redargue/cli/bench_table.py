@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TableParameters:
-    """The configuration that all methods of a table share."""
+    """The sampling and configuration that all methods of a table share."""
 
+    take: Annotated[str, typer.Option(help="Sampling: first, random or balanced.")] = "random"
+    half: Annotated[str, typer.Option(help="Half by the claim's hash: even, odd (for reports) or all.")] = "even"
     seed: Annotated[int, typer.Option(help="Random seed of the samples and the runs.")] = 0
     profile: Annotated[
         str, typer.Option(help="Profile of all methods; default: paper with a model, else hardened.")
@@ -55,11 +57,9 @@ def table(
     ] = None,
     *,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the runs; the same command resumes them.")
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the runs; resumed if it exists.")
     ] = Path("runs/tables"),
-    data: Annotated[
-        Path | None, option("DATA", "Data folder, which contains benchmarks/SET/FILE.", exists=True)
-    ] = None,
+    data: Annotated[Path | None, option("DATA", "Folder that contains benchmarks/SET/FILE.", exists=True)] = None,
     path: Annotated[
         list[str] | None, typer.Option(metavar="SET=FILE", help="Location of a data set outside --data; repeatable.")
     ] = None,
@@ -67,36 +67,24 @@ def table(
         list[str] | None, typer.Option(metavar="SET=CORPUS", help="Corpus to search for a data set; repeatable.")
     ] = None,
     tool: Annotated[
-        list[str] | None,
-        typer.Option(metavar="rag|search=TOOL", help="Search tool of one of the paper's two agents; repeatable."),
+        list[str] | None, typer.Option(metavar="rag|search=TOOL", help="Search tool of a paper's agent; repeatable.")
     ] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="SET", help="Data set (column) to run; default: all; repeatable."),
+        list[str] | None, typer.Option("--set", metavar="SET", help="Data set to run; default: all; repeatable.")
     ] = None,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum claims per data set; default: 300 (MedQA: 100). The papers use 200."),
+        int | None, typer.Option(min=1, help="Claims per data set; default: 300 (MedQA: 100). The papers use 200.")
     ] = None,
-    take: Annotated[str, typer.Option(help="Sampling: first, random or balanced.")] = "random",
-    half: Annotated[
-        str, typer.Option(help="Half of the data by the claim's hash: even, odd (for reports) or all.")
-    ] = "even",
     options: TableParameters,
     memory_from: Annotated[
         str,
-        typer.Option(
-            metavar="MODEL", help="Model (or `embedded`) whose memories are reused by rows that borrow a memory."
-        ),
+        typer.Option(metavar="MODEL", help="Model (or `embedded`) whose memories other rows reuse."),
     ] = "",
     concurrency: Concurrency = 2,
     json: Annotated[bool, typer.Option("--json", help="Print each table as one JSON line.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Reproduce published tables.
-
-    Runs the methods of each table and prints the paper's figures, ours, and what cannot be compared.
-    """
+    """Reproduce published tables: the paper's figures, ours, and what cannot be compared."""
     from redargue.bench.tables.runner import Choice
     from redargue.bench.tables.schema import find, papers
 
@@ -109,8 +97,8 @@ def table(
         out=out,
         data=data,
         limit=limit or 0,
-        half=half,
-        take=take,
+        half=options.half,
+        take=options.take,
         sets=tuple(only or ()),
         tools=_pairs("--tool", tool, ("rag", "search")),
         paths={name: Path(file) for name, file in _pairs("--path", path).items()},
