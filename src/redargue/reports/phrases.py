@@ -38,7 +38,8 @@ def label_of(verdict: Verdict | None) -> str:
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
-    counts = Counter(f"error ({each.error.type})" if each.error else each.label or NO_ANSWER for each in verdicts)
+    names = (f"error ({verdict.error.type})" if verdict.error else label_of(verdict) for verdict in verdicts)
+    counts = Counter(names)
     return ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
 
 

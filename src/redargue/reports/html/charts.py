@@ -80,9 +80,9 @@ class Chart(NamedTuple):
 
 
 def charts(comparison: Comparison) -> list[Chart]:
-    made = [_scatter(comparison, "calls per claim"), _scatter(comparison, "dollars per claim"), _by_round(comparison)]
-    made += [_reliability(row, letter(at)) for at, row in enumerate(comparison.rows) if row.scores.reliability]
-    return [chart for chart in made if chart]
+    every = [_scatter(comparison, "calls per claim"), _scatter(comparison, "dollars per claim"), _by_round(comparison)]
+    every += [_reliability(row, letter(at)) for at, row in enumerate(comparison.rows) if row.scores.reliability]
+    return [chart for chart in every if chart]
 
 
 def _scatter(comparison: Comparison, unit: str) -> Chart | None:

@@ -33,13 +33,13 @@ class Indentation(Extension):
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    made = Environment(
+    shared = Environment(
         loader=PackageLoader("redargue.reports", "html"),
         autoescape=True,
         undefined=StrictUndefined,
         extensions=[Indentation],
     )
-    made.globals |= {
+    shared.globals |= {
         "Side": Side,
         "answer": answer,
         "anchor": anchor,
@@ -56,7 +56,7 @@ def environment() -> Environment:
         "summary": phrases.summary,
         "web_address": web_address,
     }
-    return made
+    return shared
 
 
 def page(template: str, **context: Any) -> str:
@@ -64,8 +64,8 @@ def page(template: str, **context: Any) -> str:
 
 
 def macro(template: str, name: str) -> Callable[..., Markup]:
-    made: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
-    return made
+    function: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
+    return function
 
 
 def colour(key: str) -> str:

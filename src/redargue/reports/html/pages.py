@@ -49,9 +49,9 @@ CONTENTS = {
 def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     comparison = bench.comparison
     rows = comparison.rows
-    wanted = bench.shown()
-    every = [traces(bench.folder / row.slug, wanted) for row in rows]
-    debates = _within_bound(wanted, lambda item: _bench_claim(bench, item, [each[item] for each in every]))
+    shown = bench.shown()
+    systems = [traces(bench.folder / row.slug, shown) for row in rows]
+    debates = _within_bound(shown, lambda item: _bench_claim(bench, item, [system[item] for system in systems]))
     matrices = [tables.confusion(at, row) for at, row in enumerate(rows)]
     return page(
         "bench.html",
@@ -125,8 +125,8 @@ def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered
 
 def run_page(run: SingleRun) -> str:
     """A run as a page: one claim in full, or a table of claims with each in full below."""
-    wanted = list(run.verdicts)[:CLAIMS_SHOWN]
-    events = traces(run.folder, wanted)
+    shown = list(run.verdicts)[:CLAIMS_SHOWN]
+    events = traces(run.folder, shown)
     done = {"command_lines": run_commands(run), "facts": run_facts(run), "settings": settings(run.about)}
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
@@ -136,7 +136,7 @@ def run_page(run: SingleRun) -> str:
     def claim(item: int) -> Markup:
         return macro("run_parts.html", "claim")(item, _view(item, run.verdicts[item], events[item]))
 
-    claims = _within_bound(wanted, claim)
+    claims = _within_bound(shown, claim)
     return page(
         "run.html",
         title=f"{'A text of ' if run.text else ''}{counted(len(run.verdicts), 'claim')}",
