@@ -11,7 +11,7 @@ demo: $(STAMP)
 test: $(STAMP)  # the quick tier: two minutes on two cores; needs no extra, no PostgreSQL and no data
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not extra and not data"
 
-test-all: $(STAMP)  # what an extra or the data folder is missing for is skipped
+test-all: $(STAMP)  # tests whose extra or data folder is missing are skipped
 	$(BIN)/python -m pytest
 
 check: $(STAMP)
@@ -22,7 +22,7 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-tables: $(STAMP)  # docs/benchmarks.md; hours; the same command again goes on; 3: claims that ended in errors are counted
+tables: $(STAMP)  # docs/benchmarks.md; takes hours; the same command resumes; exit code 3: some claims ended in errors
 	mkdir -p build/bench
 	$(BIN)/redargue bench table all --offline --half odd -q -o build/bench/published > build/bench/published.txt || test $$? -eq 3
 	mv build/bench/published.txt benchmarks/published.txt

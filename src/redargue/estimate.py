@@ -101,7 +101,7 @@ def estimate(
         _sum(verifier, chat, plan, quantile, claims, concurrency, call_seconds, search_seconds)
         for quantile, plan in enumerate(verifier.method.plan())
     ]
-    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, {concurrency} claims concurrently"]
+    assumed = [f"{call_seconds:g} s per call, {search_seconds:g} s per search, concurrency {concurrency}"]
     if chat:
         assumed.append("a model without visible reasoning; no request refused or repeated")
         if sums[0].usd is None:

@@ -24,3 +24,8 @@ _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *range(0xD800, 0xE000), 0x2028, 0
 _DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _REMOVED = {code: " " if chr(code).isspace() else None for code in (*_CONTROLS, *_DIRECTIONS)}
 _REMOVED_EXCEPT_LINE_BREAKS = {code: char for code, char in _REMOVED.items() if code != ord("\n")}
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 call``, ``2 calls``, ``1,000 searches``."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -159,7 +159,7 @@ async def test_only_what_is_wrong_with_the_bench_folder_is_told_as_that(tmp_path
 def test_off_a_terminal_a_line_now_and_then_says_how_far_a_system_is(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     assert run([*command(file, tmp_path / "b"), "--method", READER, "--concurrency", "1"]) == 0
     lines = capfd.readouterr().err.splitlines()
     assert lines[0].startswith(f"{READER}: 1 of 2 claims, 0 errors, ")

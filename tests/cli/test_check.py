@@ -13,8 +13,8 @@ from redargue.cli import show
 from redargue.cli.app import run
 from redargue.cli.exit import exit_code
 from redargue.cli.options import read_claims, read_settings
-from redargue.cli.terminal import printable
 from redargue.errors import UsageError
+from redargue.sanitize import printable
 from redargue.verdicts import ErrorInfo, Verdict
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "check.v1.json"
@@ -32,7 +32,7 @@ def test_json_goes_to_stdout_and_progress_to_stderr(capfd: pytest.CaptureFixture
     result = json.loads(out)
     assert result["schema_version"] == 1
     assert result["verdicts"][0]["claim"]["text"] == TRUE
-    assert "round 1, corpus asks" in err
+    assert "round 1, corpus searches for" in err
 
 
 @pytest.mark.parametrize("method", ["mad", "multi-agent-debate", "madke", "reconcile", "cfmad"])
@@ -147,9 +147,9 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     for rows, message in (
         ('{"claim": "A b."}\nnot json\n', "line 2"),
-        ('{"text": "A b."}\n', "no field 'claim'"),
+        ('{"text": "A b."}\n', "no text field 'claim'"),
         ('{"claim": "A b."}\n{"claim": "?"}\n', "line 2"),
-        ("", "holds no claim"),
+        ("", "contains no claims"),
     ):
         file.write_text(rows)
         with pytest.raises(UsageError, match=message):

@@ -45,7 +45,7 @@ def test_a_column_of_several_names_who_speaks_and_prints_a_rounds_heading_once()
         debaters=(*TEAMS, "factual-referee"),
     )
     told = "\n".join(lines)
-    assert "gatherer asks: lit 1871" in told
+    assert "gatherer searches for: lit 1871" in told
     assert "rebutter says: they are wrong" in told
     assert told.count("Round 1") == 1
     assert "Round 0" not in told
@@ -62,6 +62,6 @@ def test_what_was_said_before_is_not_printed_again() -> None:
     )
     told = "\n".join(lines)
     assert told.count("first lit in 1871") == 2  # once for each label
-    assert "trust says: SUPPORTS (as before)" in told
+    assert "trust answers: SUPPORTS (as before)" in told
     assert told.count("so it is") == 1
-    assert "leader says the same" in told
+    assert "leader repeats its statement" in told

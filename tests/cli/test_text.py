@@ -124,10 +124,10 @@ def test_standard_input_and_question_and_answer(
         (["ground", "--answer", "A b c.", "--context", "missing.txt"], "no file or folder 'missing.txt'"),
         (["ground", "--answer", "A b c.", "--context", "empty.txt"], "the file is empty"),
         (["ground", "--answer", "A b c.", "--context", " "], "no document to check"),
-        (["ground", "--answer", "A b c.", "--context", "d", "--as", "claims"], "an answer is no list of claims"),
+        (["ground", "--answer", "A b c.", "--context", "d", "--as", "claims"], "'claims' is not a kind of answer"),
         (["ground", "--answer", "?!", "--context", "d"], "contains no words"),
         (["ground", "--answer", "A b c."], "--context"),
-        (["estimate", "answer.md"], "its claims are not known yet"),
+        (["estimate", "answer.md"], "a text whose claims have not been extracted"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_says_what_to_do(

@@ -1,7 +1,7 @@
 """The command ``redargue``.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate the user set failed, 2 usage or
-configuration, 3 finished with item errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted.
+Data goes to stdout, everything else to stderr. Exit codes: 0 finished, 1 a gate set by the user failed, 2 usage or
+configuration, 3 some claims ended in errors, 4 budget reached, 5 provider or network unreachable, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ from redargue.cli import (
     why,
     worker,
 )
-from redargue.cli import (
-    list as list_command,
-)
-from redargue.cli.terminal import printable
+from redargue.cli import list as list_command
 from redargue.config_file import Known, current_names, read_defaults
 from redargue.errors import RedargueError, UsageError
+from redargue.sanitize import printable
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Verifies claims against evidence with published multi-agent protocols; quotes are found in their sources.",
+    help="Verify claims against evidence with published multi-agent protocols.",
 )
 app.command("check")(check.check)
 app.command("ground")(ground.ground)
@@ -71,48 +69,42 @@ def common(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", envvar="REDARGUE_DEBUG", help="Show tracebacks.")] = False,
     env_file: Annotated[
-        Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from NAME=VALUE lines.")
+        Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from this file.")
     ] = None,
 ) -> None:
-    """Options before the command."""
     if env_file:
         from dotenv import load_dotenv
 
         if not env_file.is_file():
             raise UsageError(f"no file {str(env_file)!r}", where="--env-file")
-        load_dotenv(env_file)  # what the environment sets already wins
+        load_dotenv(env_file)  # variables that are already set win
     group = context.command
     context.default_map = read_defaults(_options(group)) if isinstance(group, TyperGroup) else None
 
 
 def _options(group: TyperGroup) -> Known:
-    """The commands of a group and the names of their options."""
+    """The names of a group's commands and of their options."""
     return {
         name: _options(command)
         if isinstance(command, TyperGroup)
-        else {str(each.name): None for each in command.params}
+        else {str(option.name): None for option in command.params}
         for name, command in group.commands.items()
     }
 
 
 def main() -> None:
-    """Runs the command line and exits with its code."""
-    if hasattr(signal, "SIGPIPE"):  # end like other tools where `head` has read enough, not with a code of ours
+    if hasattr(signal, "SIGPIPE"):  # end like other tools when the reader of a pipe closes it
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one command; errors become a message on stderr and an exit code.
-
-    Returns:
-        The exit code.
-    """
+    """Runs one command and returns its exit code; an error becomes a message on stderr."""
     command = typer.main.get_command(app)
     try:
         command.main(current_names(arguments), prog_name="redargue")
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 0
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else 0
     except RedargueError as error:
         if "--debug" in arguments or os.environ.get("REDARGUE_DEBUG", "") not in ("", "0", "false"):
             raise

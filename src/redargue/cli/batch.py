@@ -130,7 +130,7 @@ def _finished(verifier: Verifier) -> int:
 
 
 def _summary(tally: Tally, out: Path) -> None:
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
     print(f"{len(tally.kinds)} claims: {counts}")  # noqa: T201

@@ -1,4 +1,4 @@
-"""``redargue check``: one claim, standard input, a file of claims, or a text."""
+"""``redargue check``: verifies a claim, a file of claims, or a text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.exit import exit_code, read_gate, uninterrupted
-from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, with_parameters
+from redargue.cli.exit import exit_code, read_gate, run_or_interrupt
+from redargue.cli.parameters import (
+    AsJson,
+    OutputParameters,
+    RunFolder,
+    RunParameters,
+    SearchParameters,
+    with_parameters,
+)
 
 if TYPE_CHECKING:
     from redargue.config import RunConfig
@@ -21,26 +28,28 @@ def check(
     claim: Annotated[
         str,
         typer.Argument(
-            metavar="CLAIM|FILE|-", help="A claim; a .txt (one a line) or .jsonl file; a text (.md); - for stdin."
+            metavar="CLAIM|FILE|-",
+            help="A claim, a file of claims (.txt, one per line, or .jsonl), a text (.md), or - for standard input.",
         ),
     ],
     *,
     as_: Annotated[
-        str, typer.Option("--as", help="claims, text, dialogue (a reply) or qa (question and answer: one claim).")
+        str, typer.Option("--as", help="What the input is: claims, text, dialogue (a reply), or qa (verified whole).")
     ] = "",
     question: Annotated[
-        str, typer.Option(metavar="TEXT|FILE", help="What a text answers, or what was said before it.")
+        str, typer.Option(metavar="TEXT|FILE", help="The question that a text answers, or the dialogue before it.")
     ] = "",
     options: RunParameters,
     search: SearchParameters,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", metavar="DIR", help="Record there; the same command resumes a run that was stopped."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas: check.v1, text.v1).")] = False,
+    run: RunFolder = None,
+    json: AsJson = False,
     output: OutputParameters,
 ) -> None:
-    """Verifies a claim, each claim of a file, or a text claim by claim; prints verdict, quotations, gaps and cost."""
+    """Verify a claim, a file of claims, or a text.
+
+    Prints each verdict with quotations, failed searches and cost. The schemas of --json and --jsonl are in docs/schemas
+    (check.v1, text.v1).
+    """
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
     from redargue.paths import home
@@ -57,11 +66,6 @@ def check(
 def _verify(
     claim: str, config: RunConfig, folder: Path, output: OutputParameters, *, concurrency: int, json: bool
 ) -> None:
-    """Verifies the claims that ``check`` was given.
-
-    Raises:
-        Exit: with the code that the verdicts and the user's gate amount to.
-    """
     from redargue.cli import show
     from redargue.cli.live import Viewer
     from redargue.cli.options import claims_of, connected
@@ -72,17 +76,17 @@ def _verify(
         Verifier(config, components=connected(config), folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, concurrency=concurrency, quiet=output.quiet) as viewer,
     ):
-        verdicts = uninterrupted(
+        verdicts = run_or_interrupt(
             folder,
             verifier.verify_all(
                 claims,
                 concurrency=concurrency,
                 listeners=[viewer.see],
-                done=lambda item, verdict: show.line(verdict) if output.jsonl else None,
+                done=lambda item, verdict: show.print_jsonl(verdict) if output.jsonl else None,
             ),
         )
     if json:
-        show.whole(show.CheckResult(verdicts=tuple(verdicts)))
+        show.print_json(show.CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:
         show.verdicts(verdicts, folder)
     raise typer.Exit(exit_code(verdicts, gate))

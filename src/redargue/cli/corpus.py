@@ -1,4 +1,4 @@
-"""``redargue corpus``: index files, list and remove documents, search them."""
+"""``redargue corpus``: indexes files, lists, removes and searches documents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.terminal import printable
+from redargue.cli.exit import FINISHED_WITH_ERRORS, INTERRUPTED
+from redargue.cli.parameters import AsJson, option
+from redargue.sanitize import counted, printable
 
-if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
+if TYPE_CHECKING:  # numpy and pydantic would slow down --help
     from redargue.errors import UnreadableFile
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.base import Added, Corpus
@@ -23,20 +25,11 @@ if TYPE_CHECKING:  # they load numpy and pydantic, which --help does not need
 
 app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
-Store = Annotated[
-    str,
-    typer.Option(
-        "--store", envvar="REDARGUE_STORE", help="Path or address (milvus:PATH.db, milvus:http://…); yours by default."
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-FINISHED_WITH_ERRORS = 3
-INTERRUPTED = 130
+Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
 
 
 class Mode(StrEnum):
-    """How a search ranks."""
+    """Ranking by meaning and keywords, or by keywords alone."""
 
     FUSED = "fused"
     KEYWORDS = "keywords"
@@ -44,55 +37,55 @@ class Mode(StrEnum):
 
 @app.command()
 def add(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, jsonl; also with .gz.")],
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, jsonl; also .gz.")],
     store: Store = "",
     dataset: Annotated[
-        str, typer.Option(help="The documents that a data set brings along: feverous, pubmedqa or scifact.")
+        str, typer.Option(help="Read the paths as documents of a data set: feverous, pubmedqa or scifact.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add documents; the same command again adds only what is new or has changed."""
+    """Add documents that are new or have changed."""
     from redargue.bench.datasets.documents import documents
     from redargue.retrieval.corpus.ingest import find_files, read_documents
 
     started = time.monotonic()
-    # A path that is not there is refused before any work.
+    # Raises for a missing path before any work is done.
     sources = [documents(dataset, path) if dataset else read_documents(path) for path in paths]
     seen = sum(1 for path in paths for _ in find_files(path))
     unreadable: list[UnreadableFile] = []
 
     def readable() -> Iterator[Document]:
         for source in sources:
-            for each in source:
-                if isinstance(each, Exception):
-                    unreadable.append(each)
-                    typer.echo(f"skipped: {printable(str(each))}", err=True)
+            for document in source:
+                if isinstance(document, Exception):
+                    unreadable.append(document)
+                    typer.echo(f"skipped: {printable(str(document))}", err=True)
                 else:
-                    yield each
+                    yield document
 
     with _open(store, write=True) as corpus, _progress() as show:
         try:
             added = corpus.add(readable(), progress=show)
         except KeyboardInterrupt:
-            typer.echo("stopped; the same command goes on where it was", err=True)
+            typer.echo("interrupted; the same command resumes", err=True)
             raise typer.Exit(INTERRUPTED) from None
     seconds = round(time.monotonic() - started, 1)
     if as_json:
-        errors = [{"error": each.what, "where": each.where, "hint": each.hint} for each in unreadable]
+        errors = [{"error": error.what, "where": error.where, "hint": error.hint} for error in unreadable]
         _print_json({"files": seen, **added.model_dump(), "seconds": seconds, "unreadable": errors})
     else:
         typer.echo(
-            f"{_count(seen, 'file')}: {added.added:,} added, {added.unchanged:,} unchanged, {added.replaced:,} replaced"
-            f" ({_count(added.chunks, 'chunk')}) in {seconds} s"
+            f"{counted(seen, 'file')}: {added.added:,} added, {added.unchanged:,} unchanged, "
+            f"{added.replaced:,} replaced ({counted(added.chunks, 'chunk')}) in {seconds} s"
         )
     if unreadable:
-        typer.echo(f"{_count(len(unreadable), 'file or line', 'files or lines')} could not be read", err=True)
+        typer.echo(f"{counted(len(unreadable), 'file or line', 'files or lines')} could not be read", err=True)
         raise typer.Exit(FINISHED_WITH_ERRORS)
 
 
 @app.command("ls")
 def list_documents(store: Store = "", as_json: AsJson = False) -> None:
-    """List the documents: when they were added, their length in characters, their id, their title."""
+    """List documents: date added, length in characters, id, title."""
     with _open(store) as corpus:
         entries, revision = corpus.documents(), corpus.revision
     if as_json:
@@ -100,14 +93,16 @@ def list_documents(store: Store = "", as_json: AsJson = False) -> None:
         return
     for entry in entries:
         typer.echo(printable(f"{entry.added}  {entry.chars:>9,}  {entry.id}  {entry.title}".rstrip(), lines=False))
-    typer.echo(f"{_count(len(entries), 'document')}, revision {revision}", err=True)
+    typer.echo(f"{counted(len(entries), 'document')}, revision {revision}", err=True)
 
 
 @app.command("rm")
 def remove(
-    names: Annotated[list[str] | None, typer.Argument(help="Ids, or the files or folders they came from.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Document ids, or the files or folders that were added.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Remove all documents.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     store: Store = "",
     as_json: AsJson = False,
 ) -> None:
@@ -115,22 +110,24 @@ def remove(
     from redargue.errors import UsageError
 
     if everything == bool(names):
-        raise UsageError("rm takes ids or paths, or --all", hint="redargue corpus ls lists the ids")
-    with _open(store, write=True, make=False) as corpus:
+        raise UsageError("rm takes ids or paths, or --all", hint="list the ids with redargue corpus ls")
+    with _open(store, write=True, create=False) as corpus:
         if everything and not yes and not typer.confirm("Remove all documents?", err=True):
             raise typer.Exit(1)
         removed = corpus.clear() if everything else corpus.remove(names or [])
     if as_json:
         _print_json({"removed": removed})
     else:
-        typer.echo(f"{_count(removed, 'document')} removed")
+        typer.echo(f"{counted(removed, 'document')} removed")
 
 
 @app.command()
 def search(
     query: str,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many passages.")] = 3,
-    mode: Annotated[Mode, typer.Option(help="By meaning and words, or whole documents by words.")] = Mode.FUSED,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of passages.")] = 3,
+    mode: Annotated[
+        Mode, typer.Option(help="fused: passages by meaning and keywords; keywords: whole documents.")
+    ] = Mode.FUSED,
     store: Store = "",
     as_json: AsJson = False,
 ) -> None:
@@ -139,16 +136,16 @@ def search(
         find = corpus.search if mode is Mode.FUSED else corpus.search_keywords
         passages, revision = find(query, k), corpus.revision
     if as_json:
-        found = [passage.model_dump(mode="json") for passage in passages]
-        _print_json({"query": query, "mode": mode.value, "revision": revision, "passages": found})
+        dumped = [passage.model_dump(mode="json") for passage in passages]
+        _print_json({"query": query, "mode": mode.value, "revision": revision, "passages": dumped})
         return
     for passage in passages:
-        typer.echo(_shown(passage))
+        typer.echo(_passage_text(passage))
     if not passages:
         typer.echo("nothing found", err=True)
 
 
-def _shown(passage: Passage) -> str:
+def _passage_text(passage: Passage) -> str:
     source = " · ".join(filter(None, (passage.publisher, passage.published, passage.url)))
     head = f"{passage.rank}. {passage.title or passage.document}" + (f" ({source})" if source else "")
     at = f"   {passage.document} at {passage.start:,}, score {passage.score:.4g}"
@@ -157,19 +154,19 @@ def _shown(passage: Passage) -> str:
 
 
 @contextmanager
-def _open(store: str, *, write: bool = False, make: bool = True) -> Iterator[Corpus]:
+def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[Corpus]:
     from redargue.retrieval.corpus.index import default_store, open_corpus
 
-    where = store or default_store()
-    if write and not make:
-        open_corpus(where).close()  # refuses what is not there, instead of making it
-    with open_corpus(where, write=write) as corpus:
+    location = store or default_store()
+    if write and not create:
+        open_corpus(location).close()  # raises if there is no corpus; writing would create one
+    with open_corpus(location, write=write) as corpus:
         yield corpus
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Added], None]]:
-    """What to call with each batch's sum: a line on a terminal, nothing elsewhere."""
+    """Shows the number of documents added so far, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -182,10 +179,6 @@ def _progress() -> Iterator[Callable[[Added], None]]:
         yield lambda added: bar.update(task, completed=added.documents)
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def _print_json(value: object) -> None:
-    """In ASCII, so that no document's character reaches a terminal as it is."""
+    """Prints ASCII, so that no control character from a document reaches a terminal."""
     typer.echo(json.dumps(value, indent=2))

@@ -47,7 +47,7 @@ def diff(
 def _print(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
 
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     console.print(Text(printable(text), style=style))
 

@@ -1,4 +1,4 @@
-"""``redargue doctor``: what is there, what is missing, and the line that fixes it."""
+"""``redargue doctor``: checks the installation and says how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from typing import Annotated, Any
 
 import typer
 
-from redargue.cli.terminal import printable
+from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
+from redargue.sanitize import printable
 
 
 def doctor(
     model: Annotated[
-        list[str] | None,
-        typer.Option(envvar="REDARGUE_MODEL", metavar="NAME", help="Ask the endpoint what it can do: about 8 calls."),
+        list[str] | None, option("MODEL", "Language model to probe, with about 8 calls; repeatable.", metavar="NAME")
     ] = None,
-    base_url: Annotated[str, typer.Option(envvar="REDARGUE_BASE_URL", help="Of the endpoint, with /v1.")] = "",
-    embedding_model: Annotated[str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL")] = "",
-    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Ask no service.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    base_url: BaseUrl = "",
+    embedding_model: EmbeddingModel = "",
+    offline: Offline = False,
+    json: AsJson = False,
 ) -> None:
-    """Checks the installation, and the models' endpoint; exits 2 where something that is needed does not work."""
+    """Check the installation and the model endpoint.
+
+    Exits with 2 if something that is needed does not work.
+    """
     import json as encoder
 
     checks: dict[str, Callable[[], str]] = {
         "redargue": _versions,
         "home": _home,
-        "search by words": _fts,
+        "full-text search": _fts,
         "models": _models,
         "embedded backend": _backend,
         "corpus": _corpus,
@@ -38,7 +41,7 @@ def doctor(
     for name, check in checks.items():
         try:
             rows.append({"check": name, "ok": True, "found": check()})
-        except Exception as error:  # a broken part must not hide the others
+        except Exception as error:  # one failed check must not hide the others
             rows.append({"check": name, "ok": False, "found": str(error)})
     rows += _endpoints(model or [], base_url, embedding_model, offline)
     if json:
@@ -50,10 +53,10 @@ def doctor(
     raise typer.Exit(2 if any(row["ok"] is False for row in rows) else 0)
 
 
-def _endpoints(given: list[str], base_url: str, embedding_model: str, offline: bool) -> list[dict[str, Any]]:
-    """What each model can do; what one cannot is a dash: redargue asks in another way."""
-    if not given:
-        line = "none named; set REDARGUE_MODEL and REDARGUE_BASE_URL, and a language model plays the roles"
+def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: bool) -> list[dict[str, Any]]:
+    """The capabilities of each model; a missing one is not an error, as redargue has a fallback for it."""
+    if not models:
+        line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
         return [{"check": "language model", "ok": None, "found": line}]
     import asyncio
 
@@ -62,19 +65,19 @@ def _endpoints(given: list[str], base_url: str, embedding_model: str, offline: b
     from redargue.net.services import limiter, services
     from redargue.net.transport import Transport
 
-    async def ask(name: str) -> tuple[list[Finding], int]:
+    async def probe_model(name: str) -> tuple[list[Finding], int]:
         async with Transport(limiter(), offline=offline) as transport:
             return await probe(transport, services(base_url)["model"], name, embedding_model=embedding_model)
 
     rows: list[dict[str, Any]] = []
     try:
-        whole, roles = read_models(given)
-        for name in dict.fromkeys([whole, *roles.values()]):
-            findings, requests = asyncio.run(ask(name))
-            for place, finding in enumerate(findings):
-                ok = finding.supported or (None if place else False)
+        default, roles = read_models(models)
+        for name in dict.fromkeys([default, *roles.values()]):
+            findings, requests = asyncio.run(probe_model(name))
+            for number, finding in enumerate(findings):
+                ok = finding.supported or (None if number else False)  # only the first, a plain reply, is required
                 rows.append({"check": f"{name}, {finding.capability}", "ok": ok, "found": finding.detail})
-            rows.append({"check": f"{name}, asked", "ok": True, "found": f"{requests} requests"})
+            rows.append({"check": f"{name}, probed", "ok": True, "found": f"{requests} requests"})
     except Exception as error:
         rows.append({"check": "language model", "ok": False, "found": str(error)})
     return rows
@@ -84,14 +87,14 @@ def _search(offline: bool) -> str:
     from redargue.cli.options import live_tool
     from redargue.net.services import services
 
-    known = services()
-    keys = [name for name in ("tavily", "serper", "google-cse") if known[name].key]
-    found = f"a debate searches with {live_tool(offline=offline)!r}; keys: {', '.join(keys) or 'none'}"
+    available = services()
+    keys = [name for name in ("tavily", "serper", "google-cse") if available[name].key]
+    line = f"debates search with {live_tool(offline=offline)!r}; keys: {', '.join(keys) or 'none'}"
     if not keys:
-        found += ". Set TAVILY_API_KEY or SERPER_API_KEY to search the web"
-    if not known["wikipedia"].extra.get("contact"):
-        found += ". Set REDARGUE_CONTACT to your address: Wikipedia asks for one"
-    return found
+        line += ". To search the web, set TAVILY_API_KEY or SERPER_API_KEY"
+    if not available["wikipedia"].extra.get("contact"):
+        line += ". Set REDARGUE_CONTACT to your e-mail address: Wikipedia asks for one"
+    return line
 
 
 def _versions() -> str:
@@ -110,10 +113,10 @@ def _home() -> str:
     from redargue.paths import home
 
     folder = home()
-    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(nearest, os.W_OK):
-        raise UsageError(f"{str(folder)!r} cannot be written", hint="set REDARGUE_HOME to a folder that can")
-    return f"{folder} ({'there' if folder.exists() else 'made when needed'})"
+        raise UsageError(f"{str(folder)!r} is not writable", hint="set REDARGUE_HOME to a writable folder")
+    return f"{folder} ({'exists' if folder.exists() else 'created when needed'})"
 
 
 def _fts() -> str:
@@ -133,10 +136,10 @@ def _models() -> str:
     from redargue.nli.session import WEIGHTS
 
     manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
-    for name, wanted in manifest["sha256"].items():
-        if hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() != wanted:
-            raise UsageError(f"{name!r} is not the file that was released", hint="reinstall redargue")
-    return ", ".join(f"{name} {wanted[:12]}" for name, wanted in manifest["sha256"].items())
+    for name, sha256 in manifest["sha256"].items():
+        if hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() != sha256:
+            raise UsageError(f"{name!r} differs from the released file", hint="reinstall redargue")
+    return ", ".join(f"{name} {sha256[:12]}" for name, sha256 in manifest["sha256"].items())
 
 
 def _backend() -> str:
@@ -145,10 +148,10 @@ def _backend() -> str:
 
     entailment = EmbeddedBackend().entailment
     evidence = ("The tower was built in 1871.", "The tower was built in 1950.")
-    true, false = entailment.read([(evidence[0], each) for each in evidence])
+    true, false = entailment.read([(evidence[0], sentence) for sentence in evidence])
     if true.supports < true.refutes or false.refutes < false.supports:
-        raise UsageError("the entailment model cannot tell 1871 from 1950", hint="reinstall redargue")
-    return "tells 1871 from 1950"
+        raise UsageError("the entailment model does not distinguish 1871 from 1950", hint="reinstall redargue")
+    return "distinguishes 1871 from 1950"
 
 
 def _corpus() -> str:
@@ -156,7 +159,7 @@ def _corpus() -> str:
 
     path = default_store()
     if not path.exists():
-        return f"none yet at {path}; the starter corpus is used. Add documents: redargue corpus add FOLDER"
+        return f"none yet at {path}; using the starter corpus. Add documents with redargue corpus add FOLDER"
     with open_corpus(path) as corpus:
         return f"{path}: {len(corpus.documents())} documents"
 
@@ -165,8 +168,4 @@ def _config() -> str:
     from redargue.config_file import CONFIG, read_tables
 
     tables = read_tables(Path.cwd() / CONFIG)
-    return (
-        f"{CONFIG}: {', '.join(tables)}"
-        if tables
-        else f"no {CONFIG} in this folder; defaults, flags and environment apply"
-    )
+    return f"{CONFIG}: {', '.join(tables)}" if tables else f"no {CONFIG} in this folder"

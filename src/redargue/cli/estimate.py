@@ -1,4 +1,4 @@
-"""``redargue estimate``: what ``redargue check`` with the same arguments will cost."""
+"""``redargue estimate``: what ``redargue check`` would cost with the same arguments."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ from typing import Annotated
 import typer
 
 from redargue.cli.check import CONCURRENCY
-from redargue.cli.parameters import RunParameters, SearchParameters, with_parameters
+from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, with_parameters
 
 
 @with_parameters
 def estimate(
-    claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="As for check.")],
+    claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim or a file of claims, as for check.")],
     *,
     options: RunParameters,
     search: SearchParameters,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
-    call_seconds: Annotated[float, typer.Option(min=0, help="Seconds per call.")] = 1.5,
-    search_seconds: Annotated[float, typer.Option(min=0, help="Seconds per search.")] = 1.0,
+    json: AsJson = False,
+    call_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a call.")] = 1.5,
+    search_seconds: Annotated[float, typer.Option(min=0, help="Assumed duration of a search.")] = 1.0,
 ) -> None:
-    """Says what ``check`` with these arguments will cost, before any call: calls, depth, tokens, price, time."""
+    """Estimate what check would cost, without calling a model.
+
+    Takes the same arguments as check. Prints calls, depth (calls in sequence), tokens, price and time.
+    """
     from redargue.cli.options import claims_of, connected, run_config
-    from redargue.estimate import estimate as reckon
+    from redargue.estimate import estimate as estimate_cost
+    from redargue.sanitize import counted
     from redargue.verifier import Verifier
 
     config = run_config(options, search)
     claims = claims_of(claim, config)
     with Verifier(config, components=connected(config), claims=claims) as verifier:
-        found = reckon(
+        estimated = estimate_cost(
             verifier,
             claims,
             concurrency=options.concurrency or CONCURRENCY,
@@ -36,23 +40,23 @@ def estimate(
             search_seconds=search_seconds,
         )
     if json:
-        print(found.model_dump_json(indent=1))  # noqa: T201
+        print(estimated.model_dump_json(indent=1))  # noqa: T201
         return
-    print(f"{found.claims} claim{'s' * (found.claims != 1)}; {verifier.method.name}, {verifier.backend.name} backend")  # noqa: T201
+    print(f"{counted(estimated.claims, 'claim')}; {verifier.method.name}, {verifier.backend.name} backend")  # noqa: T201
     print(f"{'':8}{'calls':>9}{'depth':>7}{'searches':>10}{'tokens in':>12}{'out':>10}{'price':>10}{'time':>10}")  # noqa: T201
     for name in ("low", "likely", "high"):
-        row = getattr(found, name)
+        row = getattr(estimated, name)
         price = "unknown" if row.usd is None else f"${row.usd:.4f}"
         price = "-" if verifier.backend.name != "chat" else price
         print(  # noqa: T201
             f"{name:8}{row.calls:>9,}{row.depth:>7}{row.searches:>10,}{row.prompt_tokens:>12,}"
-            f"{row.completion_tokens:>10,}{price:>10}{_time(row.seconds):>10}"
+            f"{row.completion_tokens:>10,}{price:>10}{_duration(row.seconds):>10}"
         )
-    for each in found.assumed:
-        print(f"assumed: {each}")  # noqa: T201
+    for assumption in estimated.assumed:
+        print(f"assumed: {assumption}")  # noqa: T201
 
 
-def _time(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.1f} s"
     return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,15 +1,16 @@
-"""One event of a run in one line of plain words."""
+"""One event of a run as one line of plain words."""
 
 from __future__ import annotations
 
-from functools import singledispatch
+from collections.abc import Iterable
+from typing import TypeAlias
 
-from redargue.cli.terminal import printable
 from redargue.events import (
     Answered,
     CallFailed,
     ClaimStarted,
     Decomposed,
+    Event,
     EvidenceFound,
     EvidenceMissing,
     EvidenceRecalled,
@@ -23,119 +24,86 @@ from redargue.events import (
     Spoke,
     Stepped,
 )
-from redargue.evidence import QuoteStatus
+from redargue.evidence import Passage, QuoteStatus
+from redargue.sanitize import counted, printable
 
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
+NO_LABEL = "(no label)"
+
+Turn: TypeAlias = QueryWritten | EvidenceFound | EvidenceMissing | Answered | Scored | Spoke | Refereed
 
 
-@singledispatch
-def describe(event: object) -> str:
-    """The event in words; empty for what a person need not see."""
+def describe(event: Event) -> str:
+    """The event in words; empty for one that a person does not need to see."""
+    match event:
+        case ClaimStarted():
+            return f"claim: {printable(event.claim.text)}"
+        case Decomposed():
+            triplets = "; ".join(printable(triplet.line) for triplet in event.triplets)
+            return f"{event.agent} decomposes the claim: {triplets}"
+        case EvidenceRecalled() | EvidenceRemembered():
+            return f"{event.agent} {memory_text(event)}"
+        case RoundEnded():
+            agreed = "agreement" if event.agreed else "no agreement"
+            outcome = "accepted" if event.accepted else f"not accepted: {'; '.join(event.why)}"
+            return f"round {event.round} ends: {agreed}; {outcome}"
+        case RoundVoted():
+            return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
+        case Judged():
+            return f"the judge decides: {printable(event.label or NO_LABEL)}"
+        case CallFailed():
+            return f"{event.agent}, {event.task}: {printable(event.error.what)}"
+        case Stepped():
+            return f"step {event.round}, {event.agent} {step_text(event)}"
+        case QueryWritten() | EvidenceFound() | EvidenceMissing() | Answered() | Scored() | Spoke() | Refereed():
+            return f"round {event.round}, {event.agent} {_turn_text(event)}"
     return ""
 
 
-@describe.register
-def _(event: ClaimStarted) -> str:
-    return f"claim: {printable(event.claim.text)}"
+def _turn_text(event: Turn) -> str:
+    match event:
+        case QueryWritten():
+            return f"searches for: {printable(event.query)}{' (unchanged)' if event.kept else ''}"
+        case EvidenceFound():
+            return f"finds: {_titles(event.passages)}"
+        case EvidenceMissing():
+            return f"cannot search: {printable(event.why)}"
+        case Answered():
+            quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
+            return f"answers: {printable(event.label or NO_LABEL)}{quotes}"
+        case Scored():
+            score = event.score
+            value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
+            return f"scores: {score.metric} {value}"
+        case Spoke():
+            return f"says: {printable(event.text)[:300]}"
+        case Refereed():
+            if event.problem:
+                return f"does not vote: {printable(event.problem)}"
+            return f"votes: {event.vote} ({event.confidence:.2f})"
 
 
-@describe.register
-def _(event: QueryWritten) -> str:
-    return f"round {event.round}, {event.agent} asks: {printable(event.query)}{' (kept)' if event.kept else ''}"
-
-
-@describe.register
-def _(event: EvidenceFound) -> str:
-    found = "; ".join(printable(each.title or each.text)[:50] for each in event.passages)
-    return f"round {event.round}, {event.agent} finds: {found or 'nothing'}"
-
-
-@describe.register
-def _(event: EvidenceMissing) -> str:
-    return f"round {event.round}, {event.agent} gets no answer: {printable(event.why)}"
-
-
-@describe.register(EvidenceRecalled)
-@describe.register(EvidenceRemembered)
-def _(event: EvidenceRecalled | EvidenceRemembered) -> str:
-    return f"{event.agent} {memory_line(event)}"
-
-
-@describe.register
-def _(event: Decomposed) -> str:
-    return f"{event.agent} takes the claim apart: {'; '.join(printable(each.line) for each in event.triplets)}"
-
-
-@describe.register
-def _(event: Stepped) -> str:
-    return f"step {event.round}, {event.agent} {stepped(event)}"
-
-
-@describe.register
-def _(event: Answered) -> str:
-    quotes = "".join(f"\n    {MARKS[each.status]} “{printable(each.text)[:200]}”" for each in event.quotes)
-    return f"round {event.round}, {event.agent} says: {printable(event.label or '(no label)')}{quotes}"
-
-
-@describe.register
-def _(event: Scored) -> str:
-    score = event.score
-    value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
-    return f"round {event.round}, {event.agent}: {score.metric} {value}"
-
-
-@describe.register
-def _(event: RoundEnded) -> str:
-    how = "accepted" if event.accepted else "not accepted: " + "; ".join(event.why)
-    return f"round {event.round} ends, {'agreed' if event.agreed else 'not agreed'}; {how}"
-
-
-@describe.register
-def _(event: Spoke) -> str:
-    return f"round {event.round}, {event.agent} says: {printable(event.text)[:300]}"
-
-
-@describe.register
-def _(event: Refereed) -> str:
-    if event.problem:
-        return f"round {event.round}, {event.agent} gives no judgement: {printable(event.problem)}"
-    return f"round {event.round}, {event.agent} votes: {event.vote} ({event.confidence:.2f})"
-
-
-@describe.register
-def _(event: RoundVoted) -> str:
-    return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
-
-
-@describe.register
-def _(event: Judged) -> str:
-    return f"the judge says: {printable(event.label or '(no label)')}"
-
-
-@describe.register
-def _(event: CallFailed) -> str:
-    return f"{event.agent}, {event.task}: {printable(event.error.what)}"
-
-
-def memory_line(event: EvidenceRecalled | EvidenceRemembered) -> str:
-    """What the memory gave or took."""
-    counts = (
-        event.dropped if isinstance(event, EvidenceRemembered) else {"held back": event.held_back, **event.left_out}
-    )
-    rest = "".join(f", {count} {printable(why)}" for why, count in counts.items() if count)
+def memory_text(event: EvidenceRecalled | EvidenceRemembered) -> str:
+    """What an agent took from the evidence memory, or stored there."""
     if isinstance(event, EvidenceRemembered):
-        return f"hands {len(event.passages)} to the memory{rest}"
-    found = "; ".join(printable(each.passage.title or each.passage.text)[:50] for each in event.items)
-    return f"recalls: {found or 'nothing'}{rest}"
+        words, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
+    else:
+        words = f"recalls: {_titles(item.passage for item in event.items)}"
+        left_out = {"held back": event.held_back, **event.left_out}
+    return words + "".join(f", {count} {printable(reason)}" for reason, count in left_out.items() if count)
 
 
-def stepped(event: Stepped) -> str:
+def step_text(event: Stepped) -> str:
     """What an agent that acts in steps did."""
     if event.answer is not None:
         return f"answers: {printable(event.answer)}"
     if not event.tool:
         return printable(event.problem)
     thought = f"thinks: {printable(event.thought)[:200]}; " if event.thought else ""
-    asked = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
-    note = f" (not asked: {event.problem})" if event.problem else ""
-    return f"{thought}calls {printable(event.tool)}({printable(asked)[:200]}){note}"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in event.arguments.items())
+    note = f" (not called: {event.problem})" if event.problem else ""
+    return f"{thought}calls {printable(event.tool)}({printable(arguments)[:200]}){note}"
+
+
+def _titles(passages: Iterable[Passage]) -> str:
+    return "; ".join(printable(passage.title or passage.text)[:50] for passage in passages) or "nothing"

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, the user's gate, and Ctrl-C."""
+"""Exit codes, the user's gate, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from redargue.verdicts import Verdict
 
 T = TypeVar("T")
+FINISHED_WITH_ERRORS = 3
 INTERRUPTED = 130
 
 
-def uninterrupted(folder: Path, work: Coroutine[Any, Any, T]) -> T:
-    """The work's result; Ctrl-C becomes exit 130 and the command that resumes it."""
+def run_or_interrupt(folder: Path, work: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine; Ctrl-C names the command that resumes the run and exits with 130."""
     import asyncio
 
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; the same command with --run {folder} resumes", err=True)
+        typer.echo(f"interrupted; to resume, repeat the command with --run {folder}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -50,13 +51,13 @@ NO_GATE: tuple[frozenset[str], float | None] = (frozenset(), None)
 
 
 def exit_code(verdicts: list[Verdict], gate: tuple[frozenset[str], float | None]) -> int:
-    """0, or 1 where the user's gate failed, or what the errors among the verdicts amount to."""
+    """The code for the errors among the verdicts; without errors 1 if the user's gate failed, else 0."""
     codes = [verdict.error.exit_code for verdict in verdicts if verdict.error]
+    if 4 in codes:
+        return 4  # a spent budget concerns every claim
     if codes:
-        for code in (4, 5):  # a spent budget concerns all; a provider only where nothing else went through
-            if (code in codes) if code == 4 else (codes == [5] * len(verdicts)):
-                return code
-        return codes[0] if len(verdicts) == 1 else 3
+        every_provider_failed = codes == [5] * len(verdicts)
+        return codes[0] if len(verdicts) == 1 or every_provider_failed else FINISHED_WITH_ERRORS
     if not verdicts:
         return 0  # a text that states nothing
     fail_on, least = gate

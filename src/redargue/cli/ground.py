@@ -1,4 +1,4 @@
-"""``redargue ground``: an answer against the documents it was made from."""
+"""``redargue ground``: verifies an answer against the documents that it was made from."""
 
 from __future__ import annotations
 
@@ -7,37 +7,53 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, with_parameters
+from redargue.cli.parameters import (
+    AsJson,
+    OutputParameters,
+    RunFolder,
+    RunParameters,
+    SearchParameters,
+    with_parameters,
+)
 
 if TYPE_CHECKING:
     from redargue.evidence import Passage
+
+SUFFIXES = (".txt", ".md", ".html", ".htm", ".pdf", ".jsonl")
 
 
 @with_parameters
 def ground(
     *,
     answer: Annotated[
-        str, typer.Option("--answer", metavar="TEXT|FILE|-", help="The answer; a .txt or .md file; - for stdin.")
+        str,
+        typer.Option(
+            "--answer", metavar="TEXT|FILE|-", help="The answer: text, a .txt or .md file, or - for standard input."
+        ),
     ],
     context: Annotated[
         list[str],
-        typer.Option("--context", metavar="TEXT|FILE", help="A document: txt, md, html, pdf, jsonl; repeatable."),
+        typer.Option(
+            "--context",
+            metavar="TEXT|FILE",
+            help="A source document: text, or a txt, md, html, pdf or jsonl file; repeatable.",
+        ),
     ],
     kind: Annotated[
-        str, typer.Option("--as", help="The answer is a text, a reply in a dialogue, a summary, or qa: one claim.")
+        str, typer.Option("--as", help="What the answer is: text, dialogue (a reply), summary, or qa (verified whole).")
     ] = "text",
     question: Annotated[
-        str, typer.Option(metavar="TEXT|FILE", help="What the answer replies to, or what was said before it.")
+        str, typer.Option(metavar="TEXT|FILE", help="The question that was answered, or the dialogue before it.")
     ] = "",
     options: RunParameters,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", metavar="DIR", help="Record there; the same command resumes a run that was stopped."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas: text.v1).")] = False,
+    run: RunFolder = None,
+    json: AsJson = False,
     output: OutputParameters,
 ) -> None:
-    """Verifies an answer claim by claim against given documents alone; no tool sends a request."""
+    """Verify an answer against its source documents.
+
+    Only these documents are evidence: no search sends a request. The schema of --json is docs/schemas/text.v1.json.
+    """
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
     from redargue.errors import UsageError
@@ -45,34 +61,31 @@ def ground(
     from redargue.runs.record import new_run_folder
 
     if kind_of(kind, answer) == CLAIMS:
-        raise UsageError("an answer is no list of claims", where="--as", hint="text, dialogue, summary or qa")
+        raise UsageError("'claims' is not a kind of answer", where="--as", hint="text, dialogue, summary or qa")
     text = read_text(answer, kind, question, "--answer")
     config = run_config(options, SearchParameters(offline=True), run)
-    config = config.updated(offline=not config.model)  # a language model is asked where one is named
+    config = config.updated(offline=not config.model)  # a named language model may be called
     documents = [document for place in context for document in _documents(place)]
     folder = run or new_run_folder(home())
     verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
 
 
-def _documents(given: str) -> list[Passage]:
+def _documents(context: str) -> list[Passage]:
     """The documents of a file, or the text itself.
 
     Raises:
-        UsageError: a file that cannot be read.
+        UsageError: the file cannot be read.
     """
     from redargue.errors import UnreadableFile, UsageError
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import read_documents
 
-    if "\n" in given or Path(given.removesuffix(".gz")).suffix.lower() not in READ:
-        return [Passage(text=given, document="context")]
-    found = []
-    for each in read_documents(Path(given)):
-        if isinstance(each, UnreadableFile):
-            raise UsageError(each.what, where=each.where, hint=each.hint)
-        fields = each.model_dump(include={"text", "title", "url", "publisher", "published"})
-        found.append(Passage(**fields, document=each.id))
-    return found
-
-
-READ = (".txt", ".md", ".html", ".htm", ".pdf", ".jsonl")
+    if "\n" in context or Path(context.removesuffix(".gz")).suffix.lower() not in SUFFIXES:
+        return [Passage(text=context, document="context")]
+    passages = []
+    for document in read_documents(Path(context)):
+        if isinstance(document, UnreadableFile):
+            raise UsageError(document.what, where=document.where, hint=document.hint)
+        fields = document.model_dump(include={"text", "title", "url", "publisher", "published"})
+        passages.append(Passage(**fields, document=document.id))
+    return passages

@@ -1,46 +1,47 @@
-"""``redargue list``: what there is to choose from."""
+"""``redargue list``: registered methods, tools, tasks, backends, data sets and label sets."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Methods, tools, tasks, backends and label sets.")
+from redargue.cli.parameters import AsJson, Offline, option
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+if TYPE_CHECKING:
+    from redargue.tasks.base import Task
+
+app = typer.Typer(no_args_is_help=True, help="List methods, tools, tasks, backends, data sets or label sets.")
 
 
 @app.command("methods")
-def methods(json: Json = False) -> None:
-    """Methods with their profiles and settings."""
+def methods(json: AsJson = False) -> None:
+    """List methods with their profiles and settings."""
     from redargue.methods.base import methods as registry
 
-    rows = {}
-    for name in registry:
-        method = registry[name]
-        settings = {
-            name: field.get_default(call_default_factory=True)
-            for name, field in method.settings_class.model_fields.items()
-        }
-        rows[name] = {
+    rows = {
+        name: {
             "about": method.about,
-            "profiles": {each: dict(over) for each, over in method.profiles.items()},
-            "settings": settings,
+            "profiles": {profile: dict(overrides) for profile, overrides in method.profiles.items()},
+            "settings": {
+                setting: field.get_default(call_default_factory=True)
+                for setting, field in method.settings_class.model_fields.items()
+            },
         }
+        for name, method in ((name, registry[name]) for name in registry)
+    }
     _print(rows, json)
 
 
 @app.command("tools")
 def tools(
     mcp: Annotated[
-        list[str] | None,
-        typer.Option("--mcp", envvar="REDARGUE_MCP", metavar="[NAME=]SERVER", help="Those of an MCP server instead."),
+        list[str] | None, option("MCP", "List this MCP server's tools; repeatable.", metavar="[NAME=]SERVER")
     ] = None,
-    offline: Annotated[bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Ask no service.")] = False,
-    json: Json = False,
+    offline: Offline = False,
+    json: AsJson = False,
 ) -> None:
-    """Evidence tools, or those of MCP servers with the schemas of their arguments."""
+    """List search tools, or the tools of MCP servers with their argument schemas."""
     if mcp:
         import asyncio
         import os
@@ -48,10 +49,11 @@ def tools(
         from redargue.assembly import sources
         from redargue.retrieval.mcp.client import list_tools, servers
 
-        found = asyncio.run(list_tools(servers(mcp, sources(offline=offline), os.environ)))
-        _print(
-            {name: {"about": _first(each.about), "parameters": each.parameters} for name, each in found.items()}, json
-        )
+        offered = asyncio.run(list_tools(servers(mcp, sources(offline=offline), os.environ)))
+        rows = {
+            name: {"about": _first_line(tool.about), "parameters": tool.parameters} for name, tool in offered.items()
+        }
+        _print(rows, json)
         return
     from redargue.retrieval.tools.base import tools as registry
 
@@ -59,59 +61,55 @@ def tools(
 
 
 @app.command("tasks")
-def tasks(json: Json = False) -> None:
-    """What methods ask of backends, and who performs it."""
+def tasks(json: AsJson = False) -> None:
+    """List the tasks of each method, and whether the embedded backend performs them."""
     from redargue.backends.base import backends
     from redargue.methods.base import ConfiguredMethod
     from redargue.methods.base import methods as registry
     from redargue.tasks.extract import ExtractClaims, MarkOpinions
 
     embedded = backends["embedded"]()
-    rows: dict[str, dict[str, Any]] = {}
+    users: dict[type[Task[Any]], list[str]] = {}
     for name in registry:
         for task in ConfiguredMethod(registry[name], registry[name].settings_class()).tasks():
-            row = rows.setdefault(
-                task.name(), {"about": _first(task.__doc__), "methods": [], "embedded": embedded.can(task)}
-            )
-            row["methods"].append(name)
-    for task in (MarkOpinions, ExtractClaims):  # of a text, whatever method verifies its claims
-        rows[task.name()] = {"about": _first(task.__doc__), "methods": list(registry), "embedded": embedded.can(task)}
+            users.setdefault(task, []).append(name)
+    users |= {task: list(registry) for task in (MarkOpinions, ExtractClaims)}  # a text's claims, for every method
+    rows = {
+        task.name(): {"about": _first_line(task.__doc__), "methods": names, "embedded": embedded.can(task)}
+        for task, names in users.items()
+    }
     _print(rows, json)
 
 
 @app.command("backends")
-def backends(json: Json = False) -> None:
-    """Who can play the roles."""
+def backends(json: AsJson = False) -> None:
+    """List backends."""
     from redargue.backends.base import backends as registry
 
-    _print({name: {"about": _first(registry[name].__doc__)} for name in registry}, json)
+    _print({name: {"about": _first_line(registry[name].__doc__)} for name in registry}, json)
 
 
 @app.command("datasets")
-def datasets(json: Json = False) -> None:
-    """Data sets that the bench reads, in their official formats."""
+def datasets(json: AsJson = False) -> None:
+    """List the data sets that the bench reads."""
     from redargue.bench.datasets.base import datasets as registry
 
     rows = {
-        name: {
-            "about": registry[name].about,
-            "labels": list(registry[name].labels.names),
-            "metric": registry[name].metric,
-        }
-        for name in registry
+        name: {"about": dataset.about, "labels": list(dataset.labels.names), "metric": dataset.metric}
+        for name, dataset in ((name, registry[name]) for name in registry)
     }
     _print(rows, json)
 
 
 @app.command("labels")
-def labels(json: Json = False) -> None:
-    """Label sets."""
+def labels(json: AsJson = False) -> None:
+    """List label sets."""
     from redargue.claims import label_sets
 
     _print({name: {"about": ", ".join(label_sets[name].names) or "any text"} for name in label_sets}, json)
 
 
-def _first(text: str | None) -> str:
+def _first_line(text: str | None) -> str:
     return (text or "").strip().split("\n")[0]
 
 
@@ -122,12 +120,9 @@ def _print(rows: dict[str, dict[str, Any]], as_json: bool) -> None:
         print(json.dumps(rows, indent=1, ensure_ascii=False))  # noqa: T201
         return
     for name, row in rows.items():
-        print(f"{name}: {row['about']}")  # noqa: T201
+        print(f"{name}: {row.pop('about')}")  # noqa: T201
         for key, value in row.items():
-            if key == "about":
-                continue
-            if isinstance(value, dict):
-                for inner, each in value.items():
-                    print(f"  {key.removesuffix('s')} {inner}: {json.dumps(each, ensure_ascii=False)}")  # noqa: T201
-            else:
-                print(f"  {key}: {json.dumps(value, ensure_ascii=False)}")  # noqa: T201
+            named = isinstance(value, dict)
+            fields = {f"{key.removesuffix('s')} {field}": inner for field, inner in value.items()} if named else {}
+            for field, inner in (fields if named else {key: value}).items():
+                print(f"  {field}: {json.dumps(inner, ensure_ascii=False)}")  # noqa: T201

@@ -1,6 +1,6 @@
-"""The debate while it is held: both sides side by side on a terminal, one line an event elsewhere.
+"""Shows a running debate on stderr: in columns on a terminal, else as one line per event.
 
-No leading verdict is shown while the debaters argue.
+No provisional verdict is shown while the debaters argue.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from types import TracebackType
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from redargue.claims import Claim
-from redargue.cli.event_text import MARKS, describe, memory_line, stepped
-from redargue.cli.terminal import printable
+from redargue.cli.event_text import MARKS, NO_LABEL, describe, memory_text, step_text
+from redargue.cli.progress import progress_bar
 from redargue.events import (
     Answered,
     CallFailed,
@@ -43,130 +42,121 @@ from redargue.events import (
 from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
+from redargue.sanitize import counted, printable
 from redargue.verdicts import Metric, Score
 from redargue.verifier import Verifier
 
-BAR = 10
-COLUMNS = 4  # more are too narrow to be read
+BAR_WIDTH = 10  # characters
+MAX_COLUMNS = 4  # more would be too narrow to read
 
 
 def columns_of(debaters: Sequence[str]) -> dict[str, str]:
-    """The head of each agent's column; of two teams their members alone, what referees say stands below."""
+    """The heading of each agent's column; in team debates the columns are teams, and referees have none."""
     teams = {member_name(side, role): f"{side} team" for side in STANCES for role in ROLES}
     if members := {name: teams[name] for name in teams if name in debaters}:
         return members
-    return {name: name if len(debaters) <= COLUMNS else "in the order of speaking" for name in debaters}
+    return {name: name if len(debaters) <= MAX_COLUMNS else "in the order of speaking" for name in debaters}
 
 
 class DebateView:
-    """One claim's debate as a renderable: a column a debater, filling round by round.
-
-    The members of a team share a column, and so do agents that are too many for columns of their own; an agent that
-    says what it said before is not printed again.
+    """One claim's debate as a renderable: a column per debater or team, which fills round by round.
 
     Args:
-        claim: what is checked.
+        claim: the text of the claim.
         debaters: in order.
-        limits: thresholds by metric, to draw beside the bars.
+        limits: thresholds by metric, shown beside the bars.
     """
 
     def __init__(self, claim: str, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
         self.claim, self.limits = claim, limits
-        self._column = columns_of(debaters)
-        self.columns: dict[str, list[Text]] = {head: [] for head in self._column.values()}
-        self._begun: dict[str, str] = {}
-        self._said: dict[str, list[Text]] = {}
+        self._heading_of = columns_of(debaters)
+        self.columns: dict[str, list[Text]] = {heading: [] for heading in self._heading_of.values()}
+        self._rounds: dict[str, str] = {}
+        self._last: dict[str, list[Text]] = {}
         self.below: list[Text] = []
         self.calls = 0
 
     def see(self, event: Event) -> None:
-        """Adds what an event shows."""
         if isinstance(event, CallFinished | CallFailed):
             self.calls += event.requests * (event.charge == "call")
         elif isinstance(event, RoundEnded | RoundVoted | Refereed | Judged):
             self.below.append(Text(describe(event), style="dim"))
-        elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self._column:
-            self.columns[self._column[event.agent]] += [*self._begin(event.agent, event), *self._lines(event)]
+        elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self._heading_of:
+            column = self._heading_of[event.agent]
+            self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
 
-    def _begin(self, agent: str, event: Event) -> list[Text]:
-        """The round's heading, where an agent opens one in its column."""
+    def _round_heading(self, column: str, event: Event) -> list[Text]:
+        """The heading of a round, where it begins in this column."""
         if not isinstance(event, QueryWritten | Spoke | Stepped | Answered) or not event.round:
             return []
         heading = f"{'Step' if isinstance(event, Stepped) else 'Round'} {event.round}"
-        if self._begun.get(self._column[agent]) == heading:
+        if self._rounds.get(column) == heading:
             return []
-        self._begun[self._column[agent]] = heading
+        self._rounds[column] = heading
         return [Text(heading, style="bold underline")]
 
-    def _who(self, agent: str) -> str:
-        """An agent's name before what it says; nothing where the column is its own."""
-        head = self._column[agent]
-        return "" if head == agent else f"{agent.rpartition('-')[2]} "
+    def _speaker(self, agent: str) -> str:
+        """The agent's name, or nothing in a column that only this agent has."""
+        return "" if self._heading_of[agent] == agent else f"{agent.rpartition('-')[2]} "
 
-    def _unless_said(self, agent: str, lines: list[Text], before: list[Text]) -> list[Text]:
-        """The lines, or what stands for them where they are the agent's last ones."""
-        again = self._said.get(agent) == lines
-        self._said[agent] = lines
-        return before if again else lines
+    def _unless_repeated(self, agent: str, lines: list[Text], repeated: list[Text]) -> list[Text]:
+        """The lines, or the shorter ones if the agent repeats itself."""
+        again = self._last.get(agent) == lines
+        self._last[agent] = lines
+        return repeated if again else lines
 
     def _lines(self, event: Event) -> list[Text]:
         match event:
             case QueryWritten():
-                kept = " (kept)" if event.kept else ""
-                return [Text(f"{self._who(event.agent)}asks: {printable(event.query)}{kept}")]
+                unchanged = " (unchanged)" if event.kept else ""
+                return [Text(f"{self._speaker(event.agent)}searches for: {printable(event.query)}{unchanged}")]
             case EvidenceFound():
-                return [
-                    Text(f"  · {printable(each.title or each.text)[:70]}", style="cyan") for each in event.passages
-                ] or [Text("  · nothing found", style="yellow")]
+                titles = (printable(passage.title or passage.text)[:70] for passage in event.passages)
+                return [Text(f"  · {title}", style="cyan") for title in titles] or [
+                    Text("  · nothing found", style="yellow")
+                ]
             case EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
             case Spoke():
-                who = self._who(event.agent)
-                said = Text.assemble((who, "bold"), "says: ", printable(event.text)[:400])
-                return self._unless_said(event.agent, [said], [Text.assemble((who, "bold"), ("says the same", "dim"))])
+                speaker = (self._speaker(event.agent), "bold")
+                statement = Text.assemble(speaker, "says: ", printable(event.text)[:400])
+                repeated = Text.assemble(speaker, ("repeats its statement", "dim"))
+                return self._unless_repeated(event.agent, [statement], [repeated])
             case Decomposed():
-                return [Text(f"  · {printable(each.line)}") for each in event.triplets]
+                return [Text(f"  · {printable(triplet.line)}") for triplet in event.triplets]
             case Stepped():
-                return [Text(stepped(event))]
+                return [Text(step_text(event))]
             case EvidenceRecalled() | EvidenceRemembered():
-                return [Text(f"  · {memory_line(event)}", style="cyan")]
+                return [Text(f"  · {memory_text(event)}", style="cyan")]
             case Answered():
-                label = Text.assemble(
-                    (self._who(event.agent), "bold"), "says: ", (printable(event.label or "(no label)"), "bold")
-                )
+                label = (printable(event.label or NO_LABEL), "bold")
+                answer = Text.assemble((self._speaker(event.agent), "bold"), "answers: ", label)
                 quotes = [
                     Text(
-                        f"  {MARKS[each.status]} “{printable(each.text)[:160]}”",
-                        style="strike dim" if not each.found else "italic",
+                        f"  {MARKS[quote.status]} “{printable(quote.text)[:160]}”",
+                        style="italic" if quote.found else "strike dim",
                     )
-                    for each in event.quotes
+                    for quote in event.quotes
                 ]
-                before = [Text.assemble(label, (" (as before)", "dim"))]
-                return self._unless_said(event.agent, [label, *quotes], before if quotes else [label])
+                repeated = Text.assemble(answer, (" (as before)", "dim")) if quotes else answer
+                return self._unless_repeated(event.agent, [answer, *quotes], [repeated])
             case Scored():
                 return [Text(f"  {_bar(event.score, self.limits)}")]
         return []
 
     def __rich__(self) -> RenderableType:
-        """The claim, the columns, what the rounds came to."""
         table = Table(expand=True, show_lines=False)
-        for name in self.columns:
-            table.add_column(name, ratio=1, overflow="fold")
+        for heading in self.columns:
+            table.add_column(heading, ratio=1, overflow="fold")
         table.add_row(*(Group(*lines) for lines in self.columns.values()))
-        foot = Text(f"{self.calls} calls", style="dim")
-        return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, foot)
+        calls = Text(counted(self.calls, "call"), style="dim")
+        return Group(Panel(Text(printable(self.claim), style="bold")), table, *self.below, calls)
 
 
 class Viewer:
-    """Shows a run on stderr: debates one after the other, or the progress over claims in work at once.
+    """Shows a run: one debate after another, or a progress bar where claims are verified concurrently.
 
-    A context manager. Off a terminal it prints one line an event.
-
-    Args:
-        verifier: whose run it is.
-        claims: of the run.
-        concurrency: number of claims verified at the same time.
-        quiet: shows nothing.
+    A context manager. Off a terminal it prints one line per event.
     """
 
     def __init__(self, verifier: Verifier, claims: Sequence[Claim], *, concurrency: int, quiet: bool = False) -> None:
@@ -180,24 +170,17 @@ class Viewer:
         self._view = DebateView(claims[0].text, self._debaters, self._limits)
         self._debates = concurrency == 1 or len(claims) == 1
         self._errors = 0
-        self._progress = Progress(
-            TextColumn("claims"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[errors]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self._console,
-        )
-        self._task = self._progress.add_task("claims", total=len(claims), errors="")
-        shown: RenderableType = self._view if self._debates else self._progress
+        self._progress = progress_bar(self._console)
+        self._task = self._progress.add_task("claims", total=len(claims), note="")
         self._live = Live(
-            shown, console=self._console, refresh_per_second=8, transient=self._debates, vertical_overflow="visible"
+            self._view if self._debates else self._progress,
+            console=self._console,
+            refresh_per_second=8,
+            transient=self._debates,
+            vertical_overflow="visible",
         )
 
     def see(self, event: Event) -> None:
-        """Shows one event."""
         if self._animated:
             self._draw(event)
         elif not self._quiet and (text := describe(event)):
@@ -211,9 +194,9 @@ class Viewer:
         self._view.see(event)
         if isinstance(event, ClaimEnded):
             self._errors += event.verdict.error is not None
-            self._progress.update(self._task, advance=1, errors=f"{self._errors} errors" if self._errors else "")
+            self._progress.update(self._task, advance=1, note=counted(self._errors, "error") if self._errors else "")
             if self._debates:
-                self._live.console.print(self._view)  # stays above, while the next debate is drawn below
+                self._live.console.print(self._view)  # stays on the screen while the next debate is drawn below it
 
     def __enter__(self) -> Viewer:
         if self._animated:
@@ -226,15 +209,12 @@ class Viewer:
 
 
 def _bar(score: Score, limits: dict[Metric, float]) -> str:
-    """A score as a small bar with its threshold."""
-    limit = limits.get(score.metric)
+    """A score as a bar with its threshold."""
+    name = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
     if score.value is None:
-        return f"{_short(score)} {'·' * BAR} {score.undefined}"
-    full = round(max(0.0, min(1.0, score.value)) * BAR)
-    bar = "█" * full + "░" * (BAR - full)
+        return f"{name} {'·' * BAR_WIDTH} {score.undefined}"
+    full = round(max(0.0, min(1.0, score.value)) * BAR_WIDTH)
+    bar = "█" * full + "░" * (BAR_WIDTH - full)
+    limit = limits.get(score.metric)
     compared = "" if limit is None else f" {'>' if score.value > limit else '≤'} {limit:g}"
-    return f"{_short(score)} {bar} {score.value:.2f}{compared}"
-
-
-def _short(score: Score) -> str:
-    return {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
+    return f"{name} {bar} {score.value:.2f}{compared}"

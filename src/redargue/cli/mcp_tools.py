@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.parameters import Offline
+
 
 def mcp_tools(
-    kind: Annotated[str, typer.Argument(metavar="wikipedia|google|scholar|papers", help="Which server.")],
+    kind: Annotated[str, typer.Argument(metavar="wikipedia|google|scholar|papers", help="The server to run.")],
     http: Annotated[
-        str, typer.Option("--http", metavar="HOST:PORT", help="Streamable HTTP there; standard input and output else.")
+        str, typer.Option("--http", metavar="HOST:PORT", help="Serve streamable HTTP; default: standard input/output.")
     ] = "",
-    offline: Annotated[
-        bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Ask no service beyond this machine.")
-    ] = False,
+    offline: Offline = False,
 ) -> None:
-    """Serves tools over MCP until its input ends, or until it is stopped."""
+    """Serve search tools over MCP."""
     import sys
 
     from redargue.assembly import sources

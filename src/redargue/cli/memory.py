@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redargue.cli.terminal import printable
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
     from redargue.memory.base import MemoryRecord, RecordFilter

@@ -1,4 +1,4 @@
-"""The options that commands share, declared once; a dataclass of them is one parameter of a command."""
+"""Options that several commands share; a dataclass of them becomes one parameter of a command."""
 
 from __future__ import annotations
 
@@ -10,95 +10,35 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-Method = Annotated[str, typer.Option(envvar="REDARGUE_METHOD", help="redargue list methods")]
-Profile = Annotated[str, typer.Option(envvar="REDARGUE_PROFILE", help="paper or hardened")]
+
+def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
+    """An option that the environment variable ``REDARGUE_<variable>`` sets as well."""
+    return typer.Option(*flags, envvar=f"REDARGUE_{variable}", help=help, **details)
+
+
 Models = Annotated[
     list[str] | None,
-    typer.Option(
-        "--model",
-        envvar="REDARGUE_MODEL",
-        metavar="[ROLE=]NAME",
-        help="Language model; with ROLE= that of an agent or a task; repeatable.",
+    option(
+        "MODEL", "Language model; ROLE=NAME sets the model of one agent or task; repeatable.", metavar="[ROLE=]NAME"
     ),
 ]
-BaseUrl = Annotated[
-    str, typer.Option(envvar="REDARGUE_BASE_URL", help="Of the endpoint, with /v1; OPENAI_BASE_URL works too.")
-]
+BaseUrl = Annotated[str, option("BASE_URL", "Base URL of the endpoint, with /v1; default: OPENAI_BASE_URL.")]
 EmbeddingModel = Annotated[
-    str, typer.Option(envvar="REDARGUE_EMBEDDING_MODEL", help="At the same endpoint; redargue's own by default.")
+    str, option("EMBEDDING_MODEL", "Embedding model at the same endpoint; default: the bundled one.")
 ]
-BackendName = Annotated[
-    str, typer.Option(envvar="REDARGUE_BACKEND", help="redargue list backends; chat where a model is named.")
-]
-ResponseFormat = Annotated[
-    str,
-    typer.Option(
-        envvar="REDARGUE_RESPONSE_FORMAT",
-        help="How replies are requested: auto, schema, json, text, plain; tools: agents call functions.",
-    ),
-]
-Prompts = Annotated[
-    Path | None, typer.Option(envvar="REDARGUE_PROMPTS", metavar="DIR", help="Prompt overrides: TASK.txt files.")
-]
-MaxTokens = Annotated[int, typer.Option(envvar="REDARGUE_MAX_TOKENS", min=1, help="Maximum length of a reply.")]
-Stream = Annotated[bool, typer.Option("--stream", envvar="REDARGUE_STREAM", help="Request replies as a stream.")]
-ToolNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tool",
-        envvar="REDARGUE_TOOL",
-        help='Search tool for a debater; repeat once per debater ("none" for no tool).',
-    ),
-]
-McpServers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--mcp",
-        envvar="REDARGUE_MCP",
-        metavar="[NAME=]SERVER",
-        help="An MCP server's tools: wikipedia, google, scholar, papers, a command or an address; repeatable.",
-    ),
-]
-MemoryPlace = Annotated[str, typer.Option("--memory", envvar="REDARGUE_MEMORY", help="Evidence memory: a path or URL.")]
-Workspace = Annotated[
-    str, typer.Option("--workspace", envvar="REDARGUE_WORKSPACE", help="Of the memory; nothing else is visible.")
-]
-Offline = Annotated[
-    bool,
-    typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send no request that leaves this machine."),
-]
-Store = Annotated[str | None, typer.Option(envvar="REDARGUE_STORE", help="The corpus: a path or URI, or `starter`.")]
-Rounds = Annotated[int | None, typer.Option(envvar="REDARGUE_ROUNDS", help="Maximum number of debate rounds.")]
-TopK = Annotated[int | None, typer.Option(envvar="REDARGUE_TOP_K", help="Documents retrieved per query.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the method; repeatable.")
-]
-Labels = Annotated[str, typer.Option(envvar="REDARGUE_LABELS", help="redargue list labels")]
-AsOf = Annotated[
-    str,
-    typer.Option(envvar="REDARGUE_AS_OF", metavar="DATE", help="As-of date for claims that have none: 2024-03-31."),
-]
+Offline = Annotated[bool, option("OFFLINE", "Send no request that leaves this machine.", "--offline")]
+Store = Annotated[str | None, option("STORE", "Corpus: a path, a URI, or `starter` for the bundled articles.")]
 StrictAsOf = Annotated[
-    bool,
-    typer.Option("--strict-as-of", help="Leave out evidence that is later than the as-of date, or undated."),
+    bool, typer.Option("--strict-as-of", help="Leave out evidence that is undated or later than the as-of date.")
 ]
-BudgetLimit = Annotated[
-    str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Spending limit: 40calls, 200ktok, 0.50usd.")
-]
-PriceTable = Annotated[
-    Path | None, typer.Option(envvar="REDARGUE_PRICES", metavar="FILE", help="Your own price table (TOML).")
-]
-Seed = Annotated[int, typer.Option(envvar="REDARGUE_SEED", help="Of the run.")]
 Concurrency = Annotated[
-    int | None,
-    typer.Option(envvar="REDARGUE_CONCURRENCY", min=1, help="Claims verified at the same time: 2; of a text 16."),
+    int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="No progress.")]
-FailOn = Annotated[
-    list[str] | None, typer.Option(help="Exit 1 where a verdict means this: supported, refuted, not_enough, …")
-]
-MinSupported = Annotated[
-    float | None, typer.Option(min=0, max=1, help="Exit 1 where fewer of the claims are supported.")
+Quiet = Annotated[bool, option("QUIET", "Show no progress.", "--quiet", "-q")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+RunFolder = Annotated[
+    Path | None,
+    typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),
 ]
 
 
@@ -106,27 +46,36 @@ MinSupported = Annotated[
 class RunParameters:
     """What defines a run, apart from the evidence that it may search."""
 
-    method: Method = "tool-mad"
-    profile: Profile = "hardened"
+    method: Annotated[str, option("METHOD", "Verification method; see redargue list methods.")] = "tool-mad"
+    profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
-    backend: BackendName = ""
-    response_format: ResponseFormat = "auto"
-    prompts: Prompts = None
-    max_tokens: MaxTokens = 4096
-    stream: Stream = False
-    memory: MemoryPlace = ""
-    workspace: Workspace = "default"
-    rounds: Rounds = None
-    top_k: TopK = None
-    setting: Settings = None
-    labels: Labels = "fever"
-    as_of: AsOf = ""
+    backend: Annotated[
+        str, option("BACKEND", "See redargue list backends; default: chat with a model, else embedded.")
+    ] = ""
+    response_format: Annotated[
+        str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, text, plain, or tools (function calls).")
+    ] = "auto"
+    prompts: Annotated[
+        Path | None, option("PROMPTS", "Folder of prompt overrides, one TASK.txt each.", metavar="DIR")
+    ] = None
+    max_tokens: Annotated[int, option("MAX_TOKENS", "Maximum length of a reply, in tokens.", min=1)] = 4096
+    stream: Annotated[bool, option("STREAM", "Stream replies.", "--stream")] = False
+    memory: Annotated[str, option("MEMORY", "Evidence memory: a path or URL.")] = ""
+    workspace: Annotated[str, option("WORKSPACE", "Workspace of the memory; others are not visible.")] = "default"
+    rounds: Annotated[int | None, option("ROUNDS", "Maximum number of debate rounds.")] = None
+    top_k: Annotated[int | None, option("TOP_K", "Documents retrieved per query.")] = None
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Override a setting of the method; repeatable."),
+    ] = None
+    labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever"
+    as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
     strict_as_of: StrictAsOf = False
-    budget: BudgetLimit = None
-    prices: PriceTable = None
-    seed: Seed = 0
+    budget: Annotated[str | None, option("BUDGET", "Spending limit: 40calls, 200ktok, 0.50usd.")] = None
+    prices: Annotated[Path | None, option("PRICES", "Price table (TOML).", metavar="FILE")] = None
+    seed: Annotated[int, option("SEED", "Random seed of the run.")] = 0
     concurrency: Concurrency = None
 
 
@@ -134,8 +83,17 @@ class RunParameters:
 class SearchParameters:
     """The evidence that a run may search."""
 
-    tool: ToolNames = None
-    mcp: McpServers = None
+    tool: Annotated[
+        list[str] | None, option("TOOL", 'Search tool for a debater; repeat once per debater ("none" for no tool).')
+    ] = None
+    mcp: Annotated[
+        list[str] | None,
+        option(
+            "MCP",
+            "MCP server: wikipedia, google, scholar, papers, a command or a URL; repeatable.",
+            metavar="[NAME=]SERVER",
+        ),
+    ] = None
     store: Store = None
     offline: Offline = False
 
@@ -144,36 +102,46 @@ class SearchParameters:
 class OutputParameters:
     """What is printed, and which verdicts fail the command."""
 
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="One verdict per line, as soon as it is reached.")] = False
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Print each verdict as a JSON line when reached.")] = False
     quiet: Quiet = False
-    fail_on: FailOn = None
-    min_supported: MinSupported = None
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit 1 if any claim is supported, refuted, not_enough or conflicting; repeatable."),
+    ] = None
+    min_supported: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Exit 1 if a smaller share of the claims is supported.")
+    ] = None
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Declares the fields of the dataclasses that a command's signature names as options of the command."""
+    """Lets typer see each field of a dataclass parameter as an option of its own.
+
+    Typer reads options from a signature and has no option groups. Without this, every command that starts a run would
+    repeat some thirty parameters.
+    """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    declared: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
-        if kind := groups.get(parameter.name):
-            types = get_type_hints(kind, include_extras=True)
-            declared += [_keyword(field.name, field.default, types[field.name]) for field in fields(kind)]
+        if group := groups.get(parameter.name):
+            field_hints = get_type_hints(group, include_extras=True)
+            options += [_option(field.name, field.default, field_hints[field.name]) for field in fields(group)]
         else:
-            declared.append(_keyword(parameter.name, parameter.default, hints[parameter.name]))
+            options.append(_option(parameter.name, parameter.default, hints[parameter.name]))
 
-    def called(**values: object) -> None:
-        made = {
-            name: kind(**{each.name: values.pop(each.name) for each in fields(kind)}) for name, kind in groups.items()
+    def grouped(**values: object) -> None:
+        parameters = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
         }
-        command(**values, **made)
+        command(**values, **parameters)
 
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in declared}
-    called.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]
-    return called
+    grouped.__name__, grouped.__doc__ = command.__name__, command.__doc__
+    grouped.__annotations__ = {option.name: option.annotation for option in options}
+    grouped.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return grouped
 
 
-def _keyword(name: str, default: object, annotation: object) -> inspect.Parameter:
+def _option(name: str, default: object, annotation: object) -> inspect.Parameter:
     default = inspect.Parameter.empty if default is MISSING else default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

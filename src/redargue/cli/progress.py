@@ -1,19 +1,29 @@
-"""How far many claims are, on stderr: a bar on a terminal, elsewhere a line now and then."""
+"""Progress over many claims, on stderr: a bar on a terminal, otherwise a line every ten seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from redargue.sanitize import counted
+
 if TYPE_CHECKING:
+    from redargue.bench.batch import Tally
+    from redargue.bench.harness import Outcome
     from redargue.runs.clock import Clock
 
-EVERY = 10.0  # seconds between two lines off a terminal
+LINE_SECONDS = 10.0  # between two lines off a terminal
 
 
 class Counted(Protocol):
-    """What claims have come to so far: as many ``kinds`` as verdicts; errors, calls, dollars where prices are known."""
+    """Counts over the claims that have finished; ``kinds`` has one entry per verdict."""
 
     @property
     def kinds(self) -> Sequence[object]: ...
@@ -25,62 +35,61 @@ class Counted(Protocol):
     def usd(self) -> float | None: ...
 
 
+def progress_bar(console: Console, *, disable: bool = False) -> Bar:
+    """A bar whose tasks have a field ``note``."""
+    return Bar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=disable,
+    )
+
+
 class Progress:
-    """Done of total, errors, cost, time left; a context manager.
+    """Finished and total claims, errors, cost and time left; a context manager.
 
     Args:
-        tally: what the claims have come to; a verdict is added to it before :meth:`moved` is called.
-        total: the claims.
-        clock: tells the seconds.
-        name: of what runs, where there are several.
-        known: claims that were finished before; told at the beginning.
+        tally: counts; a verdict is added to it before :meth:`moved` is called.
+        total: number of claims.
+        clock: measures the elapsed time.
+        name: shown before the counts, where several systems run.
+        known: number of claims that had finished before.
         quiet: shows nothing.
     """
 
     def __init__(
         self, tally: Counted, total: int, *, clock: Clock, name: str = "", known: int = 0, quiet: bool = False
     ) -> None:
-        import sys
-
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
         self._tally, self._total, self._quiet, self._clock = tally, total, quiet, clock
         self._name, self._known = name, known
-        self._began = self._told = clock.elapsed()
+        self._began = self._last_line = clock.elapsed()
         self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False)
         self._animated = self._console.is_terminal and not quiet
-        self._bar = Bar(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[cost]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self._console,
-            disable=not self._animated,
-        )
-        self._task = self._bar.add_task(name or "claims", total=total, cost="")
+        self._bar = progress_bar(self._console, disable=not self._animated)
+        self._task = self._bar.add_task(name or "claims", total=total, note="")
 
     def moved(self, by: int = 1, *, again: bool = False) -> None:
-        """One more verdict, or several.
+        """Shows more verdicts.
 
         Args:
-            by: how many.
-            again: it was reached before, and was not among those known at the beginning.
+            by: number of verdicts.
+            again: whether the verdict was already recorded, though not counted in ``known``.
         """
         self._known += again
-        self._bar.update(self._task, advance=by, cost=self._cost())
+        self._bar.update(self._task, advance=by, note=self._cost())
         now = self._clock.elapsed()
-        if not self._animated and now - self._told >= EVERY:
-            self._told = now
+        if not self._animated and now - self._last_line >= LINE_SECONDS:
+            self._last_line = now
             self._line()
 
     def __enter__(self) -> Progress:
         if self._known and not self._quiet:
-            self._console.print(f"going on: {self._known:,} of {self._total:,} claims are finished")
+            self._console.print(f"resuming: {self._known:,} of {self._total:,} claims are finished")
         if self._animated:
             self._bar.start()
         return self
@@ -94,11 +103,25 @@ class Progress:
         if self._quiet:
             return
         done, seconds = len(self._tally.kinds), self._clock.elapsed() - self._began
-        fresh = done - self._known  # what was finished before took no time now
+        fresh = done - self._known  # recorded verdicts took no time in this process
         left = f", {(self._total - done) * seconds / fresh:.0f} s left" if fresh > 0 and done < self._total else ""
         name = f"{self._name}: " if self._name else ""
         self._console.print(f"{name}{done:,} of {self._total:,} claims, {self._cost()}, {seconds:.1f} s{left}")
 
     def _cost(self) -> str:
         usd = f", ${self._tally.usd:.4f}" if self._tally.usd is not None else ""
-        return f"{self._tally.errors:,} errors, {self._tally.calls:,} calls{usd}"
+        return f"{counted(self._tally.errors, 'error')}, {counted(self._tally.calls, 'call')}{usd}"
+
+
+@contextmanager
+def bench_progress(tally: Tally, total: int, name: str, *, quiet: bool) -> Iterator[Callable[[int, Outcome], None]]:
+    """Progress of one system; yields the function that a bench calls with each outcome."""
+    from redargue.runs.clock import SystemClock
+
+    with Progress(tally, total, clock=SystemClock(), name=name, quiet=quiet) as progress:
+
+        def seen(item: int, outcome: Outcome) -> None:
+            tally.add(outcome.verdict)
+            progress.moved(again=not outcome.seconds)
+
+        yield seen

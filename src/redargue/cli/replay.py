@@ -1,4 +1,4 @@
-"""``redargue replay``: a recorded run again, offline, call for call."""
+"""``redargue replay``: replays a recorded run offline."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.parameters import AsJson, Quiet
+
 
 def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object (docs/schemas/check.v1.json).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="No progress.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Runs a recorded run again from its record alone, and says whether it came out as recorded."""
+    """Replay a recorded run offline and compare it with its record.
+
+    Every call and search is answered from the record. The schema of --json is docs/schemas/check.v1.json.
+    """
     import asyncio
     import sys
     from itertools import zip_longest
@@ -41,25 +46,18 @@ def replay(
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(run) if event.item in replayed]
     if json:
-        show.whole(show.CheckResult(verdicts=tuple(verdicts)))
+        show.print_json(show.CheckResult(verdicts=tuple(verdicts)))
     else:
         show.verdicts(verdicts, None)
     if canonical(seen) != canonical(recorded):
         pairs = zip_longest(canonical(seen), canonical(recorded), fillvalue={"kind": "missing"})
-        differing = next(b["kind"] for a, b in pairs if a != b)
+        kind = next(before["kind"] for now, before in pairs if now != before)
         raise RecordError(
-            f"the replay differs from the record, first in a {differing!r} event",
+            f"the replay differs from the record, first in an event of kind {kind!r}",
             where=str(run),
             hint="the code has changed since the run was recorded",
         )
-    console.print(
-        Text(f"replayed {len(replayed)} of {len(verdicts)} claims; every event is as recorded", style="green")
-    )
+    console.print(Text(f"replayed {len(replayed)} of {len(verdicts)} claims: every event is as recorded", "green"))
     if matched := sum(record.matched.values()):
-        console.print(
-            Text(
-                f"matched by position: {matched} of the recorded answers, because words have changed since then",
-                style="yellow",
-            ),
-            soft_wrap=True,
-        )
+        words = f"matched by position: {matched} of the recorded answers, because prompts have changed since then"
+        console.print(Text(words, style="yellow"), soft_wrap=True)

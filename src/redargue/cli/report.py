@@ -1,4 +1,4 @@
-"""``redargue report``: a bench or a run as a page, a document, data, or a queue for a person to adjudicate."""
+"""``redargue report``: a report of a bench or a run."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ import typer
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A bench folder or a run folder.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a bench folder.")],
     format: Annotated[
         str, typer.Option("--format", "-f", help="html, md, json, claimreview or adjudication.")
     ] = "html",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write there, not to standard output.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Output file; default: standard output.")
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="SPEC", help="Of a bench: whose verdicts (claimreview, adjudication).")
+        str, typer.Option(metavar="SPEC", help="System of a bench, for claimreview and adjudication; default: first.")
     ] = "",
     adjudicated: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A filled adjudication file (.jsonl or .csv), to add a table of it."),
+        Path | None, typer.Option(metavar="FILE", help="Completed adjudication file (.jsonl or .csv) to include.")
     ] = None,
 ) -> None:
-    """Makes a report of a finished bench or run; no model is asked, and the page loads nothing."""
+    """Write a report of a finished run or bench.
+
+    No model is called, and the HTML page loads nothing from elsewhere.
+    """
     import sys
 
     from redargue.errors import UsageError
     from redargue.reports.render import render
 
     csv = out is not None and out.suffix.lower() == ".csv"
-    made = render(run, format, method=method, adjudicated=adjudicated, csv=csv)
+    text = render(run, format, method=method, adjudicated=adjudicated, csv=csv)
     if out is None:
-        sys.stdout.write(made)
+        sys.stdout.write(text)
         return
     try:
         with out.open("w", encoding="utf-8", newline="") as file:
-            file.write(made)
+            file.write(text)
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
-    typer.echo(f"{format} report: {out} ({len(made.encode()):,} bytes)", err=True)
+    typer.echo(f"{format} report: {out} ({len(text.encode()):,} bytes)", err=True)

@@ -1,4 +1,4 @@
-"""How verdicts are printed."""
+"""Prints verdicts and reports, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from redargue.claims import Frozen
-from redargue.cli.terminal import printable
 from redargue.evidence import Quote, QuoteStatus, Side
-from redargue.reports.phrases import cost, counted, how_decided, label_counts, outcome_text
-from redargue.sanitize import WORDS
+from redargue.reports.phrases import NO_ANSWER, cost, how_decided, label_counts, outcome_text
+from redargue.sanitize import WORDS, counted, printable
 from redargue.text.report import CheckedClaim, Report
 from redargue.verdicts import Verdict
 
@@ -29,44 +28,44 @@ class CheckResult(Frozen):
     verdicts: tuple[Verdict, ...]
 
 
-def whole(found: CheckResult | Report) -> None:
-    """A result as one JSON object on stdout, in ASCII: no stranger's character reaches a terminal."""
-    print(json.dumps(found.model_dump(mode="json"), indent=1))  # noqa: T201
+def print_json(result: CheckResult | Report) -> None:
+    """Prints one JSON object in ASCII, so that no control character from a document reaches a terminal."""
+    print(json.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201
 
 
-def line(found: Verdict | CheckedClaim) -> None:
-    """One verdict as one line of JSON on stdout, at once."""
-    print(json.dumps(found.model_dump(mode="json")), flush=True)  # noqa: T201
+def print_jsonl(result: Verdict | CheckedClaim) -> None:
+    """Prints one line of JSON in ASCII, unbuffered."""
+    print(json.dumps(result.model_dump(mode="json")), flush=True)  # noqa: T201
 
 
-def verdicts(found: list[Verdict], folder: Path | None) -> None:
-    """Every verdict for a person, on stdout."""
+def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
+    """Prints verdicts for a person."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
-    for verdict in found:
+    for verdict in verdicts:
         _verdict(console, verdict)
-    if len(found) > 1:
-        console.print(Text(f"{len(found)} claims: {label_counts(found)}"))
+    if len(verdicts) > 1:
+        console.print(Text(f"{len(verdicts)} claims: {label_counts(verdicts)}"))
     _recorded(console, folder)
 
 
-def report(found: Report, folder: Path) -> None:
-    """A text's report for a person, on stdout: its claims where they stand, then what they make of it."""
+def report(report: Report, folder: Path) -> None:
+    """Prints a text's report for a person: each claim with its offsets, unchecked sentences, the outcome."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
-    for number, each in enumerate(found.claims, 1):
-        _verdict(
-            console, each.verdict, f"{number}. {each.start}–{each.end}: {' '.join(printable(each.stated).split())}"
-        )
+    for number, claim in enumerate(report.claims, 1):
+        heading = f"{number}. {claim.start}–{claim.end}: {' '.join(printable(claim.stated).split())}"
+        _verdict(console, claim.verdict, heading)
     console.rule(style="dim")
-    for left in found.unchecked:
-        words = " ".join(printable(found.text[left.start : left.end]).split())
-        console.print(Text(f"not checked, {left.start}–{left.end} ({left.why}): {words}", style="dim"))
-    verdicts = [claim.verdict for claim in found.claims]
-    refuted = ", ".join(str(at) for at, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted")
-    failed = ", ".join(str(at) for at, verdict in enumerate(verdicts, 1) if verdict.error)
-    details = [f"Refuted: {refuted}."] if refuted else []
-    details += [f"Not verified because of an error: {failed}."] if failed else []
-    console.print(Text.assemble((outcome_text(found.outcome, verdicts), "bold"), *(f" {each}" for each in details)))
-    console.print(Text(f"{counted(len(verdicts), 'claim')}, {counted(found.usage.calls, 'call')}", style="dim"))
+    for span in report.unchecked:
+        sentence = " ".join(printable(report.text[span.start : span.end]).split())
+        console.print(Text(f"not checked, {span.start}–{span.end} ({span.why}): {sentence}", style="dim"))
+    verdicts = [claim.verdict for claim in report.claims]
+    refuted = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted")
+    failed = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.error)
+    outcome = [(outcome_text(report.outcome, verdicts), "bold")]
+    outcome += [(f" Refuted: {refuted}.", "")] if refuted else []
+    outcome += [(f" Not verified because of an error: {failed}.", "")] if failed else []
+    console.print(Text.assemble(*outcome))
+    console.print(Text(f"{counted(len(verdicts), 'claim')}, {counted(report.usage.calls, 'call')}", style="dim"))
     _recorded(console, folder)
 
 
@@ -75,16 +74,16 @@ def _recorded(console: Console, folder: Path | None) -> None:
         console.print(Text(f"recorded: redargue replay {folder}", style="dim"), soft_wrap=True)
 
 
-def _verdict(console: Console, verdict: Verdict, where: str = "") -> None:
+def _verdict(console: Console, verdict: Verdict, heading: str = "") -> None:
     console.rule(style="dim")
-    if where:
-        console.print(Text(where, style="dim"))
+    if heading:
+        console.print(Text(heading, style="dim"))
     console.print(Text(printable(verdict.claim.text), style="bold"))
     _outcome(console, verdict)
     for side, title in ((Side.FOR, "For"), (Side.AGAINST, "Against"), (Side.CONTEXT, "For neither side")):
         _section(console, title, [_quote(quote) for quote in verdict.side(side)])
     lost = [Text(printable(quote.text)[:300], style="strike dim") for quote in verdict.quotes if not quote.found]
-    _section(console, "Quoted, but in no document (does not count)", lost)
+    _section(console, "Quoted, but not found in any document (not counted)", lost)
     _section(console, "Failed searches", [Text(printable(gap)) for gap in verdict.gaps])
     how = f"{verdict.method} ({verdict.profile}), {verdict.backend} backend: {cost(verdict.usage)}"
     console.print(Text(how, style="dim"))
@@ -93,9 +92,10 @@ def _verdict(console: Console, verdict: Verdict, where: str = "") -> None:
 def _outcome(console: Console, verdict: Verdict) -> None:
     if verdict.error:
         console.print(Text(f"error: {printable(verdict.error.what)}", style="bold red"))
-        console.print(Text(printable(f"→ {verdict.error.hint}")) if verdict.error.hint else Text(""))
+        if verdict.error.hint:
+            console.print(Text(printable(f"→ {verdict.error.hint}")))
         return
-    label = Text(printable(verdict.label or "no answer was given"), style=STYLES.get(str(verdict.meaning), "bold"))
+    label = Text(printable(verdict.label or NO_ANSWER), style=STYLES.get(str(verdict.meaning), "bold"))
     console.print(Text.assemble(label, " ", (how_decided(verdict), "dim")))
     if verdict.meaning in WORDS:
         console.print(Text(WORDS[verdict.meaning]))
@@ -104,23 +104,20 @@ def _outcome(console: Console, verdict: Verdict) -> None:
 def _section(console: Console, title: str, lines: list[Text]) -> None:
     if lines:
         console.print(Text(f"{title}:", style="bold"))
-    for each in lines:
-        console.print(Padding(each, (0, 0, 0, 2)))
+    for line in lines:
+        console.print(Padding(line, (0, 0, 0, 2)))
 
 
 def _quote(quote: Quote) -> Text:
-    source = quote.source
-    where = [
-        printable(part)
-        for part in ((source.title, source.publisher, source.published, source.url) if source else ())
-        if part
-    ]
-    if source and not where:
-        where = [printable(source.document)]
+    source, parts = quote.source, []
+    if source:
+        parts = [part for part in (source.title, source.publisher, source.published, source.url) if part]
+        parts = parts or [source.document]
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
-    return Text.assemble("“", printable(quote.text), "” ", (f"— {', '.join(where)}; {quote.agent}{repaired}", "dim"))
+    origin = f"— {', '.join(map(printable, parts))}; {quote.agent}{repaired}"
+    return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))
 
 
-def schema(kind: type[Frozen] = CheckResult) -> dict[str, Any]:
-    """The JSON schema of what ``--json`` prints: of claims, or of a text (its ``Report``)."""
-    return kind.model_json_schema(mode="serialization")
+def schema(model: type[Frozen] = CheckResult) -> dict[str, Any]:
+    """The JSON schema of what ``--json`` prints."""
+    return model.model_json_schema(mode="serialization")

@@ -1,8 +1,7 @@
-"""A text on the command line: read, taken apart, verified, shown; for ``check`` and ``ground``."""
+"""Reads, verifies and reports a text, for ``check`` and ``ground``."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -18,29 +17,29 @@ if TYPE_CHECKING:
     from redargue.text.verification import Prepared
 
 CLAIMS = "claims"
-FILES = (".txt", ".md")
+SUFFIXES = (".txt", ".md")
 
 
-def kind_of(given: str, claim: str) -> str:
-    """What the argument of ``check`` holds: as it is said, else a text where it is a .md file, and claims otherwise.
+def kind_of(kind: str, claim: str) -> str:
+    """What the argument of ``check`` is: the value of --as, by default a text for a .md file and claims otherwise.
 
     Raises:
-        UsageError: no such kind.
+        UsageError: an unknown kind.
     """
     from redargue.errors import UsageError
     from redargue.registry import did_you_mean
     from redargue.text.segment import KINDS
 
-    if given and given not in (CLAIMS, *KINDS):
-        raise UsageError(f"no kind of text {given!r}", where="--as", hint=did_you_mean(given, [CLAIMS, *KINDS]))
-    return given or ("text" if claim.endswith(".md") else CLAIMS)
+    if kind and kind not in (CLAIMS, *KINDS):
+        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, [CLAIMS, *KINDS]))
+    return kind or ("text" if claim.endswith(".md") else CLAIMS)
 
 
-def read_text(given: str, kind: str, question: str, where: str) -> Text:
+def read_text(argument: str, kind: str, question: str, where: str) -> Text:
     """The text that an argument names: a .txt or .md file, standard input, or the text itself.
 
     Raises:
-        UsageError: it cannot be read, or is no text of that kind.
+        UsageError: it cannot be read, or does not fit the kind.
     """
     from typing import cast
 
@@ -48,21 +47,14 @@ def read_text(given: str, kind: str, question: str, where: str) -> Text:
     from redargue.text.verification import text_of
 
     context = _content(question, "--question") if question else ""
-    return text_of(_content(given, where), kind=cast(Kind, kind), context=context)
+    return text_of(_content(argument, where), kind=cast(Kind, kind), context=context)
 
 
-def _content(given: str, where: str) -> str:
-    from redargue.errors import UsageError
+def _content(argument: str, where: str) -> str:
+    from redargue.cli.options import read_argument
 
-    path = Path(given)
-    if given != "-" and ("\n" in given or path.suffix not in FILES):
-        return given
-    try:
-        raw = sys.stdin.buffer.read() if given == "-" else path.read_bytes()
-        return raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{given!r} cannot be read: {why}", where=where) from error
+    is_file = argument == "-" or ("\n" not in argument and Path(argument).suffix in SUFFIXES)
+    return read_argument(argument, where) if is_file else argument
 
 
 def verify_text(
@@ -75,53 +67,47 @@ def verify_text(
     concurrency: int | None,
     json: bool,
 ) -> NoReturn:
-    """Verifies a text, prints its report and exits.
-
-    Args:
-        text: what is checked.
-        config: of the run.
-        folder: of the run.
-        output: what is printed, and the user's gate.
-        documents: the only evidence; None to search.
-        concurrency: number of claims verified at the same time; None for the default.
-        json: print the report as JSON.
+    """Verifies a text, prints its report and exits; ``documents``, if given, are the only evidence.
 
     Raises:
-        Exit: with the code that the verdicts and the user's gate amount to.
+        Exit: with the code for the verdicts and the user's gate.
     """
     from redargue.cli import show
-    from redargue.cli.exit import exit_code, read_gate, uninterrupted
+    from redargue.cli.exit import exit_code, read_gate, run_or_interrupt
     from redargue.cli.options import connected
+    from redargue.sanitize import counted
     from redargue.text.verification import CONCURRENCY, prepare
 
     gate, components = read_gate(output), connected(config)
 
-    async def work() -> Report:
+    async def verify() -> Report:
         prepared = await prepare(text, config, components, documents=documents, folder=folder)
         if not output.quiet:
-            typer.echo(_told(prepared), err=True)
-        return await _verified(prepared, output, concurrency or CONCURRENCY)
+            unchecked = len(prepared.extraction.unchecked)
+            rest = f"; {counted(unchecked, 'sentence')} without one" if unchecked else ""
+            typer.echo(f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters{rest}", err=True)
+        return await _verify(prepared, output, concurrency or CONCURRENCY)
 
-    found = uninterrupted(folder, work())
+    report = run_or_interrupt(folder, verify())
     if json:
-        show.whole(found)
+        show.print_json(report)
     elif not output.jsonl:
-        show.report(found, folder)
-    raise typer.Exit(exit_code([checked.verdict for checked in found.claims], gate))
+        show.report(report, folder)
+    raise typer.Exit(exit_code([checked.verdict for checked in report.claims], gate))
 
 
-async def _verified(prepared: Prepared, output: OutputParameters, concurrency: int) -> Report:
-    """The report; progress is shown, and with --jsonl each claim as soon as it has a verdict."""
+async def _verify(prepared: Prepared, output: OutputParameters, concurrency: int) -> Report:
+    """Shows progress, and with --jsonl prints each claim when it has a verdict."""
     from redargue.cli import show
     from redargue.cli.live import Viewer
     from redargue.text.report import CheckedClaim
     from redargue.verdicts import Verdict
 
     def done(item: int, verdict: Verdict) -> None:
-        at = prepared.extraction.claims[item]
-        stated = prepared.text.text[at.start : at.end]
+        span = prepared.extraction.claims[item]
+        stated = prepared.text.text[span.start : span.end]
         if output.jsonl:
-            show.line(CheckedClaim(start=at.start, end=at.end, stated=stated, verdict=verdict))
+            show.print_jsonl(CheckedClaim(start=span.start, end=span.end, stated=stated, verdict=verdict))
 
     with prepared.verifier() as verifier:
         if not prepared.claims:
@@ -131,9 +117,3 @@ async def _verified(prepared: Prepared, output: OutputParameters, concurrency: i
                 prepared.claims, concurrency=concurrency, listeners=[viewer.see], done=done
             )
     return prepared.report(verdicts)
-
-
-def _told(prepared: Prepared) -> str:
-    claims, without = len(prepared.claims), len(prepared.extraction.unchecked)
-    said = f"{claims} claim{'s' * (claims != 1)} in {len(prepared.text.text):,} characters"
-    return f"{said}; {without} sentence{'s' * (without != 1)} without one" if without else said

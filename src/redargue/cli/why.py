@@ -83,7 +83,7 @@ def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirm
 
 
 def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
     from redargue.verdicts import Verdict
 
     def on_verified(count: int, removed: int, verdict: Verdict) -> None:
@@ -97,7 +97,7 @@ def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
 def _show(console: Console, result: Counterfactual) -> None:
     from rich.text import Text
 
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     console.print(Text(printable(result.claim.text), style="bold"))
     console.print(Text(f"{printable(result.before or 'no answer')} with all {result.evidence} passages"))
@@ -121,7 +121,7 @@ def _passage(console: Console, number: int, removed: RemovedPassage) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from redargue.cli.terminal import printable
+    from redargue.sanitize import printable
 
     passage = removed.passage
     source = ", ".join(filter(None, (passage.title or passage.document, passage.publisher, passage.url)))

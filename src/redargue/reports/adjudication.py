@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 from redargue.claims import LabelSet, Meaning
 from redargue.errors import UsageError
-from redargue.evidence import Quote
+from redargue.evidence import Source
 from redargue.reports.load import BenchRun
 from redargue.reports.table import Cell, Column, Table, number
 from redargue.reports.tables import SYSTEM, key
@@ -30,12 +31,9 @@ MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "uncertain": Me
 
 
 def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
-    """One row per claim whose prediction is not its gold label; ``verdict`` and ``why`` are left to a person.
+    """One JSON line or CSV row per claim that the system (by default the first) labels unlike gold.
 
-    Args:
-        bench: a finished bench.
-        method: a system's specification; the first by default.
-        as_csv: CSV with formulas neutralised, instead of JSON Lines.
+    A person fills in ``verdict`` and ``why``. Formulas in CSV cells are neutralised.
 
     Raises:
         UsageError: the bench has no gold label, or no system of that name.
@@ -48,51 +46,37 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
         )
     at = bench.row(method)
     row, verdicts = bench.comparison.rows[at], bench.verdicts(at)
-    rows = [
-        {
-            "item": ask.item,
-            "id": ask.id,
-            "method": row.spec,
-            "claim": ask.claim,
-            "gold": ask.gold,
-            "predicted": each.label,
-            "evidence": _evidence(verdicts.get(ask.item)),
-            "verdict": "",
-            "why": "",
-        }
-        for ask, each in zip(bench.comparison.claims, row.said, strict=True)
-        if ask.gold is not None and each.label != ask.gold
-    ]
-    return _csv(rows) if as_csv else "".join(json.dumps(each) + "\n" for each in rows)
+    rows = []
+    for ask, prediction in zip(bench.comparison.claims, row.said, strict=True):
+        if ask.gold is not None and prediction.label != ask.gold:
+            evidence = _evidence(verdicts.get(ask.item))
+            values = (ask.item, ask.id, row.spec, ask.claim, ask.gold, prediction.label, evidence, "", "")
+            rows.append(dict(zip(FIELDS, values, strict=True)))
+    return _csv(rows) if as_csv else "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _evidence(verdict: Verdict | None) -> list[dict[str, str]]:
-    return [_quoted(quote) for quote in verdict.quotes if quote.found] if verdict else []
-
-
-def _quoted(quote: Quote) -> dict[str, str]:
-    of = quote.source
-    return {
-        "text": quote.text,
-        "side": quote.side.value,
-        "source": (of.title or of.document) if of else "",
-        "published": of.published if of else "",
-        "url": of.url if of else "",
-    }
+    evidence = []
+    for quote in verdict.quotes if verdict else ():
+        if quote.found:
+            source = quote.source or Source(document="")
+            named = {"source": source.title or source.document, "published": source.published, "url": source.url}
+            evidence.append({"text": quote.text, "side": quote.side.value, **named})
+    return evidence
 
 
 def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    made = io.StringIO()
-    writer = csv.writer(made, lineterminator="\r\n")
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(FIELDS)
     for row in rows:
         quoted = " | ".join(
-            f"{each['side']}: “{each['text']}” ({', '.join(filter(None, (each['source'], each['url'])))})"
-            for each in row["evidence"]
+            f"{quote['side']}: “{quote['text']}” ({', '.join(filter(None, (quote['source'], quote['url'])))})"
+            for quote in row["evidence"]
         )
         cells = {**row, "evidence": quoted, "predicted": row["predicted"] or ""}
         writer.writerow([cells["item"], *(neutral(str(cells[name])) for name in FIELDS[1:])])
-    return made.getvalue()
+    return file.getvalue()
 
 
 def neutral(cell: str) -> str:
@@ -102,14 +86,7 @@ def neutral(cell: str) -> str:
 
 
 class Adjudicated(NamedTuple):
-    """A person's decision on one claim; ``verdict`` is empty before it.
-
-    Attributes:
-        item: index of the claim.
-        method: the system whose prediction was adjudicated.
-        verdict: true, false, uncertain, or empty.
-        why: one of ``WHYS``, or empty.
-    """
+    """A person's decision on one claim; ``verdict`` and ``why`` may be empty."""
 
     item: int
     method: str
@@ -118,7 +95,7 @@ class Adjudicated(NamedTuple):
 
 
 def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
-    """The filled queue.
+    """Reads a completed queue.
 
     Raises:
         UsageError: the file cannot be read; a row belongs to another bench, repeats a claim or holds an unknown value.
@@ -126,11 +103,11 @@ def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
     decisions: dict[int, Adjudicated] = {}
     for line, row in _rows(path):
         where = f"{path}, row {line}"
-        one = _checked(row, bench, where)
-        if one.item in decisions:
-            raise UsageError(f"claim {one.item} appears twice", where=where, hint="keep one row per claim")
-        decisions[one.item] = one
-    methods = {each.method for each in decisions.values()}
+        decision = _checked(row, bench, where)
+        if decision.item in decisions:
+            raise UsageError(f"claim {decision.item} appears twice", where=where, hint="keep one row per claim")
+        decisions[decision.item] = decision
+    methods = {decision.method for decision in decisions.values()}
     if len(methods) > 1:
         specs = ", ".join(sorted(map(repr, methods)))
         raise UsageError(f"rows of several systems: {specs}", where=str(path), hint="adjudicate one at a time")
@@ -165,16 +142,16 @@ def _rows(path: Path) -> list[tuple[int, Mapping[str, Any]]]:
 
 def _checked(row: Mapping[str, Any], bench: BenchRun, where: str) -> Adjudicated:
     claims = bench.comparison.claims
-    given = str(row.get("item", "")).strip()
-    if not given.isascii() or not given.isdigit() or len(given) > 9 or int(given) >= len(claims):
+    text = str(row.get("item", "")).strip()
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) >= len(claims):
         hint = f"items of this bench are 0 to {len(claims) - 1}"
-        raise UsageError(f"{given!r} is not an item", where=where, hint=hint)
-    item = int(given)
+        raise UsageError(f"{text!r} is not an item", where=where, hint=hint)
+    item = int(text)
     if _same(str(row.get("claim", ""))) != _same(claims[item].claim):
         raise UsageError(
             f"claim {item} of this bench has another text", where=where, hint="the queue belongs to another bench"
         )
-    specs = [each.spec for each in bench.comparison.rows]
+    specs = [system.spec for system in bench.comparison.rows]
     method = str(row.get("method") or specs[0])
     method = next((spec for spec in specs if neutral(spec) == method or spec == method), "")
     if not method:
@@ -198,7 +175,6 @@ def _one_of(value: object, known: Sequence[str], field: str, where: str) -> str:
 
 
 def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[Table, ...]:
-    """Counts by verdict and reason; and accuracy with the adjudicated label in place of gold."""
     done = [row for row in rows if row.verdict]
     spec = rows[0].method if rows else bench.comparison.rows[0].spec
     counts = Counter((row.why or NO_REASON, row.verdict) for row in done)
@@ -244,6 +220,5 @@ def _share(gold: Mapping[int, str], said: Sequence[Any]) -> float | None:
 
 
 def _label_set(bench: BenchRun) -> LabelSet | None:
-    """The label set of the claims, from the first run."""
     claims = bench.abouts[0].get("claims") if bench.abouts else None
     return LabelSet.model_validate(claims[0]["labels"]) if claims else None

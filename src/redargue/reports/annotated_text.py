@@ -31,19 +31,13 @@ def segments(text: str, spans: Iterable[tuple[int, int, Mark]]) -> Iterator[tupl
 
 
 class Sentence(NamedTuple):
-    """A marked span of a text.
-
-    Attributes:
-        claims: that it states, by item and label.
-        worst: the least favourable outcome among them; empty before any has finished.
-    """
+    """A span with its claims (item and label) and their least favourable outcome, empty before one finishes."""
 
     claims: tuple[tuple[int, str], ...]
     worst: str
 
 
 def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Sentence]]:
-    """Every span of the text that states a claim."""
     items_at: dict[tuple[int, int], list[int]] = {}
     for item, claim in enumerate(extraction.claims):
         items_at.setdefault((claim.start, claim.end), []).append(item)
@@ -70,7 +64,6 @@ def text_outcome(run: SingleRun) -> str:
 
 
 def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:
-    """One row per claim: its place in the text and its verdict."""
     rows = tuple(
         (
             f"{claim.start}–{claim.end}",

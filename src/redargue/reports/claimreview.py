@@ -34,8 +34,8 @@ def claim_review(verdict: Verdict) -> dict[str, Any]:
         words = "No verdict was reached."
     if words:
         review["reviewBody"] = words
-    found = (quote.source for quote in verdict.quotes if quote.found and quote.source)
-    cited = {source.url or source.document: source for source in found}
+    sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)
+    cited = {source.url or source.document: source for source in sources}
     if cited:
         review["citation"] = [_work(source) for source in cited.values()]
     return review

@@ -26,13 +26,7 @@ Trace = tuple[Event, ...]
 
 
 class BenchRun(NamedTuple):
-    """A finished bench.
-
-    Attributes:
-        folder: as it was given.
-        comparison: its results.
-        abouts: the ``run.json`` of each system.
-    """
+    """A finished bench: its results, and the ``run.json`` of each system."""
 
     folder: Path
     comparison: Comparison
@@ -40,7 +34,6 @@ class BenchRun(NamedTuple):
 
     @property
     def flipping(self) -> frozenset[int]:
-        """Claims to which the systems give different labels."""
         rows = self.comparison.rows
         return frozenset(
             item for item in range(len(self.comparison.claims)) if len({row.said[item].label for row in rows}) > 1
@@ -64,18 +57,11 @@ class BenchRun(NamedTuple):
         return specs.index(spec) if spec else 0
 
     def verdicts(self, row: int) -> dict[int, Verdict]:
-        """A system's verdicts, by claim."""
         return _verdicts(self.folder / self.comparison.rows[row].slug)
 
 
 class SingleRun(NamedTuple):
-    """A run of one method on one or several claims.
-
-    Attributes:
-        folder: as it was given.
-        about: its ``run.json``.
-        verdicts: by claim, in order; unfinished claims are missing.
-    """
+    """A run of one method: its ``run.json``, and the verdicts of finished claims by index."""
 
     folder: Path
     about: Mapping[str, Any]
@@ -83,7 +69,6 @@ class SingleRun(NamedTuple):
 
     @property
     def unfinished(self) -> int:
-        """How many claims have not finished."""
         return max(0, len(self.about.get("claims") or ()) - len(self.verdicts))
 
     @property

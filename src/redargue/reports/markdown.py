@@ -9,7 +9,7 @@ from redargue.evidence import Quote, Side
 from redargue.reports import tables
 from redargue.reports.annotated_text import text_table
 from redargue.reports.load import BenchRun, SingleRun
-from redargue.reports.phrases import QUOTE_STATUS, counted, label_counts, summary
+from redargue.reports.phrases import QUOTE_STATUS, label_counts, summary
 from redargue.reports.reproducibility import (
     commands,
     not_comparable,
@@ -20,7 +20,7 @@ from redargue.reports.reproducibility import (
 )
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
-from redargue.sanitize import WORDS, printable
+from redargue.sanitize import WORDS, counted, printable
 from redargue.verdicts import Verdict
 
 _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
@@ -57,7 +57,6 @@ def block(words: str) -> str:
 
 
 def table_markdown(table: Table) -> str:
-    """A table with its title above and its notes below."""
 
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |"

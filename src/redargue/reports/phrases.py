@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from redargue.evidence import QuoteStatus
+from redargue.sanitize import counted
 from redargue.text.report import Outcome
 from redargue.verdicts import Usage, Verdict
 
@@ -29,11 +30,6 @@ QUOTE_STATUS = {
 }
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """``1 call``, ``2 calls``, ``1,000 searches``."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def label_of(verdict: Verdict | None) -> str:
     """A verdict in a word or two; None is a claim that has not finished."""
     if verdict is None:
@@ -42,13 +38,12 @@ def label_of(verdict: Verdict | None) -> str:
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
-    """How many claims got which label."""
-    counts = Counter(f"error ({each.error.type})" if each.error else each.label or NO_ANSWER for each in verdicts)
+    names = (f"error ({verdict.error.type})" if verdict.error else label_of(verdict) for verdict in verdicts)
+    counts = Counter(names)
     return ", ".join(f"{count} {label}" for label, count in sorted(counts.items()))
 
 
 def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
-    """What the claims of a text say about it."""
     if outcome is Outcome.NON_FACTUAL:
         refuted = sum(verdict.meaning == "refuted" for verdict in verdicts)
         return f"Not factual: {refuted} of {counted(len(verdicts), 'claim')} {'is' if refuted == 1 else 'are'} refuted."
@@ -60,21 +55,19 @@ def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
 
 
 def how_decided(verdict: Verdict) -> str:
-    """Who decided, and after how many rounds."""
     unit = "step" if verdict.decided_by in ("executor", "forced") else "round"
     by = DECIDED_BY.get(str(verdict.decided_by), f"by the {verdict.decided_by}") if verdict.decided_by else ""
     return by + (f" after {counted(verdict.rounds, unit)}" if verdict.rounds else "")
 
 
 def summary(verdict: Verdict) -> str:
-    """How a verdict was reached and how many calls it took, in one line."""
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
-    return f"{how_decided(verdict)}; {counted(verdict.usage.calls, 'call')}"
+    how, calls = how_decided(verdict).strip(), counted(verdict.usage.calls, "call")
+    return f"Decided {how}; {calls}." if how else f"{calls}."
 
 
 def cost(usage: Usage) -> str:
-    """Calls, searches, tokens and, where it is known, the price."""
     tokens = usage.prompt_tokens + usage.completion_tokens
     price = "" if usage.usd is None else f", ${usage.usd:.4f}"
     searches = counted(usage.searches, "search", "searches")

@@ -29,13 +29,12 @@ def render(
     Args:
         folder: of a bench or of a run.
         format_: one of ``FORMATS``.
-        method: of a bench, the system whose verdicts are reviewed or queued; the first by default.
-        adjudicated: a filled queue, whose tables are added.
-        csv: for the queue, CSV instead of JSON Lines.
+        method: the system of a bench to review or queue; default: the first.
+        adjudicated: a completed queue to include.
+        csv: write the queue as CSV instead of JSON Lines.
 
     Raises:
-        UsageError: an unknown format, a folder that is neither a bench nor a run, or an option that this format does
-            not take.
+        UsageError: an unknown format or folder, or an option that the format does not take.
         RecordError: a damaged record.
     """
     if format_ not in FORMATS:
@@ -94,7 +93,6 @@ def _run(run: SingleRun, format_: str) -> str:
 
 
 def _without_claims(about: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's description; the verdicts hold its claims."""
     return {name: value for name, value in about.items() if name != "claims"}
 
 

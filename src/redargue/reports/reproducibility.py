@@ -28,7 +28,6 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
 
 
 def _runs(comparison: Comparison) -> tuple[str, ...]:
-    """One command per group of consecutive systems that were run with the same arguments."""
     groups = groupby(comparison.rows, key=lambda row: row.arguments)
     return tuple(_run(comparison.sample, arguments, [row.spec for row in rows]) for arguments, rows in groups)
 
@@ -51,7 +50,6 @@ def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[st
 
 
 def versions(bench: BenchRun) -> Table:
-    """Models, tools and data revisions of each system."""
     systems = enumerate(zip(bench.comparison.rows, bench.abouts, strict=True))
     columns = (
         *map(Column, ("redargue", "Method", "Backend")),
@@ -73,14 +71,13 @@ def _identity(about: Mapping[str, Any]) -> tuple[str, ...]:
         str(about.get("redargue", "unknown")),
         f"{about.get('method', '')} ({about.get('profile', '')})",
         str(about.get("backend", "")),
-        "; ".join(each for each in (str(about.get("identity", "")), *models) if each),
+        "; ".join(part for part in (str(about.get("identity", "")), *models) if part),
         str(about.get("seed", "")),
         "; ".join(tools) or "none",
     )
 
 
 def settings(about: Mapping[str, Any]) -> str:
-    """A run's settings as JSON."""
     return json.dumps(about.get("settings") or {}, indent=1, ensure_ascii=False)
 
 
@@ -137,12 +134,10 @@ def _different_evidence(bench: BenchRun) -> list[str]:
 
 
 def run_commands(run: SingleRun) -> tuple[str, ...]:
-    """The command that replays a run."""
     return (shlex.join(["redargue", "replay", str(run.folder)]),)
 
 
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
-    """How a run was done, as pairs of name and value."""
     version, method, backend, identity, seed, tools = _identity(run.about)
     usage = total_usage(run.usages)
     return (
@@ -152,5 +147,5 @@ def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
         ("Tools and data revisions", tools),
         ("Seed", seed),
         ("redargue", version),
-        ("Cost", cost(usage) + (", price not known" if usage.usd is None else "")),
+        ("Cost", cost(usage) + (", price unknown" if usage.usd is None else "")),
     )

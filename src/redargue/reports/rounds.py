@@ -15,7 +15,6 @@ class RoundScores(NamedTuple):
     """The outcome had every debate ended after this round.
 
     Attributes:
-        round: from 1.
         debating: claims that had this round.
         agreed: share of all claims on which more than half of the debaters gave one label.
         right: share of all claims on which that label is the gold label.
@@ -29,14 +28,16 @@ class RoundScores(NamedTuple):
 
 def by_round(comparison: Comparison, row: Row) -> tuple[RoundScores, ...]:
     """Majorities after each round; a claim whose debate ended earlier keeps its last round's."""
-    known = [(ask, each) for ask, each in zip(comparison.claims, row.said, strict=True) if ask.gold is not None]
-    if not any(each.labels for _, each in known):
+    known = [
+        (ask, prediction) for ask, prediction in zip(comparison.claims, row.said, strict=True) if ask.gold is not None
+    ]
+    if not any(prediction.labels for _, prediction in known):
         return ()
     scores = []
-    for at in range(1, max(len(each.labels) for _, each in known) + 1):
-        votes = [(ask.gold, majority(each.labels[min(at, len(each.labels)) - 1 :][:1])) for ask, each in known]
+    for at in range(1, max(len(prediction.labels) for _, prediction in known) + 1):
+        votes = [(ask.gold, majority(prediction.labels[:at][-1:])) for ask, prediction in known]
         agreed, right = sum(label is not None for _, label in votes), sum(gold == label for gold, label in votes)
-        debating = sum(len(each.labels) >= at for _, each in known)
+        debating = sum(len(prediction.labels) >= at for _, prediction in known)
         scores.append(RoundScores(at, debating, agreed / len(known), right / len(known)))
     return tuple(scores)
 
@@ -57,11 +58,10 @@ BY_ROUND = (
 
 
 def rounds_table(comparison: Comparison) -> Table | None:
-    """The figures behind accuracy by round."""
     rows: list[tuple[Cell, ...]] = []
     for at, row in enumerate(comparison.rows):
         scores = by_round(comparison, row)
-        rows += [(*key(at, row), str(each.round), each.debating, each.agreed, each.right) for each in scores]
+        rows += [(*key(at, row), str(score.round), score.debating, score.agreed, score.right) for score in scores]
         if scores:
             rows.append((*key(at, row), "Verdict", row.scores.n, None, row.scores.figure("accuracy").value))
     columns = (number("Round"), number("Claims still debated", ","), number("Majority", ".3f"), number("Right", ".3f"))

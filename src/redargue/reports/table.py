@@ -31,13 +31,9 @@ Cell: TypeAlias = str | int | float | Estimate | Link | None
 
 
 class Column(NamedTuple):
-    """One column.
+    """A column; ``unit`` is written before each number.
 
-    Attributes:
-        title: its heading.
-        kind: ``number`` is right-aligned, ``name`` and ``long`` are wide, ``key`` holds the letter of a system.
-        format: format specification of its numbers.
-        unit: written before each number, for example ``$``.
+    ``number`` is right-aligned, ``name`` and ``long`` are wide, ``key`` holds the letter of a system.
     """
 
     title: str
@@ -46,7 +42,6 @@ class Column(NamedTuple):
     unit: str = ""
 
     def text(self, cell: Cell) -> str:
-        """The cell as every writer shows it."""
         if cell is None:
             return DASH
         if isinstance(cell, str):
@@ -72,19 +67,11 @@ class Column(NamedTuple):
 
 
 def number(title: str, format: str = "", *, unit: str = "") -> Column:  # noqa: A002
-    """A column of numbers."""
     return Column(title, "number", format, unit)
 
 
 class Table(NamedTuple):
-    """A table.
-
-    Attributes:
-        title: what it shows; may be empty in Markdown and on a terminal.
-        columns: their cells are formatted by them.
-        rows: one cell per column each.
-        notes: what a reader must know to read it.
-    """
+    """A table; ``notes`` say what a reader must know to read it."""
 
     title: str
     columns: tuple[Column, ...]
@@ -93,7 +80,6 @@ class Table(NamedTuple):
 
     @property
     def text_rows(self) -> tuple[tuple[str, ...], ...]:
-        """The rows with every cell as text."""
         return tuple(
             tuple(column.text(cell) for column, cell in zip(self.columns, row, strict=True)) for row in self.rows
         )

@@ -11,8 +11,9 @@ from redargue.bench.metrics.base import MetricValue
 from redargue.bench.scoring import Scores
 from redargue.bench.temporal import TIMINGS
 from redargue.reports.load import SingleRun
-from redargue.reports.phrases import NO_ANSWER, counted, label_of
+from redargue.reports.phrases import NO_ANSWER, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
+from redargue.sanitize import counted
 
 SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"
@@ -22,12 +23,10 @@ CLAIM_SHOWN = 400  # characters of a claim in a table
 
 
 def letter(at: int) -> str:
-    """The key of a system in tables and charts."""
     return chr(ord("A") + at) if at < 26 else str(at + 1)
 
 
 def key(at: int, row: Row) -> tuple[str, str]:
-    """The cells that name a system: its letter and its specification."""
     return letter(at), row.spec
 
 
@@ -37,17 +36,14 @@ def said_label(said: Prediction) -> str:
 
 
 def anchor(item: int, row: int) -> str:
-    """The id of a system's debate on a claim."""
     return f"t-{item}-{row}"
 
 
 def shortened(claim: str) -> str:
-    """A claim, cut to what a table has room for."""
     return claim if len(claim) <= CLAIM_SHOWN else f"{claim[:CLAIM_SHOWN]} …"
 
 
 def sample_text(sample: Mapping[str, Any]) -> str:
-    """How the sample was drawn, in a sentence."""
     methods = {"first": "in file order", "random": "drawn at random", "balanced": "the same number of each label"}
     how = "the same number of each group" if sample.get("per_group") else methods.get(sample["how"], str(sample["how"]))
     half = "" if sample["half"] == "all" else f", from the {sample['half']} half by the claim’s hash"
@@ -60,7 +56,6 @@ def sample_text(sample: Mapping[str, Any]) -> str:
 
 
 def gold_text(sample: Mapping[str, Any]) -> str:
-    """The gold labels of the sample."""
     labels = ", ".join(f"{count} {name}" for name, count in sample.get("labels") or () if name)
     return f"Gold labels in the sample: {labels or 'none'}."
 
@@ -78,7 +73,6 @@ def _per_system(
     rows_of: Callable[[Row], Iterable[tuple[Cell, ...]]],
     *notes: str,
 ) -> Table:
-    """A table with some rows for each system, which the first two columns name."""
     rows = tuple((*key(at, row), *cells) for at, row in enumerate(comparison.rows) for cells in rows_of(row))
     return Table(title, (*SYSTEM, *columns), rows, tuple(note for note in notes if note))
 
@@ -107,7 +101,6 @@ def _outcomes(comparison: Comparison) -> Table:
 
 
 def _error_types(comparison: Comparison) -> str:
-    """Which errors ended claims."""
     parts = []
     for at, row in enumerate(comparison.rows):
         types = Counter(said.error for said in row.said if said.error)
@@ -222,7 +215,6 @@ def pairs(comparison: Comparison) -> Table:
 
 
 def confusion(at: int, row: Row) -> Table | None:
-    """Gold labels against predicted labels."""
     matrix = row.scores.confusion
     if matrix is None:
         return None
@@ -236,7 +228,6 @@ def confusion(at: int, row: Row) -> Table | None:
 
 
 def classes(comparison: Comparison) -> Table:
-    """Precision, recall and F1 of each class; no rows for free text."""
     return _per_system(
         comparison,
         "Each class",
@@ -246,8 +237,8 @@ def classes(comparison: Comparison) -> Table:
             *(number(title, ",") for title in ("Gold", "Predicted")),
         ),
         lambda row: (
-            (each.label, each.precision.value, each.recall.value, each.f1.value, each.support, each.said)
-            for each in row.scores.classes
+            (label.label, label.precision.value, label.recall.value, label.f1.value, label.support, label.said)
+            for label in row.scores.classes
         ),
         "A dash: never predicted, or not the gold label of any claim.",
     )
@@ -260,7 +251,7 @@ def _rules(comparison: Comparison) -> Table:
         comparison,
         "Effect of the claims without an answer",
         (Column("No answer counts as"), number("Accuracy", SHARE), number("Macro-F1", SHARE)),
-        lambda row: ((str(each.rule.value), each.accuracy, each.macro_f1) for each in row.scores.rules if unanswered),
+        lambda row: ((str(rule.rule.value), rule.accuracy, rule.macro_f1) for rule in row.scores.rules if unanswered),
     )
 
 
@@ -269,22 +260,24 @@ def _groups(comparison: Comparison) -> Table:
         comparison,
         "Each group",
         (Column("Group"), number("Accuracy", SHARE), number("Answered", SHARE), number("Claims", ",")),
-        lambda row: ((each.group or None, each.accuracy, each.coverage, each.accuracy.n) for each in row.scores.groups),
+        lambda row: (
+            (group.group or None, group.accuracy, group.coverage, group.accuracy.n) for group in row.scores.groups
+        ),
     )
 
 
 def _repeats(comparison: Comparison) -> Table:
     rows = tuple(
         (
-            each.spec,
-            ", ".join("the bench’s" if seed is None else str(seed) for seed in each.seeds),
-            each.mean,
-            each.deviation,
-            each.stability.flipped,
-            each.stability.agreement,
-            each.stability.kappa,
+            repeat.spec,
+            ", ".join("the bench’s" if seed is None else str(seed) for seed in repeat.seeds),
+            repeat.mean,
+            repeat.deviation,
+            repeat.stability.flipped,
+            repeat.stability.agreement,
+            repeat.stability.kappa,
         )
-        for each in comparison.repeats
+        for repeat in comparison.repeats
     )
     columns = (
         Column("System", "name"),
@@ -334,7 +327,6 @@ def flips(comparison: Comparison, pair: Pair, shown: Collection[int]) -> Table:
 
 
 def run_table(run: SingleRun, shown: Collection[int]) -> Table:
-    """One row per claim; those in ``shown`` link to their reports."""
     rows: list[tuple[Cell, ...]] = []
     for item, verdict in run.verdicts.items():
         label = label_of(verdict)
@@ -348,7 +340,6 @@ def run_table(run: SingleRun, shown: Collection[int]) -> Table:
 
 
 def rescored(title: str, scores: Scores, before: Scores) -> Table:
-    """Figures of recorded debates with other settings, beside those as recorded."""
     figures = {figure.name: figure for figure in (*scores.figures, *scores.official)}
     rows = tuple((name, figure, before.figure(name).value) for name, figure in figures.items())
     columns = (Column("Figure"), number("With these settings", SHARE), number("As recorded", SHARE))

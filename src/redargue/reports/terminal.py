@@ -34,7 +34,6 @@ def print_tables(tables: Iterable[Table], *, file: TextIO | None = None) -> None
 
 
 def print_comparison(comparison: Comparison, *, file: TextIO | None = None) -> None:
-    """Prints a bench to standard output: its sample, results and paired tests."""
     for line in (f"{sample_text(comparison.sample)}.", gold_text(comparison.sample), ""):
         print(printable(line, lines=False), file=file or sys.stdout)
     print_tables((table for table in (*results(comparison), pairs(comparison)) if table.rows), file=file)

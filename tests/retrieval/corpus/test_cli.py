@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from redargue.cli.corpus import app
-from redargue.cli.terminal import printable
 from redargue.errors import StoreForeign, UnknownName, UsageError
 from redargue.retrieval.corpus.sqlite import SqliteCorpus
+from redargue.sanitize import printable
 
 
 def run(*arguments: object, code: int = 0, **options: Any) -> Result:
@@ -71,7 +71,7 @@ def test_an_interruption_keeps_what_is_stored(folder: Path, monkeypatch: pytest.
     run("add", folder / "tower.md")
     with monkeypatch.context() as patch:
         patch.setattr(SqliteCorpus, "add", interrupted)
-        assert "the same command goes on" in run("add", folder, code=130).stderr
+        assert "the same command resumes" in run("add", folder, code=130).stderr
     assert run("add", folder).stdout.startswith("2 files: 1 added, 1 unchanged")
 
 

@@ -38,14 +38,10 @@ class Chart(NamedTuple):
     """A chart in the units of its axes; y is a share.
 
     Attributes:
-        title: what it shows.
-        caption: how to read it.
-        description: its figures in words.
-        x_title: what x is.
         x: least and greatest value.
-        y: likewise, multiples of 0.1.
+        y: least and greatest value, multiples of 0.1.
         ticks: values and labels along x.
-        curves: markers that a line joins, the last of them dashed.
+        curves: markers joined by a line, the last of them dashed.
         diagonal: whether the line y = x is drawn.
     """
 
@@ -62,14 +58,12 @@ class Chart(NamedTuple):
     diagonal: bool = False
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """The pixel of a value."""
         across = (x - self.x[0]) / ((self.x[1] - self.x[0]) or 1)
         up = (y - self.y[0]) / ((self.y[1] - self.y[0]) or 1)
         return round(LEFT + across * (RIGHT - LEFT), 1), round(BOTTOM - up * (BOTTOM - TOP), 1)
 
     @property
     def grid(self) -> list[float]:
-        """The shares at which lines are drawn."""
         steps = round((self.y[1] - self.y[0]) * 10)
         return [self.y[0] + step / 10 for step in range(0, steps + 1, 1 if steps <= 5 else 2)]
 
@@ -78,7 +72,7 @@ class Chart(NamedTuple):
         taken: list[tuple[float, float]] = []
         for marker in (*self.markers, *(marker for curve in self.curves for marker in curve)):
             x, y = self.at(marker.x, marker.y)
-            reach = 2 * RADIUS + (0 if marker.low is None else 30)  # intervals must not cover each other either
+            reach = 2 * RADIUS + (0 if marker.low is None else 30)  # intervals must not overlap either
             while any(abs(x - left) < 2 * RADIUS and abs(y - top) < reach for left, top in taken):
                 x += 2 * RADIUS + 1
             taken.append((x, y))
@@ -86,10 +80,9 @@ class Chart(NamedTuple):
 
 
 def charts(comparison: Comparison) -> list[Chart]:
-    """Those for which there are figures."""
-    made = [_scatter(comparison, "calls per claim"), _scatter(comparison, "dollars per claim"), _by_round(comparison)]
-    made += [_reliability(row, letter(at)) for at, row in enumerate(comparison.rows) if row.scores.reliability]
-    return [chart for chart in made if chart]
+    every = [_scatter(comparison, "calls per claim"), _scatter(comparison, "dollars per claim"), _by_round(comparison)]
+    every += [_reliability(row, letter(at)) for at, row in enumerate(comparison.rows) if row.scores.reliability]
+    return [chart for chart in every if chart]
 
 
 def _scatter(comparison: Comparison, unit: str) -> Chart | None:
@@ -120,7 +113,7 @@ def _scatter(comparison: Comparison, unit: str) -> Chart | None:
 def _by_round(comparison: Comparison) -> Chart | None:
     curves = []
     for at, row in enumerate(comparison.rows):
-        shares, final = [each.right for each in by_round(comparison, row)], row.scores.figure("accuracy").value
+        shares, final = [scores.right for scores in by_round(comparison, row)], row.scores.figure("accuracy").value
         if shares and final is not None:
             curves.append((letter(at), (*shares, final)))
     if not curves:
@@ -143,17 +136,17 @@ def _by_round(comparison: Comparison) -> Chart | None:
 
 
 def _reliability(row: Row, key: str) -> Chart:
-    bins = [each for each in row.scores.reliability if each.accuracy is not None]
+    bins = [bin_ for bin_ in row.scores.reliability if bin_.accuracy is not None]
     return Chart(
         f"Calibration of {row.spec}",
         "Of the answers whose confidence lies in each tenth, the share that is right; above each bar, their number. "
         "Calibrated confidences lie on the diagonal.",
-        "; ".join(f"{each.low:.1f} to {each.high:.1f}: {each.accuracy:.2f} of {each.n} right" for each in bins),
+        "; ".join(f"{bin_.low:.1f} to {bin_.high:.1f}: {bin_.accuracy:.2f} of {bin_.n} right" for bin_ in bins),
         "confidence",
         (0, 1),
         (0, 1),
         [(at / 5, f"{at / 5:.0%}") for at in range(6)],
-        bars=[Bar(key, each.low, each.high, each.accuracy or 0.0, each.n) for each in bins],
+        bars=[Bar(key, bin_.low, bin_.high, bin_.accuracy or 0.0, bin_.n) for bin_ in bins],
         diagonal=True,
     )
 

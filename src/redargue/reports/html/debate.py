@@ -37,12 +37,7 @@ def at_most(text: str, length: int = LONGEST) -> tuple[str, int]:
 
 
 class Passages:
-    """The passages of one claim, each shown once and referred to by number.
-
-    Args:
-        item: index of the claim.
-        traces: its events, one trace per system.
-    """
+    """The passages in some traces of one claim, each shown once and referred to by number."""
 
     def __init__(self, item: int, traces: Iterable[Trace]) -> None:
         self.item = item
@@ -63,7 +58,6 @@ class Passages:
                 self._spans.setdefault(quote.passage, []).append((quote.start, quote.end, True))
 
     def number(self, sha: str) -> int | None:
-        """The number of a passage; None for a passage of another claim."""
         return self._numbers.get(sha)
 
     def parts(self, sha: str) -> tuple[list[tuple[str, bool | None]], int]:
@@ -75,13 +69,7 @@ class Passages:
 
 
 class Answer(NamedTuple):
-    """An answer with its quotations marked where they appear in it.
-
-    Attributes:
-        parts: pieces of the text, some of which are quotations.
-        cut: how many more characters it has.
-        elsewhere: quotations that do not appear in it word for word.
-    """
+    """An answer split at its quotations, the number of characters cut off, and quotations that do not appear in it."""
 
     parts: tuple[tuple[str, Quote | None], ...]
     cut: int
@@ -108,14 +96,7 @@ class Turn(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round or a step.
-
-    Attributes:
-        title: empty where there is only one.
-        teams: the turns of each team, which are set in columns.
-        others: the turns of agents that belong to no team.
-        end: how it ended.
-    """
+    """A round or a step; the turns of a team form a column. The title is empty where there is only one round."""
 
     title: str
     teams: tuple[tuple[Turn, ...], ...]
@@ -127,9 +108,6 @@ class Debate(NamedTuple):
     """All rounds, then the judge.
 
     Attributes:
-        rounds: in order.
-        judged: the judge's decision; None without a judge.
-        verdict: None before the claim has finished.
         silent: whether no agent answered, so that the verdict's reason is all there is to read.
     """
 
@@ -140,7 +118,6 @@ class Debate(NamedTuple):
 
     @property
     def judge_quotes(self) -> tuple[Quote, ...]:
-        """Quotations of the judge."""
         return tuple(quote for quote in self.verdict.quotes if quote.agent == JUDGE) if self.verdict else ()
 
 
@@ -148,12 +125,9 @@ Line = Callable[..., Markup]
 
 
 def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
-    """Arranges the events of one claim.
+    """Arranges the events of one claim; ``line`` renders one event.
 
-    Args:
-        trace: the events.
-        passages: of the claim, to which the lines refer.
-        line: renders one event; called with ``repeated``, the round of the same event, where an agent repeats itself.
+    If an agent repeats itself, ``line`` is called with ``repeated``, the round of the first occurrence.
     """
     rounds: dict[int, dict[str, list[Event]]] = {}
     ends: dict[int, RoundEnded | RoundVoted] = {}

@@ -17,7 +17,7 @@ from redargue.reports.addresses import web_address
 from redargue.reports.html.debate import answer, at_most
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, said_label
-from redargue.sanitize import WORDS, printable
+from redargue.sanitize import WORDS, counted, printable
 
 COLOURS = 6  # of systems, in report.css
 SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
@@ -33,21 +33,20 @@ class Indentation(Extension):
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The environment that all pages share."""
-    made = Environment(
+    shared = Environment(
         loader=PackageLoader("redargue.reports", "html"),
         autoescape=True,
         undefined=StrictUndefined,
         extensions=[Indentation],
     )
-    made.globals |= {
+    shared.globals |= {
         "Side": Side,
         "answer": answer,
         "anchor": anchor,
         "at_most": at_most,
         "cell_class": cell_class,
         "colour": colour,
-        "counted": phrases.counted,
+        "counted": counted,
         "label_of": phrases.label_of,
         "letter": letter,
         "meanings": WORDS,
@@ -57,18 +56,16 @@ def environment() -> Environment:
         "summary": phrases.summary,
         "web_address": web_address,
     }
-    return made
+    return shared
 
 
 def page(template: str, **context: Any) -> str:
-    """A whole page."""
     return printable(environment().get_template(template).render(context)) + "\n"
 
 
 def macro(template: str, name: str) -> Callable[..., Markup]:
-    """A macro of a template, to be called from Python."""
-    made: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
-    return made
+    function: Callable[..., Markup] = getattr(environment().get_template(template).module, name)
+    return function
 
 
 def colour(key: str) -> str:

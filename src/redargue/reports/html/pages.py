@@ -16,7 +16,7 @@ from redargue.reports.html.charts import charts
 from redargue.reports.html.debate import Debate, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
-from redargue.reports.phrases import counted, label_counts
+from redargue.reports.phrases import label_counts
 from redargue.reports.reproducibility import (
     commands,
     not_comparable,
@@ -28,6 +28,7 @@ from redargue.reports.reproducibility import (
 )
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
+from redargue.sanitize import counted
 from redargue.verdicts import Verdict
 
 DEBATES_BYTES = 4_000_000  # of all debates in one file
@@ -46,12 +47,11 @@ CONTENTS = {
 
 
 def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
-    """A bench as a page."""
     comparison = bench.comparison
     rows = comparison.rows
-    wanted = bench.shown()
-    every = [traces(bench.folder / row.slug, wanted) for row in rows]
-    debates = _within_bound(wanted, lambda item: _bench_claim(bench, item, [each[item] for each in every]))
+    shown = bench.shown()
+    systems = [traces(bench.folder / row.slug, shown) for row in rows]
+    debates = _within_bound(shown, lambda item: _bench_claim(bench, item, [system[item] for system in systems]))
     matrices = [tables.confusion(at, row) for at, row in enumerate(rows)]
     return page(
         "bench.html",
@@ -118,7 +118,6 @@ def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
 
 
 def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered | None:
-    """The last answer whose label has that meaning."""
     label = verdict.claim.labels.named(meaning)
     arguments = [event for event in trace if isinstance(event, Answered) and label and event.label == label]
     return arguments[-1] if arguments else None
@@ -126,8 +125,8 @@ def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered
 
 def run_page(run: SingleRun) -> str:
     """A run as a page: one claim in full, or a table of claims with each in full below."""
-    wanted = list(run.verdicts)[:CLAIMS_SHOWN]
-    events = traces(run.folder, wanted)
+    shown = list(run.verdicts)[:CLAIMS_SHOWN]
+    events = traces(run.folder, shown)
     done = {"command_lines": run_commands(run), "facts": run_facts(run), "settings": settings(run.about)}
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
@@ -137,7 +136,7 @@ def run_page(run: SingleRun) -> str:
     def claim(item: int) -> Markup:
         return macro("run_parts.html", "claim")(item, _view(item, run.verdicts[item], events[item]))
 
-    claims = _within_bound(wanted, claim)
+    claims = _within_bound(shown, claim)
     return page(
         "run.html",
         title=f"{'A text of ' if run.text else ''}{counted(len(run.verdicts), 'claim')}",
@@ -151,7 +150,6 @@ def run_page(run: SingleRun) -> str:
 
 
 def _text(run: SingleRun) -> dict[str, Any]:
-    """The text from which the claims were extracted; empty where there is none."""
     if run.text is None:
         return {"text": ""}
     text, extraction = run.text
