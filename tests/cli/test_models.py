@@ -108,7 +108,7 @@ def test_the_live_search_is_the_best_that_can_be_had(monkeypatch: pytest.MonkeyP
         (["--backend", "chat"], 2, "needs a model"),
         (["--backend", "embedded", "--model", "x"], 2, "takes no model"),
         (["--model", "x", "--model", "jugde=y"], 2, "did you mean 'judge'"),
-        (["--model", "x", "--base-url", "localhost:80"], 2, "begins with http"),
+        (["--model", "x", "--base-url", "localhost:80"], 2, "begin it with http"),
         (["--as-of", "31.3.2024"], 2, "is not a date"),
         (["--model", "x", "--prompts", "nowhere"], 2, "no folder 'nowhere'"),
         (["--prices", "nowhere.toml"], 2, "no file 'nowhere.toml'"),

@@ -250,7 +250,7 @@ def test_a_query_is_read_from_brackets_or_a_short_reply(reply: str, expected: Qu
     [
         ([(3, "It was lit.")], "no sentence 3, only 1 to 2"),
         ([(0, "It was lit.")], "no sentence 0"),
-        ([(1, " ?! ")], "holds no word to check"),
+        ([(1, " ?! ")], "contains no word to check"),
         ([(1, "It \x07 was lit.")], "control character"),
     ],
 )

@@ -56,7 +56,7 @@ class RecordedBackend:
     def render(self, task: AnyTask) -> str:
         return ""
 
-    def of(self, item: int) -> RecordedBackend:
+    def for_claim(self, item: int) -> RecordedBackend:
         """The backend of one claim of the run, counted from 0."""
         backend = RecordedBackend()
         backend.recordings, backend.identity = self.recordings[item : item + 1], self.identity
