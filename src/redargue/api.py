@@ -25,16 +25,6 @@ async def verify(
 ) -> Verdict:
     """Verifies one claim.
 
-    Args:
-        claim: a text, or a claim with labels, context and options.
-        config: by default :class:`~redargue.config.RunConfig`'s own values.
-        folder: run folder; None records nothing.
-        options: fields of :class:`~redargue.config.RunConfig` and objects
-            (:class:`~redargue.config.Components`), which win over ``config``.
-
-    Returns:
-        The verdict; its ``error`` is an error during the verification.
-
     Raises:
         UsageError, CorpusError, RecordError: the verification could not start.
     """

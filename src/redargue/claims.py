@@ -69,15 +69,9 @@ class LabelSet(Frozen):
         return not self.labels
 
     def named(self, meaning: Meaning) -> str | None:
-        """The first label with that meaning, or None."""
         return next((label.name for label in self.labels if label.meaning == meaning), None)
 
     def meaning(self, name: str) -> Meaning:
-        """The meaning of the label called ``name``.
-
-        Raises:
-            UsageError: the set has no such label.
-        """
         for label in self.labels:
             if label.name == name:
                 return label.meaning
@@ -256,11 +250,6 @@ class Claim(Frozen):
 
 
 def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, restricted to evidence that was published by their as-of dates.
-
-    Raises:
-        UsageError: a claim has no as-of date.
-    """
     strict = []
     for claim in claims:
         if claim.as_of is None:

@@ -25,11 +25,6 @@ def read_defaults(
     Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the file, and
     variables with the current name win over them.
 
-    Args:
-        known: the commands and their options.
-        folder: of the file; by default the current one.
-        environment: by default ``os.environ``.
-
     Raises:
         UsageError: the file cannot be read, or names an unknown command or option.
     """
@@ -41,11 +36,6 @@ def read_defaults(
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """The tables of a settings file; empty if there is no file.
-
-    Raises:
-        UsageError: the file cannot be read.
-    """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

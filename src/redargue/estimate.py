@@ -49,7 +49,6 @@ class Sum(Frozen):
     Attributes:
         embeddings: requests for vectors.
         searches: one search may send several requests.
-        usd: None where a price is unknown.
         depth: length of the longest chain of calls and searches within one claim.
         seconds: for all claims, at the given concurrency.
     """
@@ -85,11 +84,7 @@ def estimate(
     """Estimates the cost of verifying the claims; sends nothing.
 
     Args:
-        verifier: configured as for the run.
-        claims: the claims.
-        concurrency: number of claims verified at the same time.
         call_seconds: duration of a call to a language model; other backends use a measured duration.
-        search_seconds: duration of a search.
 
     Returns:
         Three sums. The likely one is the debate that ends in its second round, not a mean of the others.

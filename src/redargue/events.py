@@ -95,9 +95,7 @@ class EvidenceRecalled(_Event):
     """The memory was queried.
 
     Attributes:
-        entities: as the agent wrote them.
         text: compared with the evidence by meaning.
-        items: best first.
         held_back: number of matches stored only for near-duplicates of the claim, which were withheld.
         left_out: number of other matches not returned, by reason: expired, later, undated.
     """
@@ -117,7 +115,6 @@ class EvidenceRemembered(_Event):
     """Findings were stored in the memory; they are on disk before this is recorded.
 
     Attributes:
-        entities: under which they are stored, as the agent wrote them.
         passages: sha256 of the texts.
         dropped: number of findings that were not stored, by reason: frozen, error, empty.
     """
@@ -136,9 +133,7 @@ class CallFinished(_Event):
 
     Attributes:
         outputs: per sample, the answer's fields and the verbatim text it was read from.
-        charge: whether the requests count as calls or only as embeddings.
         rejected: unreadable replies before this one: the reason, and how they began.
-        requests: including retries and repairs.
         usd: 0 where no price is known.
     """
 
@@ -209,14 +204,7 @@ class Decomposed(_Event):
 
 
 class Stepped(_Event):
-    """An agent that acts in steps chose its next step; the outcome of a tool call is a separate event.
-
-    Attributes:
-        tool: as the agent wrote it; empty where it answers or the step could not be read.
-        reason: for calling this tool.
-        answer: the label, if the step is an answer.
-        problem: why the step could not be read or the tool was not called.
-    """
+    """An agent that acts in steps chose its next step; the outcome of a tool call is a separate event."""
 
     kind: Literal["stepped"] = "stepped"
     agent: str
@@ -250,8 +238,6 @@ class Refereed(_Event):
     Attributes:
         vote: affirmative, negative or tie; empty where there is no judgement.
         confidence: in [0, 1].
-        scores: by team and dimension, in [0, 1].
-        problem: why there is no judgement.
     """
 
     kind: Literal["refereed"] = "refereed"
@@ -268,10 +254,8 @@ class RoundVoted(_Event):
     """The referees' votes of a round were counted.
 
     Attributes:
-        winner: affirmative, negative or tie.
         consensus: the winner's share of all confidence, in [0, 1].
         masses: total confidence by outcome.
-        weights: the paper's signed sums.
     """
 
     kind: Literal["round_voted"] = "round_voted"
@@ -286,10 +270,8 @@ class RoundEnded(_Event):
     """All debaters of a round have answered.
 
     Attributes:
-        labels: one per debater, in order.
         agreed: whether all labels exist and are equal.
         accepted: whether the labels agree and every score is above its threshold.
-        why: reasons for not accepting the round.
     """
 
     kind: Literal["round_ended"] = "round_ended"

@@ -37,12 +37,6 @@ async def replay(
 ) -> list[Verdict]:
     """Replays a recorded run.
 
-    Args:
-        folder: the run folder, which is not written to, or its record, open for replay.
-        backend: renders prompts; by default the registered backend of the recorded name.
-        listeners: called with every event.
-        items: indices of claims; all by default.
-
     Returns:
         The verdicts, equal to the recorded ones except for times.
 
@@ -70,12 +64,6 @@ async def replay(
 
 
 async def _replay_extraction(record: Record, described: Mapping[str, Any], backend: ReplayBackend) -> None:
-    """Replays the extraction of a text's claims.
-
-    Raises:
-        RecordError: the extraction yields other claims, or run.json is damaged.
-        ReplayMiss: a call was not recorded.
-    """
     manifest = record.manifest
     try:
         text, extraction = recorded(described)
@@ -105,13 +93,6 @@ async def replay_claim(
     listeners: Sequence[Listener] = (),
 ) -> Verdict:
     """Replays one claim of a recorded run, optionally with other settings.
-
-    Args:
-        record: open for replay.
-        item: index of the claim.
-        settings: of the method, to replace the recorded ones.
-        backend: renders prompts; by default the registered backend of the recorded name.
-        listeners: called with every event.
 
     Raises:
         ReplayMiss: these settings need a call that was not recorded.
@@ -148,7 +129,6 @@ def _verifier(
 
 
 def config_of(manifest: RunManifest) -> RunConfig:
-    """The configuration of a recorded run, without its backend."""
     return RunConfig(
         method=manifest.method,
         profile=manifest.profile,

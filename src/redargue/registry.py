@@ -23,10 +23,7 @@ class Registry(Generic[T]):
     """Maps kebab-case names to entries of one kind.
 
     Args:
-        kind: noun for error messages ("method").
         builtin: import path (``module:attribute``) of each entry that redargue ships, by name, in listing order.
-        group: entry-point group for other packages; empty where they cannot add entries.
-        aliases: earlier names of entries; looked up, never listed.
     """
 
     def __init__(
@@ -43,12 +40,6 @@ class Registry(Generic[T]):
         self._installed: dict[str, EntryPoint] | None = None
 
     def register(self, name: str) -> Callable[[T], T]:
-        """A decorator that adds an entry under ``name``.
-
-        Raises:
-            ValueError: the name is taken.
-        """
-
         def add(entry: T) -> T:
             known = self._loaded.get(name)
             if known is not None and _same_definition(known, entry):  # a notebook cell was run again
@@ -61,16 +52,9 @@ class Registry(Generic[T]):
         return add
 
     def canonical(self, name: str) -> str:
-        """The listed name for a name that may be an alias."""
         return self._aliases.get(name, name)
 
     def __getitem__(self, name: str) -> T:
-        """The entry called ``name``.
-
-        Raises:
-            UnknownName: no entry has that name.
-            UsageError: the package that provides it cannot be imported.
-        """
         name = self.canonical(name)
         if name not in self._loaded:
             if name in self._builtin:
@@ -82,7 +66,6 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def load_builtin(self) -> None:
-        """Imports every entry that redargue ships."""
         for name in self._builtin:
             self[name]
 

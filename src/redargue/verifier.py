@@ -46,14 +46,9 @@ class Verifier:
     line.
 
     Args:
-        config: by default :class:`~redargue.config.RunConfig`'s own values.
         folder: run folder, created or resumed; None records nothing.
-        claims: of the run; required with a folder, which belongs to these claims.
         text: source of the claims (``redargue.text.verification``), for the record.
         calls: a record to use instead of a folder, such as the ledger that workers share.
-        components: objects to use instead of making them from ``config``.
-        options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
-            ``config`` and ``components``.
 
     Raises:
         UsageError: an unknown name, option or setting, or a backend that cannot perform the method's tasks.
@@ -122,11 +117,6 @@ class Verifier:
         return made
 
     def _priced(self) -> bool:
-        """Whether the cost of the run is known in dollars.
-
-        Raises:
-            UsageError: the budget is in dollars or tokens, and the backend or a tool has no price or no tokens.
-        """
         if not isinstance(self.backend, ChatBackend):
             if self.budget.usd is not None or self.budget.tokens is not None:
                 raise UsageError(
@@ -177,9 +167,7 @@ class Verifier:
         """Verifies one claim; a redargue error becomes the verdict's ``error``, never a label.
 
         Args:
-            claim: the claim.
             item: its index in the run; a claim with a recorded verdict is not verified again.
-            listeners: called with every event.
         """
         if self.record and self.record.mode == "record":
             if item >= len(self.claims) or self.claims[item] != claim:
@@ -244,13 +232,7 @@ class Verifier:
         """Verifies claims concurrently; a failed claim does not stop the others.
 
         Args:
-            claims: the claims.
-            concurrency: maximum number of claims in progress.
-            listeners: called with every event of every claim.
             done: called with the index and verdict of each claim as it is completed.
-
-        Returns:
-            One verdict per claim, in their order.
         """
         verdicts: dict[int, Verdict] = {}
         async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
@@ -299,7 +281,6 @@ class Verifier:
             yield
 
     def close(self) -> None:
-        """Closes the corpus, the memory and the run folder."""
         self._close_stores()
         if self.record:
             self.record.close()
@@ -317,5 +298,4 @@ class Verifier:
 
 
 def cost_of(usage: Usage) -> Cost:
-    """The cost of a finished claim to its budget."""
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)

@@ -19,11 +19,8 @@ class Sampling(Frozen):
     """Sampling parameters of a language model; the embedded backend uses only ``n``.
 
     Attributes:
-        temperature: 0 for the most likely tokens.
         top_p: in (0, 1].
-        stop: sequences that end the reply.
         max_tokens: None for the endpoint's limit.
-        n: number of samples from one request.
     """
 
     temperature: float = 0.0
@@ -38,9 +35,6 @@ class Call:
     """The context of one task.
 
     Attributes:
-        agent: name of the agent that asks.
-        model: requested model; empty for the backend's default.
-        seed: of this call, derived from the run's.
         account: pays for each request that is sent: ``async with call.account.request() as receipt``.
     """
 
@@ -66,7 +60,6 @@ class Output(Generic[A]):
         text: the verbatim text from which the answer was read.
         thoughts: a reasoning model's thoughts; not part of the answer.
         entropy: mean entropy of the tokens in nats, where available.
-        tokens: where log probabilities were requested and returned.
     """
 
     answer: A
@@ -109,8 +102,6 @@ class Backend(Protocol):
     """Performs tasks.
 
     Attributes:
-        name: registered name.
-        stability: thresholds for its models.
         supports_attention_weights: whether the weights of a task's parts scale its attention; otherwise a method states
             in words how confident the parts' authors are.
     """
@@ -124,9 +115,7 @@ class Backend(Protocol):
         """Everything that changes its answers (model, weights, URL); part of a call's key."""
         ...
 
-    def can(self, task: type[AnyTask]) -> bool:
-        """Whether it can perform tasks of that type."""
-        ...
+    def can(self, task: type[AnyTask]) -> bool: ...
 
     def render(self, task: AnyTask) -> str:
         """The prompt as sent; empty for a backend without prompts."""
@@ -136,9 +125,7 @@ class Backend(Protocol):
         """Performs the task.
 
         Raises:
-            BadReply: the reply could not be read, even after one repair.
             BudgetReached: from ``call.account``.
-            ProviderError: the provider does not answer.
         """
         ...
 
@@ -156,11 +143,6 @@ backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:
-    """Checks that a backend can perform a method's tasks.
-
-    Raises:
-        CannotPlay: it cannot perform all of them.
-    """
     missing = [task.name() for task in tasks if not backend.can(task)]
     if missing:
         raise CannotPlay(

@@ -32,7 +32,6 @@ class Capabilities(Frozen):
     Attributes:
         form: the strictest way to ask for JSON that was not refused.
         limit: its parameter for the maximum number of tokens; empty if it takes none.
-        refused: parameters that it refuses.
     """
 
     form: Form = "schema"
@@ -47,7 +46,6 @@ class CapabilityStore:
         self._path = path
 
     def recall(self, place: str, model: str) -> Capabilities:
-        """What is known about a model, or the defaults."""
         try:
             return Capabilities.model_validate(self._all().get(f"{place} {model}", {}))
         except ValidationError:

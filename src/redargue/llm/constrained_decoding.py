@@ -30,8 +30,6 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
     """Generates the reply to a task.
 
     Args:
-        draft: with an empty reply.
-        task: to reply to.
         plain: whether to reply in the paper's form (label on the last line, query in brackets) instead of JSON.
         longest: characters of free text, unless its field has a lower bound.
 
@@ -137,7 +135,7 @@ class _Form:
         self.draft.add("]" + after)
 
     def _known(self, listed: str, name: str, values: Sequence[Any]) -> None:
-        """Restricts a list to one item per value, whose field ``name`` has that value."""
+        """Restricts a list to one item per value of the field ``name``."""
         field = self.schema["properties"][listed]
         item = self._resolved(field["items"])
         field["prefixItems"] = [
@@ -154,7 +152,6 @@ class _Form:
 
 
 def _closed(field: dict[str, Any]) -> list[Any]:
-    """The values that a field may have; empty if it is open."""
     if "enum" in field:
         return list(field["enum"])
     if "const" in field:

@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Finding(NamedTuple):
-    """The result of one probe; ``detail`` describes the reply."""
+    """The result of one probe."""
 
     capability: str
     supported: bool
@@ -39,9 +39,6 @@ async def probe(
 
     Returns:
         The findings, the plain reply first, and the number of requests sent.
-
-    Raises:
-        RedargueError: there was not even a plain reply.
     """
     account = Account()
     endpoint = Endpoint(transport, service, model, max_tokens=2048)

@@ -24,7 +24,6 @@ class Prompts:
     """Prompts by task.
 
     Args:
-        texts: by name: ``AnswerClaim``, ``AnswerClaim.system``.
         where: their origin, for errors.
 
     Raises:
@@ -59,11 +58,6 @@ class Prompts:
 
     @classmethod
     def read(cls, folder: Path) -> Prompts:
-        """Reads a folder.
-
-        Raises:
-            UsageError: the folder does not exist, or a file is not text or not named after a task.
-        """
         if not folder.is_dir():
             raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint="name a folder with TASK.txt files")
         texts = {}

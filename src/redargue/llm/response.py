@@ -28,10 +28,8 @@ class Choice:
 
     Attributes:
         text: without thoughts.
-        thoughts: of a reasoning model.
         problem: why the sample cannot be an answer, whatever its text; empty if nothing is wrong.
         entropy: mean entropy of its tokens, in nats; None if the endpoint gives no log probabilities.
-        tokens: with their log probabilities; empty if the endpoint gives none.
         calls: function calls in order; read only if functions were offered.
     """
 
@@ -52,12 +50,7 @@ class Choice:
 
 
 def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
-    """The samples of a chat completion; anything else is one sample with a problem.
-
-    Args:
-        text: the body.
-        called: whether functions were offered, so that a call is a valid reply.
-    """
+    """The samples of a chat completion; anything else is one sample with a problem."""
     try:
         body = json.loads(text)
         choices = body.get("choices") if isinstance(body, dict) else None
@@ -108,7 +101,6 @@ def _valid(text: str) -> str:
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
-    """The function calls of a message; missing names and broken arguments are reported to the model later."""
     content = message.get("tool_calls")
     rows = [call.get("function") for call in content if isinstance(call, dict)] if isinstance(content, list) else []
     calls = []

@@ -51,7 +51,6 @@ class Secrets:
             self._pattern = re.compile("|".join("".join(map(_encodings, value)) for value in longest_first))
 
     def add_url(self, url: str) -> None:
-        """Adds the user, password and query values of a URL."""
         try:
             parts = urlsplit(url)
             user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -82,7 +81,6 @@ class _Redaction(logging.Filter):
         self.secrets: WeakSet[Secrets] = WeakSet()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Redacts the record and lets it pass."""
         message = record.getMessage()
         for secrets in list(self.secrets):
             message = secrets.hide(message)

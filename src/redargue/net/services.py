@@ -13,8 +13,6 @@ from redargue.net.transport import Service
 
 
 class _ServiceDefaults(NamedTuple):
-    """A service's defaults and the names of its environment variables."""
-
     url: str
     url_names: tuple[str, ...]
     key_names: tuple[str, ...]
@@ -91,11 +89,7 @@ RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
 
 
 def services(base_url: str = "", environment: Mapping[str, str] | None = None) -> dict[str, Service]:
-    """Every service, with its address and key from the environment.
-
-    Args:
-        base_url: of the models' endpoint; wins over the environment.
-        environment: by default ``os.environ``.
+    """Every service, with its address and key from the environment; ``base_url`` of the models' endpoint wins over it.
 
     Raises:
         UsageError: an invalid address, or a key that cannot be sent.
@@ -135,7 +129,6 @@ def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
 
 
 def _first_set(variables: Mapping[str, str], names: Iterable[str]) -> tuple[str, str]:
-    """Value and name of the first variable that is set; empty if none is."""
     return next(((variables[name], name) for name in names if variables.get(name)), ("", ""))
 
 

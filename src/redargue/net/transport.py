@@ -40,11 +40,7 @@ class Service:
     """The address and key of a service; its ``repr`` shows neither.
 
     Attributes:
-        name: as in limits, prices and messages.
-        url: base address.
         key: empty where the service needs none.
-        timeout: seconds for a whole request.
-        extra: further options of the service.
     """
 
     name: str
@@ -55,18 +51,12 @@ class Service:
 
     @property
     def display_url(self) -> str:
-        """The address without credentials."""
         return display_url(self.url)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A service's response, with keys redacted.
-
-    Attributes:
-        status: HTTP status.
-        headers: names in lower case.
-    """
+    """A service's response, with keys redacted and header names in lower case."""
 
     status: int
     text: str
@@ -77,11 +67,8 @@ class Transport:
     """Sends requests; an async context manager, which may be entered several times concurrently.
 
     Args:
-        limiter: rate limits.
-        secrets: redacted in responses.
         offline: refuse every request that would leave the loopback interface.
         patience: factor of the waits between tries where the service sends no Retry-After; 0 does not wait.
-        inner: httpx2's transport, for tests.
     """
 
     def __init__(
@@ -131,17 +118,8 @@ class Transport:
         """Sends a request and retries it where that may help.
 
         Args:
-            service: the service.
-            method: HTTP method.
-            path: appended to the service's address.
-            account: pays for each request that is sent.
-            headers: of the request.
-            json: body.
-            params: query.
             tokens: maximum number of tokens that it can cost.
             expected: its expected number of tokens, for the limit per minute.
-            usd: maximum cost.
-            read: reads the body of a successful response; by default :func:`read_body`.
             final: whether a response must not be retried although its status suggests it.
             paid: prompt tokens, completion tokens and dollars of a success; None counts the reserved maximum.
 

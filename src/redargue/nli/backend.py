@@ -74,7 +74,6 @@ class EmbeddedBackend:
 
     @cached_property
     def identity(self) -> str:
-        """The hashes of the weights, and how sources are counted if that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
         parts += [model.sha256[:12] for model in (self.user_reranker, self.user_nli) if model]
@@ -87,11 +86,7 @@ class EmbeddedBackend:
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Performs the task in a separate thread.
-
-        Raises:
-            CannotPlay: the claim's label set is free text.
-        """
+        """Performs the task in a separate thread; raises CannotPlay if the claim's label set is free text."""
         token_counts: list[int] = []
 
         def work() -> list[Frozen]:
@@ -114,13 +109,11 @@ class EmbeddedBackend:
 
     @cached_property
     def user_reranker(self) -> UserReranker | None:
-        """The user-supplied cross-encoder in the folder ``REDARGUE_CROSS_ENCODER``."""
         folder = os.environ.get("REDARGUE_CROSS_ENCODER")
         return UserReranker(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
     def user_nli(self) -> UserNli | None:
-        """The user-supplied entailment model in the folder ``REDARGUE_ENTAILMENT``."""
         folder = os.environ.get("REDARGUE_ENTAILMENT")
         return UserNli(Path(folder), threads=self._threads) if folder else None
 
@@ -131,19 +124,16 @@ class EmbeddedBackend:
 
 @cache
 def _entailment(threads: int) -> CrossEncoder:
-    """One copy of the weights per process."""
     return CrossEncoder(threads=threads)
 
 
 @singledispatch
 def perform(task: object, backend: EmbeddedBackend) -> Frozen:
-    """Performs one task; functions are registered by task type."""
     raise CannotPlay(f"the embedded backend does not perform {type(task).__name__}")
 
 
 @perform.register
 def _write_query(task: WriteQuery, backend: EmbeddedBackend) -> Query:
-    """The claim is the query."""
     return Query(text=task.claim.text[:300])
 
 
@@ -184,7 +174,6 @@ def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
 
 @perform.register
 def _judge(task: JudgeDebate, backend: EmbeddedBackend) -> Answer:
-    """Reads all documents of the debate."""
     passages = tuple(passage for turn in task.history for passage in turn.passages)
     passages = passages or tuple(
         Passage(text=text)
@@ -249,7 +238,6 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBacken
 
 @perform.register
 def _write_statements(task: WriteStatements, backend: EmbeddedBackend) -> Statements:
-    """The answer's sentences without label; its conclusion as a statement about the claim."""
     return Statements(statements=tuple(dict.fromkeys(_statements(task.answer))))
 
 
@@ -332,7 +320,6 @@ def _rate(task: RateTexts, backend: EmbeddedBackend) -> Similarities:
 
 @perform.register
 def _extract(task: ExtractClaims, backend: EmbeddedBackend) -> ExtractedClaims:
-    """The sentences that can be checked."""
     found = enumerate(claim_filter.claims(task.sentences, task.before, task.context), 1)
     return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=each) for at, each in found if each))
 
@@ -350,7 +337,6 @@ def _quotations(line: str) -> list[str]:
 
 
 def quoted(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:
-    """The sentences that answers quote."""
     return tuple(text for answer in answers for line in answer.text.splitlines() for text in _quotations(line))
 
 

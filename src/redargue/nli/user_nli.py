@@ -28,7 +28,6 @@ class UserNli(UserModel):
 
     @cached_property
     def sha256(self) -> str:
-        """Of the model's file and the names of its outputs."""
         digest = hashlib.sha256(repr(self._names).encode())
         digest.update(bytes.fromhex(file_sha256(self._folder / "model.onnx")))
         return digest.hexdigest()
@@ -47,7 +46,6 @@ class UserNli(UserModel):
         """For each (premise, hypothesis) the probability of entailment, and of contradiction if the model gives it.
 
         Args:
-            pairs: premise and hypothesis.
             sigmoid: use the first output alone, whatever its name (WeCheck is trained this way).
 
         Raises:

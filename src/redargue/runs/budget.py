@@ -24,19 +24,15 @@ class Cost(NamedTuple):
     usd: float = 0.0
 
     def plus(self, other: Cost, sign: int = 1) -> Cost:
-        """The sum, or with ``sign`` -1 the difference."""
         return Cost(
             self.calls + sign * other.calls, self.tokens + sign * other.tokens, round(self.usd + sign * other.usd, 12)
         )
 
 
 class Budget:
-    """Limits shared by all claims of a run, in one event loop.
+    """Limits shared by all claims of a run, in one event loop; None for no limit.
 
-    Args:
-        calls: maximum number of model requests; None for no limit. Embeddings and searches are not calls.
-        tokens: maximum of prompt and completion tokens.
-        usd: maximum of US dollars.
+    Embeddings and searches are not calls.
 
     Raises:
         UsageError: a limit of 0 or less.
@@ -71,11 +67,6 @@ class Budget:
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 
     async def reserve(self, bound: Cost) -> None:
-        """Reserves a request's maximum cost, waiting while pending requests have reserved it.
-
-        Raises:
-            BudgetReached: the budget would be exceeded even if all pending requests cost nothing.
-        """
         while not self.hold(bound):
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -100,7 +91,6 @@ class Budget:
         return True
 
     def settle(self, bound: Cost, actual: Cost) -> None:
-        """Releases a request's reservation and counts its cost."""
         self.held = self.held.plus(bound, -1)
         self.spent = self.spent.plus(actual)
         waiting, self._waiting = self._waiting, []
@@ -144,12 +134,7 @@ class Receipt:
 
 
 class Account:
-    """The cost of one task or search: all its requests, including retries, repairs and failures.
-
-    Args:
-        budget: pays for the requests.
-        counted: whether the requests count as calls.
-    """
+    """The cost of one task or search: all its requests, including retries, repairs and failures."""
 
     def __init__(self, budget: Budget | None = None, *, counted: bool = True) -> None:
         self._budget, self._counted = budget or Budget(), counted
@@ -158,11 +143,7 @@ class Account:
 
     @asynccontextmanager
     async def request(self, *, tokens: int = 0, usd: float = 0.0) -> AsyncIterator[Receipt]:
-        """One request of at most ``tokens`` and ``usd``: reserved on entering, settled on leaving.
-
-        Raises:
-            BudgetReached: nothing was sent.
-        """
+        """One request of at most ``tokens`` and ``usd``: reserved on entering, settled on leaving."""
         bound = Cost(int(self._counted), tokens, usd)
         await self._budget.reserve(bound)
         receipt = Receipt()

@@ -34,18 +34,6 @@ class RunManifest(Frozen):
     """The resolved configuration of a run, without values that may differ when it is resumed.
 
     Attributes:
-        format: version of this file.
-        run: the run's name, which stays the same when its folder is moved.
-        redargue: the version that verified the claims.
-        identity: the backend's models, weights and parameters.
-        stability: the backend's thresholds of faithfulness and relevance.
-        models: by role.
-        priced: whether costs are known in dollars.
-        response_format: of a backend with a language model; empty for others.
-        prompts: prompt overrides, by task.
-        memory: how the evidence memory is used (``EvidenceMemory.about``); None without one.
-        tools: evidence tools by the names in the settings.
-        actions: tools that agents call, in the order of the prompts.
         text: the text that the claims were extracted from (``redargue.text.extract.recorded``); None without one.
     """
 
@@ -79,15 +67,7 @@ class RunManifest(Frozen):
 
 
 def read_manifest(values: object, where: str) -> RunManifest:
-    """Reads a manifest in the current format or that of redargue 0.1.0.
-
-    Args:
-        values: parsed JSON.
-        where: the file, for errors.
-
-    Raises:
-        RecordError: it is damaged, or written by a later version.
-    """
+    """Reads a manifest in the current format or that of redargue 0.1.0; raises RecordError."""
     if not isinstance(values, dict):
         raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
     version = values.get("format", 1)

@@ -23,7 +23,6 @@ class Price(Frozen):
     output: float = Field(ge=0, allow_inf_nan=False)
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """US dollars."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
 
 
@@ -31,7 +30,6 @@ class Prices(Frozen):
     """Prices of models and searches.
 
     Attributes:
-        models: by the endpoint's name for the model.
         searches: US dollars per request, by tool.
     """
 
@@ -65,11 +63,7 @@ class Prices(Frozen):
         return self.models.get(name) or self.models.get(re.sub(r"-\d{4}-\d{2}-\d{2}$", "", name))
 
     def require(self, models: list[str], searches: list[str]) -> None:
-        """Checks that every price is known.
-
-        Raises:
-            UsageError: a model or tool has no price; the hint is the line to add.
-        """
+        """Raises UsageError if a model or tool has no price; the hint is the line to add."""
         for name in models:
             if self.model(name) is None:
                 raise UsageError(

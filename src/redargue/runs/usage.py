@@ -10,17 +10,12 @@ from redargue.verdicts import Usage
 
 
 def cost_of(event: CallFinished | CallFailed) -> Cost:
-    """The cost of a call to its budget."""
     calls = event.requests if event.charge == "call" else 0
     return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
 
 
 class UsageCounter:
-    """Counts the usage of one claim.
-
-    Args:
-        priced: whether costs are known in dollars.
-    """
+    """Counts the usage of one claim; ``priced``: whether costs are known in dollars."""
 
     def __init__(self, priced: bool) -> None:
         self._priced = priced
@@ -32,7 +27,6 @@ class UsageCounter:
         self._usd = 0.0
 
     def call(self, event: CallFinished | CallFailed) -> None:
-        """Counts the requests of one performed task."""
         self._counts["prompt"] += event.prompt_tokens
         self._counts["completion"] += event.completion_tokens
         self._usd += event.usd
@@ -45,7 +39,6 @@ class UsageCounter:
         self._rounds[str(event.round)] += event.requests
 
     def search(self, event: EvidenceFound | EvidenceMissing) -> None:
-        """Counts the requests of one search."""
         self._tools[event.tool] += event.requests
         self._usd += event.usd
 
