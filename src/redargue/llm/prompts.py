@@ -18,6 +18,7 @@ from redargue.registry import did_you_mean
 from redargue.tasks.base import AnyTask, every_task
 
 _SLOT = re.compile(r"\{(\w+)\}")
+_FORMER_SLOTS = {"material": "input_text"}  # of 0.1.0
 
 
 class Prompts:
@@ -46,7 +47,7 @@ class Prompts:
             if not text.strip():
                 raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
             for slot in _SLOT.findall(text):
-                if slot not in known[task]:
+                if _FORMER_SLOTS.get(slot, slot) not in known[task]:
                     raise UsageError(
                         f"the prompt has a slot {{{slot}}} that its task does not fill",
                         where=file,
@@ -75,7 +76,7 @@ class Prompts:
             return None
         values = {name: task.fill(text) for name, text in task.template_vars().items()}
         system, user = (
-            _SLOT.sub(lambda match: values[match.group(1)], self.texts.get(part, ""))
+            _SLOT.sub(lambda match: values[_FORMER_SLOTS.get(match[1], match[1])], self.texts.get(part, ""))
             for part in (f"{name}.system", name)
         )
         return system, user
