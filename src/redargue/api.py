@@ -23,7 +23,12 @@ async def verify(
     folder: Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Verdict:
-    """Verifies one claim.
+    """Verifies one claim; an error during the verification becomes the verdict's ``error``.
+
+    Args:
+        folder: run folder; None records nothing.
+        options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
+            ``config``.
 
     Raises:
         UsageError, CorpusError, RecordError: the verification could not start.

@@ -35,10 +35,15 @@ class RunConfig(Frozen):
         settings: of the method, by field name, where they differ from the profile's.
         tools: evidence tools, one per debater where the method has debaters; None for the profile's.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
+        base_url: of the models' endpoint; empty for the environment's.
         models: a model for an agent ("judge") or a task ("CheckStatements").
         response_format: how a language model is asked to reply (:class:`~redargue.llm.chat.ChatBackend`).
+        prompts: a folder of prompt overrides, one TASK.txt per task.
+        memory: path or URL of the evidence memory; empty for the default one.
         store: path or URI of the corpus, or ``starter``; None for the default one, or the starter corpus without one.
+        labels, as_of: of claims that are given as text.
         strict_as_of: leave out evidence that is later than a claim's as-of date, or undated.
+        budget: shared by all claims: ``40calls``, ``200ktok``, ``0.50usd``; None for no limit.
         prices: a price table (TOML); None for the default one.
 
     Raises:
@@ -150,10 +155,7 @@ class ConfigOptions(TypedDict, total=False):
 
 
 class RunOptions(ConfigOptions, total=False):
-    """The keywords of ``verify``, ``watch``, ``verify_text``, ``ground`` and ``Verifier``.
-
-    The fields of :class:`RunConfig`, for some of which an object may be given, and those of :class:`Components`.
-    """
+    """The fields of :class:`RunConfig`, for some of which an object may be given, and those of :class:`Components`."""
 
     backend: str | Backend
     memory: str | Path | EvidenceMemory | None
@@ -210,11 +212,7 @@ def read_options(
 
 
 def read_date(text: str) -> date | None:
-    """An as-of date; None for an empty text.
-
-    Raises:
-        UsageError: not a date.
-    """
+    """None for an empty text; raises UsageError for anything that is not a date."""
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:

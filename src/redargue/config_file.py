@@ -51,15 +51,9 @@ def read_tables(path: Path) -> dict[str, Any]:
 def current_names(arguments: list[str]) -> list[str]:
     """The command line with the current names of renamed options."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [*(_current_flag(argument) for argument in arguments[:end]), *arguments[end:]]
-
-
-def _current_flag(argument: str) -> str:
-    flag, sign, value = argument.partition("=")
-    name = flag.removeprefix("--").replace("-", "_")
-    if not flag.startswith("--") or name not in RENAMED:
-        return argument
-    return f"--{RENAMED[name].replace('_', '-')}{sign}{value}"
+    flags = {f"--{old.replace('_', '-')}": f"--{new.replace('_', '-')}" for old, new in RENAMED.items()}
+    split = [argument.partition("=") for argument in arguments[:end]]
+    return [*(flags.get(flag, flag) + sign + value for flag, sign, value in split), *arguments[end:]]
 
 
 def _defaults(

@@ -35,10 +35,7 @@ async def replay(
     listeners: Sequence[Listener] = (),
     items: Iterable[int] | None = None,
 ) -> list[Verdict]:
-    """Replays a recorded run.
-
-    Returns:
-        The verdicts, equal to the recorded ones except for times.
+    """Replays a recorded run; the verdicts equal the recorded ones except for times.
 
     Raises:
         RecordError: the folder does not contain a finished run.
@@ -92,11 +89,7 @@ async def replay_claim(
     backend: Backend | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Verdict:
-    """Replays one claim of a recorded run, optionally with other settings.
-
-    Raises:
-        ReplayMiss: these settings need a call that was not recorded.
-    """
+    """Replays one claim, optionally with other settings; ReplayMiss if they need a call that was not recorded."""
     manifest = record.manifest
     claim, replaying = manifest.claims[item], _replay_backend(manifest, backend)
 

@@ -99,7 +99,6 @@ def _normalised(text: str) -> tuple[str, list[int]]:
 
 
 def _find(quote: str, text: str) -> tuple[int, int] | None:
-    """The span (start, end) of the quotation in the text, or None."""
     needle, _ = _normalised(quote)
     if not re.search(r"\w", needle):
         return None
@@ -137,7 +136,6 @@ def _spellings(needle: str) -> tuple[str, ...]:
 
 
 def _drops_negation(before: str) -> bool:
-    """Whether the word right before a quotation is a negation."""
     word = re.search(r"([\w']+)[ \"'(\[]*$", before)
     return word is not None and (word.group(1).lower() in _NEGATIONS or word.group(1).lower().endswith("n't"))
 

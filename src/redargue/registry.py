@@ -20,11 +20,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Maps kebab-case names to entries of one kind.
-
-    Args:
-        builtin: import path (``module:attribute``) of each entry that redargue ships, by name, in listing order.
-    """
+    """Maps kebab-case names to entries of one kind; ``builtin`` is in listing order."""
 
     def __init__(
         self,
@@ -42,8 +38,9 @@ class Registry(Generic[T]):
     def register(self, name: str) -> Callable[[T], T]:
         def add(entry: T) -> T:
             known = self._loaded.get(name)
-            if known is not None and _same_definition(known, entry):  # a notebook cell was run again
-                known = None
+            names = ("__module__", "__qualname__")
+            if all(getattr(known, part, None) == getattr(entry, part, known) for part in names):
+                known = None  # a notebook cell was run again
             if known is not None or (name in self._builtin and not self._is_builtin(name, entry)):
                 raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or self._builtin[name]}")
             self._loaded[name] = entry
@@ -55,6 +52,7 @@ class Registry(Generic[T]):
         return self._aliases.get(name, name)
 
     def __getitem__(self, name: str) -> T:
+        """Raises UnknownName, or UsageError if the package that provides the entry cannot be imported."""
         name = self.canonical(name)
         if name not in self._loaded:
             if name in self._builtin:
@@ -107,11 +105,6 @@ class Registry(Generic[T]):
         module, _, attribute = self._builtin[name].partition(":")
         defined_in = str(getattr(entry, "__module__", ""))
         return getattr(entry, "__name__", "") == attribute and f"{defined_in}.".startswith(f"{module}.")
-
-
-def _same_definition(first: Any, second: Any) -> bool:
-    names = ("__module__", "__qualname__")
-    return all(getattr(first, name, None) == getattr(second, name, first) for name in names)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -207,9 +207,7 @@ class Run:
             return await source.call(arguments, search=context)
 
         event = await self._evidence(facts, f"a call of {tool!r} with {query}", call, as_of=as_of, least=0)
-        if isinstance(event, EvidenceMissing):
-            return Observation(why=event.why)
-        return Observation(passages=event.passages)
+        return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
 
     async def _evidence(
         self,
@@ -221,12 +219,7 @@ class Run:
         most: int | None = None,
         least: int = 1,
     ) -> EvidenceFound | EvidenceMissing:
-        """A tool's answer, recorded or new; emitted and counted.
-
-        Args:
-            most: maximum number of passages, all of them in time; None keeps every passage.
-            least: minimum number of requests to count after a failure.
-        """
+        """A tool's answer; a failure counts ``least`` requests. With ``most``, only passages in time are kept."""
         position = evidence_position(facts["agent"], facts["round"], facts["tool"], facts["query"])
         known = await self._recorded(facts["key"], position)
         if isinstance(known, EvidenceFound | EvidenceMissing):
@@ -240,16 +233,9 @@ class Run:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
             requests = max(least, account.requests)
             return self._finish_search(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
-        now = self.clock.now()
+        origin = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
         passages = tuple(
-            passage.model_copy(
-                update={
-                    "tool": facts["tool"],
-                    "retrieved": now,
-                    "query": facts["query"],
-                    "timing": timing(passage.published, as_of) if as_of else "",
-                }
-            )
+            passage.model_copy(update={**origin, "timing": timing(passage.published, as_of) if as_of else ""})
             for passage in results
         )
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Unpack
 
 from redargue.assembly import make_backend, memory_of, method_of
@@ -19,7 +18,7 @@ from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.llm.chat import ChatBackend
-from redargue.llm.local import TransformersBackend
+from redargue.llm.prompted import PromptedBackend
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
@@ -136,7 +135,7 @@ class Verifier:
 
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
         """The description of this run in its folder; a run with another manifest is another run."""
-        prompted = self.backend if isinstance(self.backend, ChatBackend | TransformersBackend) else None
+        prompted = self.backend if isinstance(self.backend, PromptedBackend) else None
         return RunManifest(
             redargue=version("redargue"),
             method=self.method.name,
@@ -164,11 +163,7 @@ class Verifier:
         )
 
     async def verify(self, claim: Claim, *, item: int = 0, listeners: Sequence[Listener] = ()) -> Verdict:
-        """Verifies one claim; a redargue error becomes the verdict's ``error``, never a label.
-
-        Args:
-            item: its index in the run; a claim with a recorded verdict is not verified again.
-        """
+        """Verifies a claim unless its verdict is recorded; an error becomes the verdict's ``error``, never a label."""
         if self.record and self.record.mode == "record":
             if item >= len(self.claims) or self.claims[item] != claim:
                 raise UsageError(
@@ -229,11 +224,7 @@ class Verifier:
         listeners: Sequence[Listener] = (),
         done: Callable[[int, Verdict], None] | None = None,
     ) -> list[Verdict]:
-        """Verifies claims concurrently; a failed claim does not stop the others.
-
-        Args:
-            done: called with the index and verdict of each claim as it is completed.
-        """
+        """Verifies claims concurrently; a failed one does not stop the others. ``done`` is called with each verdict."""
         verdicts: dict[int, Verdict] = {}
         async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
             verdicts[item] = verdict
@@ -244,10 +235,7 @@ class Verifier:
     async def stream(
         self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
     ) -> AsyncIterator[tuple[int, Verdict]]:
-        """Verifies claims concurrently and yields their indices and verdicts as they are completed.
-
-        Only the claims in progress are held in memory.
-        """
+        """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory."""
         remaining = enumerate(claims)
 
         async def verify(item: int, claim: Claim) -> tuple[int, Verdict]:
@@ -293,7 +281,7 @@ class Verifier:
     def __enter__(self) -> Verifier:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 

@@ -16,12 +16,7 @@ A = TypeVar("A", bound=Frozen)
 
 
 class Sampling(Frozen):
-    """Sampling parameters of a language model; the embedded backend uses only ``n``.
-
-    Attributes:
-        top_p: in (0, 1].
-        max_tokens: None for the endpoint's limit.
-    """
+    """Sampling parameters; the embedded backend uses only ``n``. ``max_tokens``: None for the endpoint's limit."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -32,11 +27,7 @@ class Sampling(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """The context of one task.
-
-    Attributes:
-        account: pays for each request that is sent: ``async with call.account.request() as receipt``.
-    """
+    """The context of one task; ``account`` pays for each request: ``async with call.account.request() as receipt``."""
 
     agent: str
     model: str = ""
@@ -57,7 +48,6 @@ class Output(Generic[A]):
     """One sample.
 
     Attributes:
-        text: the verbatim text from which the answer was read.
         thoughts: a reasoning model's thoughts; not part of the answer.
         entropy: mean entropy of the tokens in nats, where available.
     """
@@ -85,10 +75,7 @@ class Reply(Generic[A]):
 
 
 class Stability(NamedTuple):
-    """Thresholds of the stability score, which a score has to exceed.
-
-    They depend on the models: similarities differ between embedders.
-    """
+    """Thresholds of the stability score, which a score has to exceed; they depend on the models."""
 
     faithfulness: float
     relevance: float
@@ -122,11 +109,7 @@ class Backend(Protocol):
         ...
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Performs the task.
-
-        Raises:
-            BudgetReached: from ``call.account``.
-        """
+        """Raises BadReply, BudgetReached and ProviderError."""
         ...
 
 

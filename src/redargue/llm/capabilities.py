@@ -27,12 +27,7 @@ UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *CALLING, 
 
 
 class Capabilities(Frozen):
-    """What a model at an endpoint is known to support.
-
-    Attributes:
-        form: the strictest way to ask for JSON that was not refused.
-        limit: its parameter for the maximum number of tokens; empty if it takes none.
-    """
+    """What a model at an endpoint is known to support; ``limit`` is its parameter for the length of a reply."""
 
     form: Form = "schema"
     limit: Literal["max_tokens", "max_completion_tokens", ""] = "max_tokens"

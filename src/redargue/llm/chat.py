@@ -29,14 +29,10 @@ class ChatBackend(PromptedBackend):
     """One or several language models at an OpenAI-compatible endpoint; an embedding model compares texts.
 
     Args:
-        model: for every agent that has no other model.
         embedding_model: at the same endpoint; empty for the bundled one.
         form: of replies: ``schema``, ``json``, ``text`` (tags) or ``plain`` (the papers' form). ``auto``: plain in the
             ``paper`` profile, else the strictest that the endpoint accepts. ``tools``: as ``auto``, but agents that act
             call functions (:mod:`redargue.llm.tool_calls`).
-
-    Raises:
-        UsageError: ``form`` is unknown.
     """
 
     name = "chat"

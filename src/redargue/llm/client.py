@@ -55,7 +55,6 @@ class Endpoint:
 
     Args:
         prices: of tokens; a model without a price costs nothing.
-        max_tokens: per reply.
         stream: whether to ask for streamed replies, so that a stalled one is noticed.
     """
 

@@ -55,7 +55,6 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
 
 
 def _step(form: _Form, task: StepTask) -> None:
-    """A step in MERMAID's form: a tool call or an answer."""
     names, answers = [tool.name for tool in task.tools], list(task.answers())
     form.draft.add('{"thought": ')
     form.value(TEXT, ", ")
@@ -172,7 +171,6 @@ def _query_end(text: str) -> int:
 
 
 def _closing_quote(text: str) -> int:
-    """The index of the quotation mark that ends a JSON string, or -1."""
     match = re.match(r'(?:[^"\\]|\\.)*"', text, re.DOTALL)
     return match.end() - 1 if match else -1
 

@@ -103,7 +103,7 @@ class CausalModel:
     def disarmed(self, text: str) -> str:
         """A text of the same length without the model's special tokens, so that it cannot end a message."""
         marks = "|".join(map(re.escape, sorted(self._special.values(), key=len, reverse=True)))
-        return re.sub(marks, lambda match: _disarmed(match.group()), text) if marks else text
+        return re.sub(marks, _disarmed, text) if marks else text
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
         options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
@@ -121,15 +121,7 @@ class CausalModel:
 
 
 class Draft:
-    """A prompt and a partial reply.
-
-    Args:
-        stop: set from another thread to cancel.
-
-    Attributes:
-        text: prompt and reply.
-        entropies: of every generated token and every choice (nats).
-    """
+    """A prompt and a partial reply, together in ``text``; ``entropies`` in nats."""
 
     def __init__(self, model: CausalModel, prompt: str, spans: Sequence[WeightedSpan] = (), stop: Event | None = None):
         import torch
@@ -257,15 +249,13 @@ class Draft:
 
 
 def _shared(left: Sequence[int], right: Sequence[int]) -> int:
-    """The length of the common prefix."""
     differences = (index for index, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
     return next(differences, min(len(left), len(right)))
 
 
-def _disarmed(mark: str) -> str:
-    """A special token as harmless text of the same length."""
-    plain = mark.translate(_DISARMED)
-    return plain if plain != mark else "·" + mark[1:]
+def _disarmed(mark: re.Match[str]) -> str:
+    plain = mark.group().translate(_DISARMED)
+    return plain if plain != mark.group() else "·" + plain[1:]
 
 
 def _imported() -> tuple[Any, Any]:

@@ -35,11 +35,6 @@ class TransformersBackend(PromptedBackend):
     Args:
         model: a folder, or the name of a downloaded model; empty: only render prompts.
         longest: characters of free text.
-        device: torch device; default: a GPU if available.
-
-    Raises:
-        MissingExtra: torch or transformers is not installed.
-        UsageError: the model cannot be used.
     """
 
     name = "transformers"
@@ -83,7 +78,6 @@ class TransformersBackend(PromptedBackend):
     async def _complete(
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
     ) -> tuple[Choice, ...]:
-        """Replies to one prompt, generated in the model's thread."""
         model = self._model
         if model is None:
             raise UsageError("the transformers backend needs a model", hint="name a folder: --model")
@@ -113,11 +107,7 @@ class TransformersBackend(PromptedBackend):
 
 
 def _placed(prompt: Prompt, user: str, text: str) -> tuple[WeightedSpan, ...]:
-    """The prompt's weighted spans at their positions in the templated text.
-
-    Raises:
-        UsageError: the template has changed the message.
-    """
+    """The prompt's weighted spans at their positions in the templated text."""
     if not prompt.spans:
         return ()
     at = text.rfind(user.strip())  # the last message, perhaps stripped by the template

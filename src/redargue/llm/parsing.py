@@ -18,7 +18,6 @@ ITEM = "item"  # the tag of objects in a list: their own name might be that of a
 
 
 def one_of(plural: str) -> str:
-    """The tag of one item of a list of that name."""
     return plural.removesuffix("s")
 
 
@@ -66,7 +65,7 @@ def quoted(text: str) -> tuple[str, ...]:
 
 
 def _objects(text: str, material: str) -> tuple[list[Any], str]:
-    """The outermost JSON objects of a text, and the text around them."""
+    """The outermost JSON objects of a text, and the text around them; a broken or copied object is a ValueError."""
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     objects: list[Any] = []
     rest, end = "", 0
@@ -108,7 +107,6 @@ def _tag_names(kind: type[BaseModel]) -> list[str]:
 
 
 def _tag(name: str, field: FieldInfo) -> str:
-    """The tag of a field, or of one item of a list."""
     if get_origin(field.annotation) is not tuple:
         return name
     inner = get_args(field.annotation)[0]

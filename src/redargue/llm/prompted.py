@@ -24,12 +24,9 @@ MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
 
 
 class PromptedBackend(ABC):
-    """A backend whose subclasses only complete prompts.
+    """A backend whose subclasses only complete prompts."""
 
-    Attributes:
-        format_hint: what to do where replies cannot be read.
-    """
-
+    form: str
     format_hint = "choose another model"
 
     def __init__(self, prompts: Prompts | None, renderer: Renderer) -> None:

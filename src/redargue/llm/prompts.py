@@ -24,9 +24,6 @@ _FORMER_SLOTS = {"material": "input_text"}  # of 0.1.0
 class Prompts:
     """Prompts by task.
 
-    Args:
-        where: their origin, for errors.
-
     Raises:
         UsageError: an unknown task, a system message alone, no prompt, or a slot that the task does not fill.
     """

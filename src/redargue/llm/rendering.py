@@ -101,11 +101,7 @@ class Renderer:
 
 
 def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
-    """The spans of the agents' texts in a task's message, which ends with the task's input.
-
-    Raises:
-        ValueError: the task's parts, joined, are not its input.
-    """
+    """The spans of the agents' texts in a task's message, which ends with the task's input."""
     parts = task.parts()
     if not any(part.agent for part in parts):
         return ()
@@ -146,7 +142,6 @@ def _words(schema: dict[str, Any], form: Form) -> str:
 
 
 def _item(field: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a list's items."""
     item: dict[str, Any] = field.get("items", {})
     return root["$defs"][item["$ref"].rpartition("/")[2]] if "$ref" in item else item
 

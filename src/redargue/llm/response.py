@@ -42,7 +42,6 @@ class Choice:
 
     @property
     def verbatim(self) -> str:
-        """The text, or text and calls as JSON."""
         if not self.calls:
             return self.text
         calls = [call._asdict() for call in self.calls]
@@ -131,11 +130,7 @@ def _entropy(rows: list[dict[str, Any]]) -> float | None:
 
 
 async def read_stream(response: httpx2.Response) -> str:
-    """A streamed reply in the format of an unstreamed one.
-
-    Raises:
-        httpx2.ReadError: the stream is broken, or ended before the model did.
-    """
+    """A streamed reply in the format of an unstreamed one; raises httpx2.ReadError if the stream is broken or cut."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return await transport.read_body(response)
     parts: dict[int, dict[str, Any]] = {}
@@ -157,7 +152,8 @@ async def read_stream(response: httpx2.Response) -> str:
     choices = [
         {
             "index": index,
-            "message": {name: part.get(name) for name in PIECES} | _tool_calls(part["calls"]),
+            "message": {name: part.get(name) for name in PIECES}
+            | {"tool_calls": [{"function": call} for _, call in sorted(part["calls"].items())]},
             "finish_reason": part["finish_reason"],
             "logprobs": {"content": part["logprobs"]},
         }
@@ -206,10 +202,6 @@ def _add_call(calls: dict[int, dict[str, str]], piece: Mapping[str, Any]) -> Non
     if (name := function.get("name") or "") != call["name"]:  # some servers send the name with every piece
         call["name"] += name
     call["arguments"] += function.get("arguments") or ""
-
-
-def _tool_calls(calls: Mapping[int, Mapping[str, str]]) -> dict[str, Any]:
-    return {"tool_calls": [{"function": calls[index]} for index in sorted(calls)]} if calls else {}
 
 
 def error_message(text: str) -> str:

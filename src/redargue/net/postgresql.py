@@ -13,11 +13,7 @@ CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of 
 
 
 class Server:
-    """A schema on a PostgreSQL server; its errors never contain the password.
-
-    Args:
-        url: libpq URL (``postgresql://…``); the password may also be in ``PGPASSWORD``.
-    """
+    """A schema on a PostgreSQL server, by its libpq URL; errors never contain the password."""
 
     def __init__(self, url: str, *, schema: str, what: str, option: str, failure: type[RedargueError]) -> None:
         try:

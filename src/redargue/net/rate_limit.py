@@ -16,12 +16,7 @@ BURST = 1.0  # seconds; default
 
 
 class Rate(Frozen):
-    """One service's limits.
-
-    Attributes:
-        burst: how many seconds' worth of requests or tokens may be sent together after a pause; 0 for a service that
-            counts per second.
-    """
+    """One service's limits; ``burst``: seconds' worth of requests or tokens that may be sent together after a pause."""
 
     in_flight: int = Field(default=32, ge=1)
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -50,11 +45,7 @@ class Gcra:
 
 
 class ServiceLimiter:
-    """Limits the requests to one service, first come, first served.
-
-    Attributes:
-        in_flight: slots in use; a released slot passes directly to the request that has waited longest.
-    """
+    """Limits the requests to one service, first come, first served."""
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate

@@ -19,11 +19,7 @@ _KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 class Secrets:
-    """The keys of this process.
-
-    Args:
-        values: the keys; short ones and plain words ("none", "ollama") are ignored: redacting them would garble text.
-    """
+    """The keys of this process. Short ones and plain words are ignored: redacting "ollama" would garble text."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: set[str] = set()

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import TracebackType
 from typing import Any
 
 import httpx2
@@ -37,11 +36,7 @@ Read = Callable[[httpx2.Response], Awaitable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The address and key of a service; its ``repr`` shows neither.
-
-    Attributes:
-        key: empty where the service needs none.
-    """
+    """The address and key of a service; its ``repr`` shows neither."""
 
     name: str
     url: str = field(repr=False)
@@ -90,9 +85,7 @@ class Transport:
         self._users += 1
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         self._users -= 1
         if not self._users and self._client:
             client, self._client = self._client, None
@@ -206,11 +199,7 @@ def _joined(base: str, path: str) -> httpx2.URL:
 
 
 class _Retries:
-    """Retry policy of one request; the methods return the seconds to wait before the next try.
-
-    Raises:
-        ProviderError: no tries are left.
-    """
+    """Retry policy of one request; gives the seconds to wait, or raises ProviderError if no tries are left."""
 
     def __init__(self, service: Service, rng: random.Random, wait_factor: float) -> None:
         self._service, self._rng, self._wait_factor = service, rng, wait_factor

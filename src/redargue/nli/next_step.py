@@ -18,7 +18,7 @@ LONGEST_QUERY = 300  # characters
 def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
     """Answers once the evidence makes it sure or no call is left to make; else makes the next call."""
     passages = passages_read(task.memory, task.steps)
-    answer = compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
+    answer = compose_answer(task.claim, passages, backend)
     decided = answer.label is not None and task.claim.labels.meaning(answer.label) is not Meaning.NOT_ENOUGH
     sure = decided and (answer.confidence is None or answer.confidence >= SURE)
     call = None if sure and passages else next(_new_calls(task, passages, answer), None)

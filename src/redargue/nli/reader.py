@@ -87,11 +87,7 @@ class ScoredSpan:
 
 @dataclass(frozen=True)
 class Reading:
-    """What passages say about a claim.
-
-    Attributes:
-        publishers_once: whether passages of one publisher count as one source; otherwise every passage is a source.
-    """
+    """What passages say about a claim."""
 
     spans: tuple[ScoredSpan, ...]
     publishers_once: bool = True
@@ -157,7 +153,7 @@ class Reading:
 
     def confidence(self, labels: LabelSet, label: str | None) -> float | None:
         """The label's probability among the set's labels; None if the set has labels that were not calibrated."""
-        offered = {each.meaning for each in labels.labels}
+        offered = {label.meaning for label in labels.labels}
         if label is None or offered - {*DECIDED, Meaning.NOT_ENOUGH}:
             return None
         by_meaning = dict(zip((*DECIDED, Meaning.NOT_ENOUGH), self.probabilities(), strict=True))
@@ -212,7 +208,7 @@ class Reader:
 
 
 def _joined(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candidate | None:
-    """The nearest sentences of two passages as one text; None if there is only one passage."""
+    """The nearest sentences of two passages as one text; None if there is only one."""
     order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
     first, *others = [candidates[i] for i in order if candidates[i].kind == "sentence"]
     for second in others:

@@ -34,11 +34,7 @@ WEIGHTS = Path(str(files("redargue.nli") / "weights"))
 
 
 class Session:
-    """An ONNX model with its tokenizer.
-
-    Args:
-        kept: outputs cached in memory. ``REDARGUE_CACHE`` names a file for a cache on disk (:mod:`redargue.nli.cache`).
-    """
+    """An ONNX model with its tokenizer; ``kept`` outputs are cached in memory, all of them in ``REDARGUE_CACHE``."""
 
     def __init__(
         self,
@@ -102,15 +98,7 @@ class Session:
 
 
 class UserModel:
-    """A user-supplied model: a folder with ``model.onnx`` and ``tokenizer.json``.
-
-    Attributes:
-        setting: the environment variable that names the folder.
-        longest: tokens of a pair.
-
-    Raises:
-        UsageError: the folder lacks a file.
-    """
+    """A user-supplied model: the folder named by ``setting``, with ``model.onnx`` and ``tokenizer.json``."""
 
     setting: ClassVar[str]
     kind: ClassVar[str]

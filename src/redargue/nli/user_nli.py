@@ -34,7 +34,6 @@ class UserNli(UserModel):
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """Of the outputs, in order; empty if the folder does not name them."""
         path = self._folder / "config.json"
         try:
             names: Any = json.loads(path.read_text(encoding="utf-8")).get("id2label") if path.is_file() else None

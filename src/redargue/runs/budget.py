@@ -30,13 +30,7 @@ class Cost(NamedTuple):
 
 
 class Budget:
-    """Limits shared by all claims of a run, in one event loop; None for no limit.
-
-    Embeddings and searches are not calls.
-
-    Raises:
-        UsageError: a limit of 0 or less.
-    """
+    """Limits shared by all claims of a run, in one event loop; embeddings and searches are not calls."""
 
     def __init__(self, calls: int | None = None, *, tokens: int | None = None, usd: float | None = None) -> None:
         self.calls, self.tokens, self.usd = calls, tokens, usd
@@ -67,6 +61,7 @@ class Budget:
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 
     async def reserve(self, bound: Cost) -> None:
+        """:meth:`hold`, waiting while pending requests have reserved the remaining budget."""
         while not self.hold(bound):
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -80,7 +75,8 @@ class Budget:
         """
         if limit := self._passed(self.spent.plus(bound)):
             raise BudgetReached(
-                f"the budget of {limit} is spent: {self._so_far()}, and the next call may cost {bound.tokens:,} tokens"
+                f"the budget of {limit} is spent: {self.spent.calls} calls, {self.spent.tokens:,} tokens,"
+                f" ${self.spent.usd:.4f} so far, and the next call may cost {bound.tokens:,} tokens"
                 if "calls" not in limit
                 else f"the budget of {limit} is spent",
                 hint="raise --budget; with --run the finished calls are not repeated",
@@ -112,9 +108,6 @@ class Budget:
             return f"${self.usd:g}"
         return ""
 
-    def _so_far(self) -> str:
-        return f"{self.spent.calls} calls, {self.spent.tokens:,} tokens, ${self.spent.usd:.4f} so far"
-
 
 @dataclass
 class Receipt:
@@ -143,7 +136,11 @@ class Account:
 
     @asynccontextmanager
     async def request(self, *, tokens: int = 0, usd: float = 0.0) -> AsyncIterator[Receipt]:
-        """One request of at most ``tokens`` and ``usd``: reserved on entering, settled on leaving."""
+        """One request of at most ``tokens`` and ``usd``: reserved on entering, settled on leaving.
+
+        Raises:
+            BudgetReached: nothing was sent.
+        """
         bound = Cost(int(self._counted), tokens, usd)
         await self._budget.reserve(bound)
         receipt = Receipt()

@@ -167,7 +167,8 @@ class Alignment:
 
     def _chosen(self, event: Answer, questions: Sequence[_Question]) -> _Question:
         position = position_of(event)
-        if len({_content(other) for other in self.left if position_of(other) == position}) == 1:
+        others = [other for other in self.left if position_of(other) == position]
+        if len({other.model_dump_json(exclude={"key", "seq", "at"}) for other in others}) == 1:
             return questions[0]  # all answers are equal
         points = self.points.setdefault(position, [])
         planned = self.plan.get(position, ())
@@ -221,7 +222,6 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
 
 
 def _answers(record: Record, item: int, events: Iterable[Event]) -> list[Answer]:
-    """The record's own answer objects, without duplicates."""
     answers: dict[str, Answer] = {}
     for event in events:
         if isinstance(event, Answer):
@@ -256,10 +256,6 @@ def _ambiguous(record: Record, alignment: Alignment) -> ReplayMiss:
         where=str(record.folder),
         hint="the questions were asked concurrently and their words have changed since; replay with the older release",
     )
-
-
-def _content(event: Answer) -> str:
-    return event.model_dump_json(exclude={"key", "seq", "at"})
 
 
 def _comparable(events: Iterable[Event]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
@@ -31,11 +30,7 @@ class ActionEntry(Frozen):
 
 
 class RunManifest(Frozen):
-    """The resolved configuration of a run, without values that may differ when it is resumed.
-
-    Attributes:
-        text: the text that the claims were extracted from (``redargue.text.extract.recorded``); None without one.
-    """
+    """The resolved configuration of a run, without values that may differ when it is resumed."""
 
     format: Literal[2] = 2
     run: str = ""
@@ -76,8 +71,11 @@ def read_manifest(values: object, where: str) -> RunManifest:
             f"{where!r} has the format {str(version)[:20]!r}, and this release reads 1 to {FORMAT}",
             hint="use the release that recorded the run, or a later one",
         )
+    if version == 1:  # it had no number, and called the response format ``form``
+        values = {**values, "format": FORMAT, "response_format": values.get("form", "")}
+        values.pop("form", None)
     try:
-        return RunManifest.model_validate(_of_0_1(values) if version == 1 else values)
+        return RunManifest.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise RecordError(
@@ -86,14 +84,7 @@ def read_manifest(values: object, where: str) -> RunManifest:
         ) from error
 
 
-def _of_0_1(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts format 1, which had no number and called the response format ``form``."""
-    kept = {name: value for name, value in values.items() if name != "form"}
-    return {**kept, "format": FORMAT, "response_format": values.get("form", "")}
-
-
 def _apart(old: Any, new: Any) -> tuple[str, str]:
-    """Two values, reduced to their first difference."""
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} of them", str(len(new))

@@ -27,11 +27,7 @@ class Price(Frozen):
 
 
 class Prices(Frozen):
-    """Prices of models and searches.
-
-    Attributes:
-        searches: US dollars per request, by tool.
-    """
+    """Prices of models, and of searches in US dollars per request."""
 
     models: dict[str, Price] = Field(default_factory=dict)
     searches: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from pydantic import ValidationError
@@ -215,7 +214,7 @@ class Record:
     def __enter__(self) -> Record:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _read_manifest(self) -> RunManifest:
