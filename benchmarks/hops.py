@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
         for example in asked:
             claim = example.claim
             first = _search(corpus, claim.text, K)
-            answer = compose_answer(claim, backend.reader.read(claim.text, first), first, backend)
+            answer = compose_answer(claim, first, backend)
             task = RewriteQuery(
                 claim=claim,
                 tool="corpus",

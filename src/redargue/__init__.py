@@ -67,12 +67,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a public name's module when the name is first used."""
     if name not in _HOME:
         raise AttributeError(f"module 'redargue' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
-    """The public names."""
     return sorted(__all__)

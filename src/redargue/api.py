@@ -23,17 +23,12 @@ async def verify(
     folder: Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Verdict:
-    """Verifies one claim.
+    """Verifies one claim; an error during the verification becomes the verdict's ``error``.
 
     Args:
-        claim: a text, or a claim with labels, context and options.
-        config: by default :class:`~redargue.config.RunConfig`'s own values.
         folder: run folder; None records nothing.
-        options: fields of :class:`~redargue.config.RunConfig` and objects
-            (:class:`~redargue.config.Components`), which win over ``config``.
-
-    Returns:
-        The verdict; its ``error`` is an error during the verification.
+        options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
+            ``config``.
 
     Raises:
         UsageError, CorpusError, RecordError: the verification could not start.

@@ -29,11 +29,6 @@ def tools_setting(method: str) -> str:
 
 
 def method_of(config: RunConfig) -> ConfiguredMethod:
-    """The method with its profile, settings and tools.
-
-    Raises:
-        UsageError: an unknown method, profile or setting, or a value that does not fit.
-    """
     tools = {} if config.tools is None else {tools_setting(config.method): config.tools}
     return configure(config.method, config.profile, {**config.settings, **tools})
 
@@ -41,11 +36,6 @@ def method_of(config: RunConfig) -> ConfiguredMethod:
 def make_backend(
     config: RunConfig, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
 ) -> Backend:
-    """The backend that performs the tasks.
-
-    Raises:
-        UsageError: the backend does not take these options, a role is unknown, or a key is missing.
-    """
     name = config.backend or ("chat" if config.model else "embedded")
     if name not in ("chat", "transformers"):
         if config.model or config.models or config.prompts:
@@ -85,11 +75,6 @@ def make_backend(
 
 
 def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
-    """User-supplied prompts for tasks of any method, from a folder or a run's record.
-
-    Raises:
-        UsageError: see :class:`~redargue.llm.prompts.Prompts`.
-    """
     if not source:
         return None
     methods.load_builtin()  # their tasks are known by name once they are imported
@@ -97,12 +82,6 @@ def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
 
 
 def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
-    """The opened evidence memory; None where the method has none.
-
-    Raises:
-        UsageError: a memory or workspace is named, but the method has none with these settings.
-        CorpusError: it cannot be opened.
-    """
     settings = getattr(method.settings, "remembering", None)
     if settings is not None:
         return open_memory(config.memory, workspace=config.workspace, settings=settings)
@@ -116,11 +95,7 @@ def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
 
 
 def sources(*, offline: bool, prices: Prices | None = None, transport: Transport | None = None) -> Sources:
-    """The sources of tools that need no corpus, configured by the environment.
-
-    Raises:
-        UsageError: an invalid environment variable or price table.
-    """
+    """The sources of tools that need no corpus, configured by the environment."""
 
     def no_corpus() -> Corpus:
         raise UsageError("this tool needs a corpus, and none is open")
@@ -131,12 +106,7 @@ def sources(*, offline: bool, prices: Prices | None = None, transport: Transport
 
 
 async def connect(config: RunConfig, components: Components | None = None) -> Components:
-    """Adds the tools of the configured MCP servers, and the transport that they share, to the components.
-
-    Raises:
-        UsageError: the method's agents cannot call such tools.
-        ToolFailed: a server does not answer.
-    """
+    """Adds the tools of the configured MCP servers, and the transport that they share, to the components."""
     parts = components or Components()
     if not config.mcp or parts.actions is not None:
         return parts

@@ -69,15 +69,9 @@ class LabelSet(Frozen):
         return not self.labels
 
     def named(self, meaning: Meaning) -> str | None:
-        """The first label with that meaning, or None."""
         return next((label.name for label in self.labels if label.meaning == meaning), None)
 
     def meaning(self, name: str) -> Meaning:
-        """The meaning of the label called ``name``.
-
-        Raises:
-            UsageError: the set has no such label.
-        """
         for label in self.labels:
             if label.name == name:
                 return label.meaning
@@ -156,56 +150,44 @@ def _label(name: str, meaning: Meaning, *aliases: str, description: str = "") ->
 
 label_sets: Registry[LabelSet] = Registry("label set")
 
+
+def _label_set(name: str, *labels: Label, in_prose: bool = True) -> LabelSet:
+    return label_sets.register(name)(LabelSet(name=name, labels=labels, in_prose=in_prose))
+
+
 _SUPPORTS = _label("SUPPORTS", Meaning.SUPPORTED, "SUPPORTED", "SUPPORT", description="the claim is correct")
 _REFUTES = _label("REFUTES", Meaning.REFUTED, "REFUTED", "REFUTE", "CONTRADICT", description="the claim is incorrect")
-_NEI = _label(
-    "NOT ENOUGH INFO",
-    Meaning.NOT_ENOUGH,
-    "NOT ENOUGH INFORMATION",
-    "NEI",
-    description="the evidence does not settle the claim",
-)
+_UNSETTLED = "the evidence does not settle the claim"
+_NEI = _label("NOT ENOUGH INFO", Meaning.NOT_ENOUGH, "NOT ENOUGH INFORMATION", "NEI", description=_UNSETTLED)
 
-FEVER = label_sets.register("fever")(LabelSet(name="fever", labels=(_SUPPORTS, _REFUTES, _NEI)))
-TWO = label_sets.register("two")(LabelSet(name="two", labels=(_SUPPORTS, _REFUTES)))
-AVERITEC = label_sets.register("averitec")(
-    LabelSet(
-        name="averitec",
-        labels=(
-            _label("Supported", Meaning.SUPPORTED, description="the claim is correct"),
-            _label("Refuted", Meaning.REFUTED, description="the claim is incorrect"),
-            _label("Not Enough Evidence", Meaning.NOT_ENOUGH, description="the evidence does not settle the claim"),
-            _label(
-                "Conflicting Evidence/Cherrypicking",
-                Meaning.CONFLICTING,
-                "Conflicting Evidence",
-                "Cherrypicking",
-                description="the evidence contradicts itself, or the claim leaves out what matters",
-            ),
-        ),
-    )
+FEVER = _label_set("fever", _SUPPORTS, _REFUTES, _NEI)
+TWO = _label_set("two", _SUPPORTS, _REFUTES)
+AVERITEC = _label_set(
+    "averitec",
+    _label("Supported", Meaning.SUPPORTED, description="the claim is correct"),
+    _label("Refuted", Meaning.REFUTED, description="the claim is incorrect"),
+    _label("Not Enough Evidence", Meaning.NOT_ENOUGH, description=_UNSETTLED),
+    _label(
+        "Conflicting Evidence/Cherrypicking",
+        Meaning.CONFLICTING,
+        "Conflicting Evidence",
+        "Cherrypicking",
+        description="the evidence contradicts itself, or the claim leaves out what matters",
+    ),
 )
-YES_NO_MAYBE = label_sets.register("yes-no-maybe")(
-    LabelSet(
-        name="yes-no-maybe",
-        in_prose=False,
-        labels=(
-            _label("yes", Meaning.SUPPORTED, description="the answer is yes"),
-            _label("no", Meaning.REFUTED, description="the answer is no"),
-            _label("maybe", Meaning.NOT_ENOUGH, description="the evidence does not settle the question"),
-        ),
-    )
+YES_NO_MAYBE = _label_set(
+    "yes-no-maybe",
+    _label("yes", Meaning.SUPPORTED, description="the answer is yes"),
+    _label("no", Meaning.REFUTED, description="the answer is no"),
+    _label("maybe", Meaning.NOT_ENOUGH, description="the evidence does not settle the question"),
+    in_prose=False,
 )
-OPTIONS = label_sets.register("options")(
-    LabelSet(
-        name="options",
-        in_prose=False,
-        labels=tuple(
-            _label(letter, Meaning.OPTION, f"option {letter}", f"answer {letter}", f"({letter})") for letter in "ABCDE"
-        ),
-    )
+OPTIONS = _label_set(
+    "options",
+    *(_label(letter, Meaning.OPTION, f"option {letter}", f"answer {letter}", f"({letter})") for letter in "ABCDE"),
+    in_prose=False,
 )
-FREE_TEXT = label_sets.register("free-text")(LabelSet(name="free-text"))
+FREE_TEXT = _label_set("free-text")
 
 
 class Claim(Frozen):
@@ -256,11 +238,6 @@ class Claim(Frozen):
 
 
 def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims, restricted to evidence that was published by their as-of dates.
-
-    Raises:
-        UsageError: a claim has no as-of date.
-    """
     strict = []
     for claim in claims:
         if claim.as_of is None:
@@ -272,11 +249,7 @@ def with_strict_as_of(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def readable(text: str) -> str:
-    """Returns the text unchanged.
-
-    Raises:
-        ValueError: it contains a control character or a lone surrogate.
-    """
+    """Returns the text; raises ValueError for a control character or a lone surrogate."""
     if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
         raise ValueError(f"control character {control.group()!r} at position {control.start()}")
     if broken := re.search(r"[\ud800-\udfff]", text):

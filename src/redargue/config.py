@@ -32,27 +32,16 @@ class RunConfig(Frozen):
     """Everything that defines a run, as JSON values.
 
     Attributes:
-        method: registered name.
-        profile: ``hardened``, ``paper`` or another profile of the method.
         settings: of the method, by field name, where they differ from the profile's.
         tools: evidence tools, one per debater where the method has debaters; None for the profile's.
-        mcp: MCP servers whose tools the agents may call.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
-        model: the language model of every role that ``models`` does not name.
-        models: a model for an agent ("judge") or a task ("CheckStatements").
         base_url: of the models' endpoint; empty for the environment's.
-        embedding_model: at the same endpoint; empty for the embedded one.
+        models: a model for an agent ("judge") or a task ("CheckStatements").
         response_format: how a language model is asked to reply (:class:`~redargue.llm.chat.ChatBackend`).
-        max_tokens: maximum length of a reply.
-        stream: request replies as a stream.
-        logprobs: request log probabilities, where a method uses them.
         prompts: a folder of prompt overrides, one TASK.txt per task.
         memory: path or URL of the evidence memory; empty for the default one.
-        workspace: of the memory.
         store: path or URI of the corpus, or ``starter``; None for the default one, or the starter corpus without one.
-        offline: send no request that leaves this machine.
-        labels: of claims that are given as text.
-        as_of: as-of date of claims that are given as text.
+        labels, as_of: of claims that are given as text.
         strict_as_of: leave out evidence that is later than a claim's as-of date, or undated.
         budget: shared by all claims: ``40calls``, ``200ktok``, ``0.50usd``; None for no limit.
         prices: a price table (TOML); None for the default one.
@@ -118,7 +107,6 @@ class RunConfig(Frozen):
             raise _explained(error) from error
 
     def updated(self, **changes: Unpack[ConfigOptions]) -> RunConfig:
-        """A validated copy with other values."""
         return RunConfig(**{**dict(self), **changes})
 
     def claim(self, claim: str | Claim) -> Claim:
@@ -167,10 +155,7 @@ class ConfigOptions(TypedDict, total=False):
 
 
 class RunOptions(ConfigOptions, total=False):
-    """The keywords of ``verify``, ``watch``, ``verify_text``, ``ground`` and ``Verifier``.
-
-    The fields of :class:`RunConfig`, for some of which an object may be given, and those of :class:`Components`.
-    """
+    """The fields of :class:`RunConfig`, for some of which an object may be given, and those of :class:`Components`."""
 
     backend: str | Backend
     memory: str | Path | EvidenceMemory | None
@@ -187,15 +172,11 @@ class Components:
     """Objects that a run uses instead of making them from its :class:`RunConfig`; the caller closes them.
 
     Attributes:
-        backend: performs the tasks.
-        memory: evidence of earlier claims.
-        budget: may be shared with other runs.
         evidence: evidence tools by the names in the settings, including tools that differ between claims
             (:class:`~redargue.retrieval.tools.base.PerClaim`); others are made from the configuration.
         actions: tools that agents call with arguments, by name; asynchronous context managers
             (:class:`~redargue.retrieval.mcp.client.McpTool`) are entered while claims are verified. None until
             :func:`redargue.assembly.connect` has listed the tools of the MCP servers.
-        transport: sends every request; pass one to several verifiers to share its limits.
     """
 
     backend: Backend | None = None
@@ -214,11 +195,6 @@ OBJECTS = tuple(part.name for part in fields(Components))
 def read_options(
     options: RunOptions, config: RunConfig | None = None, components: Components | None = None
 ) -> tuple[RunConfig, Components]:
-    """Applies keywords to a configuration and to components.
-
-    Raises:
-        UsageError: an unknown keyword, or an invalid value.
-    """
     values: dict[str, Any] = {}
     objects: dict[str, Any] = {}
     for name, value in options.items():
@@ -236,11 +212,7 @@ def read_options(
 
 
 def read_date(text: str) -> date | None:
-    """An as-of date; None for an empty text.
-
-    Raises:
-        UsageError: not a date.
-    """
+    """None for an empty text; raises UsageError for anything that is not a date."""
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:

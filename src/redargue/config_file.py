@@ -25,11 +25,6 @@ def read_defaults(
     Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the file, and
     variables with the current name win over them.
 
-    Args:
-        known: the commands and their options.
-        folder: of the file; by default the current one.
-        environment: by default ``os.environ``.
-
     Raises:
         UsageError: the file cannot be read, or names an unknown command or option.
     """
@@ -41,11 +36,6 @@ def read_defaults(
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """The tables of a settings file; empty if there is no file.
-
-    Raises:
-        UsageError: the file cannot be read.
-    """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -61,15 +51,9 @@ def read_tables(path: Path) -> dict[str, Any]:
 def current_names(arguments: list[str]) -> list[str]:
     """The command line with the current names of renamed options."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [*(_current_flag(argument) for argument in arguments[:end]), *arguments[end:]]
-
-
-def _current_flag(argument: str) -> str:
-    flag, sign, value = argument.partition("=")
-    name = flag.removeprefix("--").replace("-", "_")
-    if not flag.startswith("--") or name not in RENAMED:
-        return argument
-    return f"--{RENAMED[name].replace('_', '-')}{sign}{value}"
+    flags = {f"--{old.replace('_', '-')}": f"--{new.replace('_', '-')}" for old, new in RENAMED.items()}
+    split = [argument.partition("=") for argument in arguments[:end]]
+    return [*(flags.get(flag, flag) + sign + value for flag, sign, value in split), *arguments[end:]]
 
 
 def _defaults(

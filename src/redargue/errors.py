@@ -1,20 +1,4 @@
-"""Every error that redargue raises. Exit codes: 2 usage, 3 unreadable input or reply, 4 budget, 5 provider.
-
-::
-
-    RedargueError
-    ├── UsageError                  the caller's input or configuration
-    │   └── UnknownName, CannotPlay, Undeclared, MissingExtra
-    ├── CorpusError                 a corpus store
-    │   └── StoreLocked, StoreForeign, StoreDamaged, DiskFull
-    ├── RecordError                 a run folder or ledger
-    │   └── ReplayMiss, LeaseLost
-    ├── ScriptError                 a scripted backend
-    ├── UnreadableFile, BadReply, WorkerLost
-    ├── BudgetReached
-    └── ProviderError               a model, tool or network
-        └── ToolFailed
-"""
+"""Every error that redargue raises. Exit codes: 2 usage, 3 unreadable input or reply, 4 budget, 5 provider."""
 
 from __future__ import annotations
 
@@ -100,11 +84,7 @@ class ScriptError(RedargueError):
 
 
 class BadReply(RedargueError):
-    """A model's reply could not be read, even after one repair.
-
-    Attributes:
-        raw: the verbatim reply, cut to 2,000 characters.
-    """
+    """A model's reply could not be read, even after one repair; ``raw`` is cut to 2,000 characters."""
 
     exit_code = 3
 

@@ -17,42 +17,23 @@ from redargue.tasks.base import every_task
 from redargue.verifier import Verifier
 
 # Tokens of a prompt at 4 bytes per token: 10th, 50th and 90th percentile over the 50 example claims, with three
-# passages of up to 1,000 characters per query (experiments/LOG.md). OTHER is used for tasks that are not listed.
-PROMPTS = {
-    "WriteQuery": (183, 188, 193),
-    "RewriteQuery": (344, 364, 386),
-    "AnswerClaim": (722, 881, 1_173),
-    "WriteStatements": (247, 265, 283),
-    "CheckStatements": (681, 833, 1_129),
-    "WriteQuestion": (300, 316, 337),
-    "CompareTexts": (62, 72, 98),
-    "JudgeDebate": (3_748, 4_182, 4_521),
+# passages of up to 1,000 characters per query (experiments/LOG.md). Then those of a language model's reply, assumed for
+# models without visible reasoning. OTHER is used for tasks that are not listed.
+TOKENS = {
+    "WriteQuery": ((183, 188, 193), (8, 15, 30)),
+    "RewriteQuery": ((344, 364, 386), (8, 15, 30)),
+    "AnswerClaim": ((722, 881, 1_173), (60, 130, 250)),
+    "WriteStatements": ((247, 265, 283), (40, 90, 200)),
+    "CheckStatements": ((681, 833, 1_129), (80, 220, 500)),
+    "WriteQuestion": ((300, 316, 337), (15, 25, 40)),
+    "CompareTexts": ((62, 72, 98), (0, 0, 0)),
+    "JudgeDebate": ((3_748, 4_182, 4_521), (80, 180, 350)),
 }
-OTHER = (300, 700, 1_500)
-# Tokens of a language model's reply; assumed, for models without visible reasoning.
-REPLIES = {
-    "WriteQuery": (8, 15, 30),
-    "RewriteQuery": (8, 15, 30),
-    "AnswerClaim": (60, 130, 250),
-    "WriteStatements": (40, 90, 200),
-    "CheckStatements": (80, 220, 500),
-    "WriteQuestion": (15, 25, 40),
-    "CompareTexts": (0, 0, 0),
-    "JudgeDebate": (80, 180, 350),
-}
-OTHER_REPLY = (40, 130, 300)
+OTHER = ((300, 700, 1_500), (40, 130, 300))
 
 
 class Sum(Frozen):
-    """The estimated cost of all claims.
-
-    Attributes:
-        embeddings: requests for vectors.
-        searches: one search may send several requests.
-        usd: None where a price is unknown.
-        depth: length of the longest chain of calls and searches within one claim.
-        seconds: for all claims, at the given concurrency.
-    """
+    """The estimated cost of all claims; ``depth``: longest chain of calls and searches within one claim."""
 
     calls: int
     embeddings: int
@@ -85,11 +66,7 @@ def estimate(
     """Estimates the cost of verifying the claims; sends nothing.
 
     Args:
-        verifier: configured as for the run.
-        claims: the claims.
-        concurrency: number of claims verified at the same time.
         call_seconds: duration of a call to a language model; other backends use a measured duration.
-        search_seconds: duration of a search.
 
     Returns:
         Three sums. The likely one is the debate that ends in its second round, not a mean of the others.
@@ -128,8 +105,9 @@ def _sum(
         refused = chat is not None and any("n" in chat.endpoint(model).capabilities.refused for model in models)
         charge = next((kind.charge for kind in every_task() if kind.name() == task), "call")
         requests = count * (samples if refused else 1)
-        tokens = requests * (PROMPTS.get(task, OTHER)[quantile] + max(0, round(extra)))
-        reply_tokens = count * samples * REPLIES.get(task, OTHER_REPLY)[quantile]
+        prompts, replies = TOKENS.get(task, OTHER)
+        tokens = requests * (prompts[quantile] + max(0, round(extra)))
+        reply_tokens = count * samples * replies[quantile]
         if charge == "embedding":
             embeddings += requests
             models = [chat.embedding_model] if chat and chat.embedding_model else []
@@ -159,7 +137,6 @@ def _sum(
 
 
 def _models(verifier: Verifier, chat: ChatBackend, task: str, plan: CostPlan) -> list[str]:
-    """The models that perform a task, one per agent that asks it."""
     if model := verifier.models.get(task):
         return [model]
     agents = verifier.method.agents()

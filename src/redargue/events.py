@@ -18,17 +18,19 @@ from redargue.verdicts import ErrorInfo, MethodName, Score, Verdict
 
 
 class _Event(Frozen):
-    """Base class of all events.
-
-    Attributes:
-        item: index of the claim in the run.
-        seq: order within the claim, from 0.
-        at: seconds since the claim's verification began.
-    """
+    """Base class of all events; ``seq`` is the order within the claim, ``at`` in seconds since it was started."""
 
     item: int = 0
     seq: int = 0
     at: float = 0.0
+
+
+class _AgentEvent(_Event):
+    """An event of one agent; ``round`` is from 1, or 0 outside of rounds."""
+
+    kind: str
+    agent: str
+    round: int
 
 
 class ClaimStarted(_Event):
@@ -42,22 +44,18 @@ class ClaimStarted(_Event):
     seed: int
 
 
-class QueryWritten(_Event):
+class QueryWritten(_AgentEvent):
     """A debater wrote a query, or kept its last one."""
 
     kind: Literal["query_written"] = "query_written"
-    agent: str
-    round: int
     query: str
     kept: bool = False
 
 
-class EvidenceFound(_Event):
+class EvidenceFound(_AgentEvent):
     """A tool answered; ``left_out`` counts passages that were not published in time, by timing."""
 
     kind: Literal["evidence_found"] = "evidence_found"
-    agent: str
-    round: int
     tool: str
     query: str
     passages: tuple[Passage, ...]
@@ -67,22 +65,18 @@ class EvidenceFound(_Event):
     usd: float = 0.0
 
 
-class EvidenceKept(_Event):
+class EvidenceKept(_AgentEvent):
     """The query and its documents were kept; the tool was not called."""
 
     kind: Literal["evidence_kept"] = "evidence_kept"
-    agent: str
-    round: int
     tool: str
     query: str
 
 
-class EvidenceMissing(_Event):
+class EvidenceMissing(_AgentEvent):
     """A tool failed; the agent continues without documents, and the verdict names the gap. Recorded like an answer."""
 
     kind: Literal["evidence_missing"] = "evidence_missing"
-    agent: str
-    round: int
     tool: str
     query: str
     why: str
@@ -91,20 +85,16 @@ class EvidenceMissing(_Event):
     usd: float = 0.0
 
 
-class EvidenceRecalled(_Event):
+class EvidenceRecalled(_AgentEvent):
     """The memory was queried.
 
     Attributes:
-        entities: as the agent wrote them.
         text: compared with the evidence by meaning.
-        items: best first.
         held_back: number of matches stored only for near-duplicates of the claim, which were withheld.
         left_out: number of other matches not returned, by reason: expired, later, undated.
     """
 
     kind: Literal["evidence_recalled"] = "evidence_recalled"
-    agent: str
-    round: int
     entities: tuple[str, ...]
     text: str
     items: tuple[Recalled, ...]
@@ -113,38 +103,26 @@ class EvidenceRecalled(_Event):
     key: str
 
 
-class EvidenceRemembered(_Event):
-    """Findings were stored in the memory; they are on disk before this is recorded.
-
-    Attributes:
-        entities: under which they are stored, as the agent wrote them.
-        passages: sha256 of the texts.
-        dropped: number of findings that were not stored, by reason: frozen, error, empty.
-    """
+class EvidenceRemembered(_AgentEvent):
+    """Findings were stored in the memory; they are on disk before this is recorded."""
 
     kind: Literal["evidence_remembered"] = "evidence_remembered"
-    agent: str
-    round: int
     entities: tuple[str, ...]
     passages: tuple[str, ...]
     dropped: dict[str, int] = Field(default_factory=dict)
     key: str
 
 
-class CallFinished(_Event):
+class CallFinished(_AgentEvent):
     """The backend performed a task.
 
     Attributes:
         outputs: per sample, the answer's fields and the verbatim text it was read from.
-        charge: whether the requests count as calls or only as embeddings.
         rejected: unreadable replies before this one: the reason, and how they began.
-        requests: including retries and repairs.
         usd: 0 where no price is known.
     """
 
     kind: Literal["call_finished"] = "call_finished"
-    agent: str
-    round: int
     task: str
     key: str
     outputs: tuple[dict[str, Any], ...]
@@ -156,16 +134,10 @@ class CallFinished(_Event):
     usd: float = 0.0
 
 
-class CallFailed(_Event):
-    """The backend failed to perform a task; the requests that it sent count.
-
-    Attributes:
-        raw: the unreadable reply, cut to 2,000 characters; empty where there was none.
-    """
+class CallFailed(_AgentEvent):
+    """The backend failed to perform a task; ``raw`` is the unreadable reply, if any, cut to 2,000 characters."""
 
     kind: Literal["call_failed"] = "call_failed"
-    agent: str
-    round: int
     task: str
     key: str
     error: ErrorInfo
@@ -177,23 +149,19 @@ class CallFailed(_Event):
     usd: float = 0.0
 
 
-class Answered(_Event):
+class Answered(_AgentEvent):
     """A debater answered."""
 
     kind: Literal["answered"] = "answered"
-    agent: str
-    round: int
     text: str
     label: str | None
     quotes: tuple[Quote, ...] = ()
 
 
-class Scored(_Event):
+class Scored(_AgentEvent):
     """An answer was scored."""
 
     kind: Literal["scored"] = "scored"
-    agent: str
-    round: int
     score: Score
 
 
@@ -208,19 +176,10 @@ class Decomposed(_Event):
     entities: tuple[str, ...]
 
 
-class Stepped(_Event):
-    """An agent that acts in steps chose its next step; the outcome of a tool call is a separate event.
-
-    Attributes:
-        tool: as the agent wrote it; empty where it answers or the step could not be read.
-        reason: for calling this tool.
-        answer: the label, if the step is an answer.
-        problem: why the step could not be read or the tool was not called.
-    """
+class Stepped(_AgentEvent):
+    """An agent that acts in steps chose its next step; the outcome of a tool call is a separate event."""
 
     kind: Literal["stepped"] = "stepped"
-    agent: str
-    round: int
     thought: str = ""
     tool: str = ""
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -235,28 +194,22 @@ class Stepped(_Event):
         return "" if problem == "Invalid action: search" else problem
 
 
-class Spoke(_Event):
+class Spoke(_AgentEvent):
     """A team member spoke to its team or, as the summariser, to all."""
 
     kind: Literal["spoke"] = "spoke"
-    agent: str
-    round: int
     text: str
 
 
-class Refereed(_Event):
+class Refereed(_AgentEvent):
     """A referee judged a round.
 
     Attributes:
         vote: affirmative, negative or tie; empty where there is no judgement.
         confidence: in [0, 1].
-        scores: by team and dimension, in [0, 1].
-        problem: why there is no judgement.
     """
 
     kind: Literal["refereed"] = "refereed"
-    agent: str
-    round: int
     vote: str = ""
     confidence: float = 0.0
     reason: str = ""
@@ -268,10 +221,8 @@ class RoundVoted(_Event):
     """The referees' votes of a round were counted.
 
     Attributes:
-        winner: affirmative, negative or tie.
         consensus: the winner's share of all confidence, in [0, 1].
         masses: total confidence by outcome.
-        weights: the paper's signed sums.
     """
 
     kind: Literal["round_voted"] = "round_voted"
@@ -283,14 +234,7 @@ class RoundVoted(_Event):
 
 
 class RoundEnded(_Event):
-    """All debaters of a round have answered.
-
-    Attributes:
-        labels: one per debater, in order.
-        agreed: whether all labels exist and are equal.
-        accepted: whether the labels agree and every score is above its threshold.
-        why: reasons for not accepting the round.
-    """
+    """All debaters have answered; a round is ``accepted`` if labels agree and every score is above its threshold."""
 
     kind: Literal["round_ended"] = "round_ended"
     round: int
@@ -341,10 +285,7 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events without times, in an order that does not depend on the speed of concurrent agents.
-
-    Two runs are equal if their canonical events are.
-    """
+    """The events without times, in an order that does not depend on concurrency; equal in equal runs."""
     rows = [without_retrieval_times(event.model_dump(mode="json", exclude={"seq", "at"})) for event in events]
 
     def order(row: dict[str, Any]) -> tuple[int, int, str, str, str]:

@@ -84,7 +84,6 @@ class Passage(Source):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def source(self) -> Source:
-        """Where the passage comes from, without its text."""
         return Source(**{name: getattr(self, name) for name in Source.model_fields})
 
 

@@ -35,16 +35,7 @@ async def replay(
     listeners: Sequence[Listener] = (),
     items: Iterable[int] | None = None,
 ) -> list[Verdict]:
-    """Replays a recorded run.
-
-    Args:
-        folder: the run folder, which is not written to, or its record, open for replay.
-        backend: renders prompts; by default the registered backend of the recorded name.
-        listeners: called with every event.
-        items: indices of claims; all by default.
-
-    Returns:
-        The verdicts, equal to the recorded ones except for times.
+    """Replays a recorded run; the verdicts equal the recorded ones except for times.
 
     Raises:
         RecordError: the folder does not contain a finished run.
@@ -70,12 +61,6 @@ async def replay(
 
 
 async def _replay_extraction(record: Record, described: Mapping[str, Any], backend: ReplayBackend) -> None:
-    """Replays the extraction of a text's claims.
-
-    Raises:
-        RecordError: the extraction yields other claims, or run.json is damaged.
-        ReplayMiss: a call was not recorded.
-    """
     manifest = record.manifest
     try:
         text, extraction = recorded(described)
@@ -104,18 +89,7 @@ async def replay_claim(
     backend: Backend | None = None,
     listeners: Sequence[Listener] = (),
 ) -> Verdict:
-    """Replays one claim of a recorded run, optionally with other settings.
-
-    Args:
-        record: open for replay.
-        item: index of the claim.
-        settings: of the method, to replace the recorded ones.
-        backend: renders prompts; by default the registered backend of the recorded name.
-        listeners: called with every event.
-
-    Raises:
-        ReplayMiss: these settings need a call that was not recorded.
-    """
+    """Replays one claim, optionally with other settings; ReplayMiss if they need a call that was not recorded."""
     manifest = record.manifest
     claim, replaying = manifest.claims[item], _replay_backend(manifest, backend)
 
@@ -148,7 +122,6 @@ def _verifier(
 
 
 def config_of(manifest: RunManifest) -> RunConfig:
-    """The configuration of a recorded run, without its backend."""
     return RunConfig(
         method=manifest.method,
         profile=manifest.profile,

@@ -64,8 +64,7 @@ def _normalised(text: str) -> tuple[str, list[int]]:
 
     White space is kept only between two letters or digits (so that "Smith , Inc ." equals "Smith, Inc.").
     """
-    chars: list[str] = []
-    origins: list[int] = []
+    pairs: list[tuple[str, int]] = []
     index = 0
     while index < len(text):
         stop = index + 1
@@ -73,33 +72,25 @@ def _normalised(text: str) -> tuple[str, list[int]]:
             stop += 1
         cluster = unicodedata.normalize("NFC", text[index:stop])
         for char in cluster:
-            for mapped in " " if char.isspace() else _EQUIVALENT.get(char, char):
-                chars.append(mapped)
-                origins.append(index)
+            pairs += [(mapped, index) for mapped in (" " if char.isspace() else _EQUIVALENT.get(char, char))]
         index = stop
-    joined = "".join(chars)
-    for pair in ("''", "``"):  # the Penn Treebank's quotation marks, which FEVER's pages keep
-        joined = joined.replace(pair, '"\0')
-    kept: list[str] = []
-    kept_origins: list[int] = []
+    joined = "".join(char for char, _ in pairs)
+    for marks in ("''", "``"):  # the Penn Treebank's quotation marks, which FEVER's pages keep
+        joined = joined.replace(marks, '"\0')
+    kept: list[tuple[str, int]] = []
     gap = False
-    for char, origin in zip(joined, origins, strict=True):
-        if char == "\0":
+    for char, (_, origin) in zip(joined, pairs, strict=True):
+        if char in "\0 ":
+            gap = gap or char == " "
             continue
-        if char == " ":
-            gap = True
-            continue
-        if gap and kept and kept[-1].isalnum() and char.isalnum():
-            kept.append(" ")
-            kept_origins.append(origin)
+        if gap and kept and kept[-1][0].isalnum() and char.isalnum():
+            kept.append((" ", origin))
         gap = False
-        kept.append(char)
-        kept_origins.append(origin)
-    return "".join(kept), kept_origins
+        kept.append((char, origin))
+    return "".join(char for char, _ in kept), [origin for _, origin in kept]
 
 
 def _find(quote: str, text: str) -> tuple[int, int] | None:
-    """The span (start, end) of the quotation in the text, or None."""
     needle, _ = _normalised(quote)
     if not re.search(r"\w", needle):
         return None
@@ -137,7 +128,6 @@ def _spellings(needle: str) -> tuple[str, ...]:
 
 
 def _drops_negation(before: str) -> bool:
-    """Whether the word right before a quotation is a negation."""
     word = re.search(r"([\w']+)[ \"'(\[]*$", before)
     return word is not None and (word.group(1).lower() in _NEGATIONS or word.group(1).lower().endswith("n't"))
 

@@ -20,14 +20,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Maps kebab-case names to entries of one kind.
-
-    Args:
-        kind: noun for error messages ("method").
-        builtin: import path (``module:attribute``) of each entry that redargue ships, by name, in listing order.
-        group: entry-point group for other packages; empty where they cannot add entries.
-        aliases: earlier names of entries; looked up, never listed.
-    """
+    """Maps kebab-case names to entries of one kind; ``builtin`` is in listing order."""
 
     def __init__(
         self,
@@ -43,16 +36,11 @@ class Registry(Generic[T]):
         self._installed: dict[str, EntryPoint] | None = None
 
     def register(self, name: str) -> Callable[[T], T]:
-        """A decorator that adds an entry under ``name``.
-
-        Raises:
-            ValueError: the name is taken.
-        """
-
         def add(entry: T) -> T:
             known = self._loaded.get(name)
-            if known is not None and _same_definition(known, entry):  # a notebook cell was run again
-                known = None
+            names = ("__module__", "__qualname__")
+            if all(getattr(known, part, None) == getattr(entry, part, known) for part in names):
+                known = None  # a notebook cell was run again
             if known is not None or (name in self._builtin and not self._is_builtin(name, entry)):
                 raise ValueError(f"{self.kind} {name!r} is registered twice: by {known or self._builtin[name]}")
             self._loaded[name] = entry
@@ -61,16 +49,10 @@ class Registry(Generic[T]):
         return add
 
     def canonical(self, name: str) -> str:
-        """The listed name for a name that may be an alias."""
         return self._aliases.get(name, name)
 
     def __getitem__(self, name: str) -> T:
-        """The entry called ``name``.
-
-        Raises:
-            UnknownName: no entry has that name.
-            UsageError: the package that provides it cannot be imported.
-        """
+        """Raises UnknownName, or UsageError if the package that provides the entry cannot be imported."""
         name = self.canonical(name)
         if name not in self._loaded:
             if name in self._builtin:
@@ -82,7 +64,6 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def load_builtin(self) -> None:
-        """Imports every entry that redargue ships."""
         for name in self._builtin:
             self[name]
 
@@ -124,11 +105,6 @@ class Registry(Generic[T]):
         module, _, attribute = self._builtin[name].partition(":")
         defined_in = str(getattr(entry, "__module__", ""))
         return getattr(entry, "__name__", "") == attribute and f"{defined_in}.".startswith(f"{module}.")
-
-
-def _same_definition(first: Any, second: Any) -> bool:
-    names = ("__module__", "__qualname__")
-    return all(getattr(first, name, None) == getattr(second, name, first) for name in names)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -55,17 +55,8 @@ class Run:
     """One claim's verification.
 
     Args:
-        backend: performs the tasks; in a replay it only renders prompts.
-        tools: by registered name.
-        item: index of the claim in its run folder.
-        seed: of the run; the seed of each call is derived from it.
-        budget: shared by all claims of a run folder.
         record: the run folder, or the ledger that workers share; None records nothing.
         listeners: called with every event, in order, on the run's own thread.
-        models: model by task or agent name; the task takes precedence.
-        priced: whether costs are known in dollars.
-        actions: tools that agents call with arguments, by name.
-        memory: evidence of earlier claims; None in a replay.
     """
 
     def __init__(
@@ -113,7 +104,6 @@ class Run:
     async def perform(
         self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
     ) -> tuple[Out, ...]:
-        """The answers of :meth:`ask`."""
         outputs = await self.ask(task, agent=agent, round_=round_, n=n, temperature=temperature)
         return tuple(output.answer for output in outputs)
 
@@ -123,14 +113,7 @@ class Run:
         """Performs a task, or returns its recorded answers.
 
         Args:
-            task: the task.
-            agent: name of the agent that asks.
             round_: of the protocol, from 1; 0 outside of rounds.
-            n: samples from one request.
-            temperature: 0 for the most likely tokens.
-
-        Returns:
-            The ``n`` answers with their texts and, where available, token probabilities.
 
         Raises:
             ReplayMiss: in a replay, the call was not recorded.
@@ -206,10 +189,6 @@ class Run:
 
         Args:
             tool: the action's name as the agent wrote it; the observation for an unknown one lists the known ones.
-            arguments: as the agent wrote them.
-            agent: name of the agent that acts.
-            round_: of the protocol, from 1; 0 outside of rounds.
-            claim: its ``as_of`` determines the passages' timing.
 
         Raises:
             ReplayMiss: in a replay, the call was not recorded.
@@ -228,9 +207,7 @@ class Run:
             return await source.call(arguments, search=context)
 
         event = await self._evidence(facts, f"a call of {tool!r} with {query}", call, as_of=as_of, least=0)
-        if isinstance(event, EvidenceMissing):
-            return Observation(why=event.why)
-        return Observation(passages=event.passages)
+        return Observation(passages=event.passages) if isinstance(event, EvidenceFound) else Observation(why=event.why)
 
     async def _evidence(
         self,
@@ -242,16 +219,7 @@ class Run:
         most: int | None = None,
         least: int = 1,
     ) -> EvidenceFound | EvidenceMissing:
-        """A tool's answer, recorded or new; emitted and counted.
-
-        Args:
-            facts: fields of the event.
-            what: the question, for errors.
-            ask: calls the tool.
-            as_of: as-of date of the claim.
-            most: maximum number of passages, all of them in time; None keeps every passage.
-            least: minimum number of requests to count after a failure.
-        """
+        """A tool's answer; a failure counts ``least`` requests. With ``most``, only passages in time are kept."""
         position = evidence_position(facts["agent"], facts["round"], facts["tool"], facts["query"])
         known = await self._recorded(facts["key"], position)
         if isinstance(known, EvidenceFound | EvidenceMissing):
@@ -265,16 +233,9 @@ class Run:
             why = f"{error.what}; {error.hint}" if error.hint else error.what
             requests = max(least, account.requests)
             return self._finish_search(EvidenceMissing(**facts, why=why, requests=requests, usd=account.usd))
-        now = self.clock.now()
+        origin = {"tool": facts["tool"], "retrieved": self.clock.now(), "query": facts["query"]}
         passages = tuple(
-            passage.model_copy(
-                update={
-                    "tool": facts["tool"],
-                    "retrieved": now,
-                    "query": facts["query"],
-                    "timing": timing(passage.published, as_of) if as_of else "",
-                }
-            )
+            passage.model_copy(update={**origin, "timing": timing(passage.published, as_of) if as_of else ""})
             for passage in results
         )
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
@@ -293,11 +254,8 @@ class Run:
         """Recalls evidence from the memory, or from the record.
 
         Args:
-            entities: as the agent wrote them.
-            agent: name of the agent that asks.
             claim: its ``as_of`` and ``only_in_time`` apply as in a search.
             text: compared with the evidence by meaning; the claim's text by default.
-            round_: of the protocol.
 
         Raises:
             UsageError: the run has no memory.
@@ -329,8 +287,6 @@ class Run:
         """Stores the claim's findings in the memory, unless the record shows that they are stored.
 
         Raises:
-            UsageError: the run has no memory.
-            ReplayMiss: in a replay, this was not recorded.
             CorpusError: the memory cannot be written to; nothing was stored.
         """
         shas = [finding.passage.sha256 for finding in findings]
@@ -353,13 +309,11 @@ class Run:
     async def _recorded(
         self, key: str, position: Position, accepts: Callable[[Answer], bool] = lambda answer: True
     ) -> Answer | None:
-        """The recorded answer for a key or, in a trial replay of an earlier recording, for a position."""
         if isinstance(self.record, Alignment):
             return await self.record.find(key, position, accepts)
         return self.record.recall(self.item, key) if self.record else None
 
     def _key(self, *parts: Any) -> str:
-        """The key of a question: a hash of its parts, and the number of earlier identical questions."""
         base = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         self._occurrences[base] += 1
         return f"{base}-{self._occurrences[base] - 1}"
@@ -390,7 +344,6 @@ def _dumped(output: Output[Out]) -> dict[str, Any]:
 
 
 def _fits(task: Task[Out], n: int, event: Answer) -> bool:
-    """Whether a recorded answer has the form that the task asks for."""
     if not isinstance(event, CallFinished):
         return isinstance(event, CallFailed)
     try:
@@ -403,7 +356,6 @@ def _fits(task: Task[Out], n: int, event: Answer) -> bool:
 
 
 def _read(task: Task[Out], output: dict[str, Any]) -> Output[Out]:
-    """Reads what :func:`_dumped` wrote, in this release or an earlier one."""
     return Output(
         cast(Out, task.answer_type().model_validate(convert_answer(task.name(), output["answer"]))),
         text=output["text"],

@@ -11,12 +11,7 @@ WORDS = {
 
 
 def printable(text: str, *, lines: bool = True) -> str:
-    """The text without control characters and changes of writing direction.
-
-    Args:
-        text: from a document, a file name or a user.
-        lines: keep line breaks; otherwise they become spaces.
-    """
+    """The text without control characters and changes of direction; line breaks become spaces unless ``lines``."""
     return text.translate(_REMOVED_EXCEPT_LINE_BREAKS if lines else _REMOVED)
 
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Unpack
 
 from redargue.assembly import make_backend, memory_of, method_of
@@ -19,7 +18,7 @@ from redargue.config import Components, RunConfig, RunOptions, read_options
 from redargue.errors import RecordError, RedargueError, UsageError
 from redargue.events import ClaimEnded, ClaimStarted, Event
 from redargue.llm.chat import ChatBackend
-from redargue.llm.local import TransformersBackend
+from redargue.llm.prompted import PromptedBackend
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
@@ -46,14 +45,9 @@ class Verifier:
     line.
 
     Args:
-        config: by default :class:`~redargue.config.RunConfig`'s own values.
         folder: run folder, created or resumed; None records nothing.
-        claims: of the run; required with a folder, which belongs to these claims.
         text: source of the claims (``redargue.text.verification``), for the record.
         calls: a record to use instead of a folder, such as the ledger that workers share.
-        components: objects to use instead of making them from ``config``.
-        options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
-            ``config`` and ``components``.
 
     Raises:
         UsageError: an unknown name, option or setting, or a backend that cannot perform the method's tasks.
@@ -122,11 +116,6 @@ class Verifier:
         return made
 
     def _priced(self) -> bool:
-        """Whether the cost of the run is known in dollars.
-
-        Raises:
-            UsageError: the budget is in dollars or tokens, and the backend or a tool has no price or no tokens.
-        """
         if not isinstance(self.backend, ChatBackend):
             if self.budget.usd is not None or self.budget.tokens is not None:
                 raise UsageError(
@@ -146,7 +135,7 @@ class Verifier:
 
     def manifest(self, claims: Sequence[Claim] = (), text: Mapping[str, Any] | None = None) -> RunManifest:
         """The description of this run in its folder; a run with another manifest is another run."""
-        prompted = self.backend if isinstance(self.backend, ChatBackend | TransformersBackend) else None
+        prompted = self.backend if isinstance(self.backend, PromptedBackend) else None
         return RunManifest(
             redargue=version("redargue"),
             method=self.method.name,
@@ -174,13 +163,7 @@ class Verifier:
         )
 
     async def verify(self, claim: Claim, *, item: int = 0, listeners: Sequence[Listener] = ()) -> Verdict:
-        """Verifies one claim; a redargue error becomes the verdict's ``error``, never a label.
-
-        Args:
-            claim: the claim.
-            item: its index in the run; a claim with a recorded verdict is not verified again.
-            listeners: called with every event.
-        """
+        """Verifies a claim unless its verdict is recorded; an error becomes the verdict's ``error``, never a label."""
         if self.record and self.record.mode == "record":
             if item >= len(self.claims) or self.claims[item] != claim:
                 raise UsageError(
@@ -241,17 +224,7 @@ class Verifier:
         listeners: Sequence[Listener] = (),
         done: Callable[[int, Verdict], None] | None = None,
     ) -> list[Verdict]:
-        """Verifies claims concurrently; a failed claim does not stop the others.
-
-        Args:
-            claims: the claims.
-            concurrency: maximum number of claims in progress.
-            listeners: called with every event of every claim.
-            done: called with the index and verdict of each claim as it is completed.
-
-        Returns:
-            One verdict per claim, in their order.
-        """
+        """Verifies claims concurrently; a failed one does not stop the others. ``done`` is called with each verdict."""
         verdicts: dict[int, Verdict] = {}
         async for item, verdict in self.stream(claims, concurrency=concurrency, listeners=listeners):
             verdicts[item] = verdict
@@ -262,10 +235,7 @@ class Verifier:
     async def stream(
         self, claims: Iterable[Claim], *, concurrency: int = 2, listeners: Sequence[Listener] = ()
     ) -> AsyncIterator[tuple[int, Verdict]]:
-        """Verifies claims concurrently and yields their indices and verdicts as they are completed.
-
-        Only the claims in progress are held in memory.
-        """
+        """Yields indices and verdicts as claims are completed; only the claims in progress are held in memory."""
         remaining = enumerate(claims)
 
         async def verify(item: int, claim: Claim) -> tuple[int, Verdict]:
@@ -299,7 +269,6 @@ class Verifier:
             yield
 
     def close(self) -> None:
-        """Closes the corpus, the memory and the run folder."""
         self._close_stores()
         if self.record:
             self.record.close()
@@ -312,10 +281,9 @@ class Verifier:
     def __enter__(self) -> Verifier:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
 def cost_of(usage: Usage) -> Cost:
-    """The cost of a finished claim to its budget."""
     return Cost(usage.calls, usage.prompt_tokens + usage.completion_tokens, usage.usd or 0.0)

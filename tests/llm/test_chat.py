@@ -14,7 +14,8 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.evidence import Passage
-from redargue.llm.chat import MOST_SHOWN, ChatBackend
+from redargue.llm.chat import ChatBackend
+from redargue.llm.prompted import MOST_SHOWN
 from redargue.net.secrets import Secrets
 from redargue.net.transport import Service, Transport
 from redargue.runs.budget import Account, Budget

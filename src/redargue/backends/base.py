@@ -16,15 +16,7 @@ A = TypeVar("A", bound=Frozen)
 
 
 class Sampling(Frozen):
-    """Sampling parameters of a language model; the embedded backend uses only ``n``.
-
-    Attributes:
-        temperature: 0 for the most likely tokens.
-        top_p: in (0, 1].
-        stop: sequences that end the reply.
-        max_tokens: None for the endpoint's limit.
-        n: number of samples from one request.
-    """
+    """Sampling parameters; the embedded backend uses only ``n``. ``max_tokens``: None for the endpoint's limit."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -35,14 +27,7 @@ class Sampling(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """The context of one task.
-
-    Attributes:
-        agent: name of the agent that asks.
-        model: requested model; empty for the backend's default.
-        seed: of this call, derived from the run's.
-        account: pays for each request that is sent: ``async with call.account.request() as receipt``.
-    """
+    """The context of one task; ``account`` pays for each request: ``async with call.account.request() as receipt``."""
 
     agent: str
     model: str = ""
@@ -63,10 +48,8 @@ class Output(Generic[A]):
     """One sample.
 
     Attributes:
-        text: the verbatim text from which the answer was read.
         thoughts: a reasoning model's thoughts; not part of the answer.
         entropy: mean entropy of the tokens in nats, where available.
-        tokens: where log probabilities were requested and returned.
     """
 
     answer: A
@@ -92,10 +75,7 @@ class Reply(Generic[A]):
 
 
 class Stability(NamedTuple):
-    """Thresholds of the stability score, which a score has to exceed.
-
-    They depend on the models: similarities differ between embedders.
-    """
+    """Thresholds of the stability score, which a score has to exceed; they depend on the models."""
 
     faithfulness: float
     relevance: float
@@ -109,8 +89,6 @@ class Backend(Protocol):
     """Performs tasks.
 
     Attributes:
-        name: registered name.
-        stability: thresholds for its models.
         supports_attention_weights: whether the weights of a task's parts scale its attention; otherwise a method states
             in words how confident the parts' authors are.
     """
@@ -124,22 +102,14 @@ class Backend(Protocol):
         """Everything that changes its answers (model, weights, URL); part of a call's key."""
         ...
 
-    def can(self, task: type[AnyTask]) -> bool:
-        """Whether it can perform tasks of that type."""
-        ...
+    def can(self, task: type[AnyTask]) -> bool: ...
 
     def render(self, task: AnyTask) -> str:
         """The prompt as sent; empty for a backend without prompts."""
         ...
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Performs the task.
-
-        Raises:
-            BadReply: the reply could not be read, even after one repair.
-            BudgetReached: from ``call.account``.
-            ProviderError: the provider does not answer.
-        """
+        """Raises BadReply, BudgetReached and ProviderError."""
         ...
 
 
@@ -156,11 +126,6 @@ backends: Registry[BackendMaker] = Registry("backend", builtin=BACKENDS, group="
 
 
 def require(backend: Backend, method: str, tasks: tuple[type[AnyTask], ...]) -> None:
-    """Checks that a backend can perform a method's tasks.
-
-    Raises:
-        CannotPlay: it cannot perform all of them.
-    """
     missing = [task.name() for task in tasks if not backend.can(task)]
     if missing:
         raise CannotPlay(

@@ -8,13 +8,7 @@ from redargue.tasks.base import AnyTask, Out, Task
 
 
 class ReplayBackend:
-    """The recorded backend's name, identity, thresholds and prompts; a replay needs neither its model nor its weights.
-
-    Args:
-        inner: renders prompts.
-        identity: as recorded.
-        stability: as recorded.
-    """
+    """The recorded backend's name, identity, thresholds and prompts, without its model."""
 
     def __init__(self, inner: Backend, identity: str, stability: Stability) -> None:
         self.name, self.identity, self.stability = inner.name, identity, stability

@@ -44,11 +44,6 @@ class ScriptedBackend:
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """The script's next line for the task.
-
-        Raises:
-            ScriptError: the script has no line for it.
-        """
         async with call.account.request() as receipt:
             receipt.pay()
         self.calls.append((task, call))
@@ -81,11 +76,7 @@ class ScriptedBackend:
         raise ScriptError(f"the script has no line left for {task.name()} of {call.agent!r}")
 
     def finish(self) -> None:
-        """Checks that the whole script was used.
-
-        Raises:
-            ScriptError: lines are left over.
-        """
+        """Raises ScriptError if lines or keys are left over."""
         names = [
             part.__name__ if isinstance(part, type) else f"{part[0].__name__} of {part[1]!r}"
             for part, lines in self._script.items()

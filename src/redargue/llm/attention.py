@@ -22,9 +22,6 @@ class Focus:
     Args:
         weights: of the prompt's tokens, 1 outside spans; tensor (tokens,), float32.
         inside: 1 for tokens in a span, else 0; tensor (tokens,), float32.
-
-    Attributes:
-        used: number of layer calls that used the weights.
     """
 
     def __init__(self, weights: Any, inside: Any) -> None:
@@ -58,7 +55,7 @@ def rescaled(attention: Any, weights: Any, inside: Any) -> Any:
 
 
 class Tokens(NamedTuple):
-    """Token ids of a text, and where each begins and ends in it, in characters."""
+    """Token ids of a text, and each one's span in it, in characters."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -95,16 +92,7 @@ def weighted_attention(
     """A model's eager attention, with the weights of ``focus`` for generated tokens.
 
     Args:
-        module: the attention layer.
         query: (batch, heads, rows, size); the rows are the last positions of the keys.
-        key: (batch, heads or fewer, keys, size), for every position since the prompt's beginning.
-        value: shape as ``key``.
-        attention_mask: added before the softmax.
-        focus: None for no weights.
-        options: passed to the model's eager attention.
-
-    Returns:
-        Output (batch, rows, heads, size) and attention (batch, heads, rows, keys).
     """
     import torch
 

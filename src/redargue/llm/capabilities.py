@@ -27,13 +27,7 @@ UNMISTAKABLE = ("temperature", "top_p", "logprobs", "stream_options", *CALLING, 
 
 
 class Capabilities(Frozen):
-    """What a model at an endpoint is known to support.
-
-    Attributes:
-        form: the strictest way to ask for JSON that was not refused.
-        limit: its parameter for the maximum number of tokens; empty if it takes none.
-        refused: parameters that it refuses.
-    """
+    """What a model at an endpoint is known to support; ``limit`` is its parameter for the length of a reply."""
 
     form: Form = "schema"
     limit: Literal["max_tokens", "max_completion_tokens", ""] = "max_tokens"
@@ -47,7 +41,6 @@ class CapabilityStore:
         self._path = path
 
     def recall(self, place: str, model: str) -> Capabilities:
-        """What is known about a model, or the defaults."""
         try:
             return Capabilities.model_validate(self._all().get(f"{place} {model}", {}))
         except ValidationError:

@@ -41,7 +41,7 @@ Function = Mapping[str, Any]  # name, description, JSON schema of the arguments
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionRequest:
-    """A request in any form that the endpoint accepts; see :meth:`Endpoint.complete`."""
+    """See :meth:`Endpoint.complete`."""
 
     messages: Callable[[Form], Sequence[Message]]
     schema: tuple[str, dict[str, Any]] | None
@@ -54,11 +54,7 @@ class Endpoint:
     """One model at one endpoint.
 
     Args:
-        transport: sends the requests.
-        service: address and key.
-        model: as the endpoint calls it.
         prices: of tokens; a model without a price costs nothing.
-        max_tokens: per reply.
         stream: whether to ask for streamed replies, so that a stalled one is noticed.
     """
 
@@ -95,12 +91,8 @@ class Endpoint:
 
         Args:
             messages: the conversation for each response format.
-            account: pays.
             schema: name and JSON schema of the reply; None for text.
             form: how to ask for JSON; default: the strictest form that the endpoint accepts.
-            sampling: default: greedy.
-            seed: of the first sample.
-            logprobs: whether to ask for log probabilities.
             functions: one of which the model must call instead of replying in words.
 
         Raises:
@@ -195,7 +187,6 @@ class Endpoint:
     async def _post(
         self, path: str, body: dict[str, Any], *, account: Account, tokens: tuple[int, int], **options: Any
     ) -> Answer:
-        """Sends a request with at most so many prompt and reply tokens."""
         price = self._price.of if self._price else None
         return await self.transport.send(
             self.service,
@@ -215,7 +206,6 @@ class Endpoint:
 
         Raises:
             BadReply: the reply does not hold one vector per text.
-            UsageError, ProviderError, BudgetReached: as ``complete``.
         """
         tokens = sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD
         body = {"model": self.model, "input": list(texts)}
@@ -252,12 +242,11 @@ class Endpoint:
         self.remember(refused=tuple(sorted({*self.capabilities.refused, name})))
 
     def remember(self, **changes: Any) -> None:
-        """Changes the known capabilities and stores them."""
         self.capabilities = self.capabilities.model_copy(update=changes)
         self._store.keep(self.service.display_url, self.model, self.capabilities)
 
     def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
-        """The error for a refusal; ``offered``: of functions."""
+        """``offered``: functions were."""
         message = " ".join(error_message(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {message or 'nothing'}"
         if offered:

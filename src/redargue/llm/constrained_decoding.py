@@ -30,8 +30,6 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
     """Generates the reply to a task.
 
     Args:
-        draft: with an empty reply.
-        task: to reply to.
         plain: whether to reply in the paper's form (label on the last line, query in brackets) instead of JSON.
         longest: characters of free text, unless its field has a lower bound.
 
@@ -57,7 +55,6 @@ def fill(draft: Draft, task: AnyTask, *, plain: bool, longest: int) -> None:
 
 
 def _step(form: _Form, task: StepTask) -> None:
-    """A step in MERMAID's form: a tool call or an answer."""
     names, answers = [tool.name for tool in task.tools], list(task.answers())
     form.draft.add('{"thought": ')
     form.value(TEXT, ", ")
@@ -137,7 +134,7 @@ class _Form:
         self.draft.add("]" + after)
 
     def _known(self, listed: str, name: str, values: Sequence[Any]) -> None:
-        """Restricts a list to one item per value, whose field ``name`` has that value."""
+        """Restricts a list to one item per value of the field ``name``."""
         field = self.schema["properties"][listed]
         item = self._resolved(field["items"])
         field["prefixItems"] = [
@@ -154,7 +151,6 @@ class _Form:
 
 
 def _closed(field: dict[str, Any]) -> list[Any]:
-    """The values that a field may have; empty if it is open."""
     if "enum" in field:
         return list(field["enum"])
     if "const" in field:
@@ -175,7 +171,6 @@ def _query_end(text: str) -> int:
 
 
 def _closing_quote(text: str) -> int:
-    """The index of the quotation mark that ends a JSON string, or -1."""
     match = re.match(r'(?:[^"\\]|\\.)*"', text, re.DOTALL)
     return match.end() - 1 if match else -1
 

@@ -34,10 +34,6 @@ Ending = Callable[[str], int]
 class CausalModel:
     """A model and its tokenizer; nothing is downloaded.
 
-    Args:
-        name: a folder or a downloaded model.
-        device: torch device; default: a GPU if available.
-
     Raises:
         MissingExtra: torch or transformers is not installed.
         UsageError: the model does not exist, has no eager attention, or its tokenizer gives no offsets.
@@ -92,7 +88,7 @@ class CausalModel:
         return {id_: token.content for id_, token in self.tokenizer.added_tokens_decoder.items() if token.special}
 
     def rendered(self, messages: Sequence[Message]) -> str:
-        """The messages in the model's chat template, up to the beginning of its reply."""
+        """The messages in the model's chat template, up to its reply."""
         clean = [{**message, "content": self.disarmed(message["content"])} for message in messages]
         if not self.tokenizer.chat_template:
             return "\n\n".join(message["content"] for message in clean) + "\n\n"
@@ -107,7 +103,7 @@ class CausalModel:
     def disarmed(self, text: str) -> str:
         """A text of the same length without the model's special tokens, so that it cannot end a message."""
         marks = "|".join(map(re.escape, sorted(self._special.values(), key=len, reverse=True)))
-        return re.sub(marks, lambda match: _disarmed(match.group()), text) if marks else text
+        return re.sub(marks, _disarmed, text) if marks else text
 
     def _templated(self, messages: list[dict[str, str]]) -> str:
         options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
@@ -125,19 +121,7 @@ class CausalModel:
 
 
 class Draft:
-    """A prompt and a partial reply.
-
-    Args:
-        model: generates the reply.
-        prompt: with the chat template.
-        spans: agents' texts in the prompt, and their weights.
-        stop: set from another thread to cancel.
-
-    Attributes:
-        text: prompt and reply.
-        entropies: of every generated token and every choice (nats).
-        tokens: those generated freely.
-    """
+    """A prompt and a partial reply, together in ``text``; ``entropies`` in nats."""
 
     def __init__(self, model: CausalModel, prompt: str, spans: Sequence[WeightedSpan] = (), stop: Event | None = None):
         import torch
@@ -171,12 +155,7 @@ class Draft:
         self.text += text
 
     def write(self, longest: int, ending: Ending) -> str:
-        """Generates free text, which is returned but not added.
-
-        Args:
-            longest: characters.
-            ending: finds the end, which is excluded.
-        """
+        """Generates free text, which is returned but not added; ``longest`` in characters."""
         ids = self._model.tokens(self.text).ids
         tail = ids[-_TAIL:]
         before, written, text = len(self._model.decoded(tail)), list[int](), ""
@@ -259,7 +238,6 @@ class Draft:
         return out.logits[0].float().log_softmax(-1)
 
     def _draw(self, row: Any) -> int:
-        """Samples a token from log probabilities."""
         import torch
 
         temperature, top_p = self._sampling.temperature, self._sampling.top_p
@@ -271,15 +249,13 @@ class Draft:
 
 
 def _shared(left: Sequence[int], right: Sequence[int]) -> int:
-    """The length of the common prefix."""
     differences = (index for index, (one, other) in enumerate(zip(left, right, strict=False)) if one != other)
     return next(differences, min(len(left), len(right)))
 
 
-def _disarmed(mark: str) -> str:
-    """A special token as harmless text of the same length."""
-    plain = mark.translate(_DISARMED)
-    return plain if plain != mark else "·" + mark[1:]
+def _disarmed(mark: re.Match[str]) -> str:
+    plain = mark.group().translate(_DISARMED)
+    return plain if plain != mark.group() else "·" + plain[1:]
 
 
 def _imported() -> tuple[Any, Any]:

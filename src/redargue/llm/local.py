@@ -12,37 +12,29 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
-from typing import cast
 
-from redargue.backends.base import PAPER_STABILITY, Call, Output, Rejected, Reply, Stability, backends
-from redargue.errors import BadReply, UsageError
+from redargue.backends.base import PAPER_STABILITY, Call, Stability, backends
+from redargue.errors import UsageError
 from redargue.llm.client import Message
 from redargue.llm.constrained_decoding import fill
 from redargue.llm.hf_model import CausalModel, Draft
+from redargue.llm.prompted import PromptedBackend
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer, WeightedSpan, repair_prompt
+from redargue.llm.rendering import Prompt, Renderer, WeightedSpan
 from redargue.llm.response import Choice
 from redargue.nli.backend import EmbeddedBackend
-from redargue.tasks.base import AnyTask, Out, Task
-from redargue.tasks.score import RATING, CompareTexts
+from redargue.tasks.base import AnyTask
 
 LONGEST = 1_000  # characters of free text, as in the schemas
 
 
 @backends.register("transformers")
-class TransformersBackend:
+class TransformersBackend(PromptedBackend):
     """A local causal language model; the bundled models compare texts.
 
     Args:
         model: a folder, or the name of a downloaded model; empty: only render prompts.
-        prompts: user-supplied prompts.
         longest: characters of free text.
-        logprobs: whether to keep each token's log probability.
-        device: torch device; default: a GPU if available.
-
-    Raises:
-        MissingExtra: torch or transformers is not installed.
-        UsageError: the model cannot be used.
     """
 
     name = "transformers"
@@ -59,8 +51,8 @@ class TransformersBackend:
         logprobs: bool = False,
         device: str = "",
     ) -> None:
-        self.prompts, self.longest, self.logprobs = prompts, longest, logprobs
-        self._renderer, self._embedded = Renderer(prompts), EmbeddedBackend()
+        super().__init__(prompts, Renderer(prompts))
+        self.longest, self.logprobs = longest, logprobs
         self._model = CausalModel(str(model), device=device) if model else None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="transformers")  # one reply at a time
 
@@ -70,25 +62,7 @@ class TransformersBackend:
         parts = (f"longest={self.longest}", f"prompts={words}", f"embeddings={self._embedded.identity}")
         return " ".join([f"transformers:{self._model.identity if self._model else ''}", *parts])
 
-    def can(self, task: type[AnyTask]) -> bool:
-        return True
-
-    def render(self, task: AnyTask) -> str:
-        """System and user message, without the model's chat template."""
-        if isinstance(task, (CompareTexts, *RATING)):
-            return ""
-        return self._renderer.prompt(task).words
-
-    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Generates a reply; an invalid one is sent back once with the reason.
-
-        Raises:
-            BadReply: the second reply is invalid too.
-            UsageError: there is no model, the prompt is too long, or a user-supplied prompt has no place for weights.
-            BudgetReached: nothing was generated.
-        """
-        if isinstance(task, (CompareTexts, *RATING)):
-            return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
+    def _prompt(self, task: AnyTask) -> Prompt:
         prompt = self._renderer.prompt(task)
         if not prompt.spans and any(part.agent for part in task.parts()):
             raise UsageError(
@@ -96,38 +70,14 @@ class TransformersBackend:
                 where="--prompts",
                 hint="remove the file, or choose a setting that states confidence in words",
             )
-        outputs, rejected = [], []
-        for index, written in enumerate(await self._written(task, prompt, call, call.sampling.n)):
-            try:
-                answer = self._read(task, prompt, written)
-            except ValueError as error:
-                rejected.append(Rejected(why=str(error), raw=written.text[:2000]))
-                written, answer = await self._repaired(task, prompt, call, rejected[-1], index)
-            outputs.append(Output(answer, written.text, entropy=written.entropy, tokens=written.tokens))
-        return Reply(tuple(outputs), rejected=tuple(rejected))
+        return prompt
 
-    def _read(self, task: Task[Out], prompt: Prompt, written: Choice) -> Out:
-        return cast(Out, self._renderer.read(task, written.text, plain=prompt.schema is None))
+    def _asked(self, call: Call) -> str:
+        return self.name
 
-    async def _repaired(
-        self, task: Task[Out], prompt: Prompt, call: Call, first: Rejected, index: int
-    ) -> tuple[Choice, Out]:
-        more = [{"role": "assistant", "content": first.raw}, {"role": "user", "content": repair_prompt(first.why)}]
-        (second,) = await self._written(task, prompt, call, 1, more, turn=index + 1)
-        try:
-            return second, self._read(task, prompt, second)
-        except ValueError as error:
-            raise BadReply(
-                f"{self.name!r} gave no answer to {task.name()} that can be read: {error}",
-                raw=second.text or first.raw,
-                where=f"{call.agent}, asked twice; first: {first.why}",
-                hint="choose another model",
-            ) from None
-
-    async def _written(
+    async def _complete(
         self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
     ) -> tuple[Choice, ...]:
-        """Replies to one prompt, generated in the model's thread."""
         model = self._model
         if model is None:
             raise UsageError("the transformers backend needs a model", hint="name a folder: --model")
@@ -157,11 +107,7 @@ class TransformersBackend:
 
 
 def _placed(prompt: Prompt, user: str, text: str) -> tuple[WeightedSpan, ...]:
-    """The prompt's weighted spans at their positions in the templated text.
-
-    Raises:
-        UsageError: the template has changed the message.
-    """
+    """The prompt's weighted spans at their positions in the templated text."""
     if not prompt.spans:
         return ()
     at = text.rfind(user.strip())  # the last message, perhaps stripped by the template

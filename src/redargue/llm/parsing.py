@@ -18,7 +18,6 @@ ITEM = "item"  # the tag of objects in a list: their own name might be that of a
 
 
 def one_of(plural: str) -> str:
-    """The tag of one item of a list of that name."""
     return plural.removesuffix("s")
 
 
@@ -56,23 +55,17 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
 
 
 def first_error(error: ValidationError) -> str:
-    """The first validation error, worded for the model."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """The distinct quotations in a text."""
     matches = (first or second for first, second in re.findall(r'"([^"\n]+)"|“([^”\n]+)”', text))
     return tuple(dict.fromkeys(quote.strip() for quote in matches if len(quote.split()) >= SHORTEST_QUOTE))
 
 
 def _objects(text: str, material: str) -> tuple[list[Any], str]:
-    """The outermost JSON objects of a text, and the text around them.
-
-    Raises:
-        ValueError: an object is broken, or copied from the material.
-    """
+    """The outermost JSON objects of a text, and the text around them; a broken or copied object is a ValueError."""
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     objects: list[Any] = []
     rest, end = "", 0
@@ -114,7 +107,6 @@ def _tag_names(kind: type[BaseModel]) -> list[str]:
 
 
 def _tag(name: str, field: FieldInfo) -> str:
-    """The tag of a field, or of one item of a list."""
     if get_origin(field.annotation) is not tuple:
         return name
     inner = get_args(field.annotation)[0]
@@ -126,11 +118,7 @@ def _opening(kind: type[BaseModel]) -> re.Pattern[str]:
 
 
 def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
-    """The contents of consecutive tags named like the fields, and the text around them. Nested tags are text.
-
-    Raises:
-        ValueError: a tag lacks its beginning or end, or is missing or repeated.
-    """
+    """The contents of consecutive tags named like the fields, and the text around them. Nested tags are text."""
     bodies: dict[str, list[str]] = {tag: [] for tag in _tag_names(kind)}
     opening, rest, at = _opening(kind), "", 0
     while match := opening.search(text, at):

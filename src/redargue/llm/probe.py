@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Finding(NamedTuple):
-    """The result of one probe; ``detail`` describes the reply."""
+    """The result of one probe."""
 
     capability: str
     supported: bool
@@ -35,14 +35,7 @@ class Finding(NamedTuple):
 async def probe(
     transport: Transport, service: Service, model: str, *, embedding_model: str = ""
 ) -> tuple[list[Finding], int]:
-    """Probes everything that redargue may ask of an endpoint, and stores the capabilities.
-
-    Returns:
-        The findings, the plain reply first, and the number of requests sent.
-
-    Raises:
-        RedargueError: there was not even a plain reply.
-    """
+    """Probes an endpoint and stores its capabilities; returns findings and the number of requests sent."""
     account = Account()
     endpoint = Endpoint(transport, service, model, max_tokens=2048)
     endpoint.remember(**Capabilities().model_dump())  # the endpoint may have changed

@@ -18,14 +18,11 @@ from redargue.registry import did_you_mean
 from redargue.tasks.base import AnyTask, every_task
 
 _SLOT = re.compile(r"\{(\w+)\}")
+_FORMER_SLOTS = {"material": "input_text"}  # of 0.1.0
 
 
 class Prompts:
     """Prompts by task.
-
-    Args:
-        texts: by name: ``AnswerClaim``, ``AnswerClaim.system``.
-        where: their origin, for errors.
 
     Raises:
         UsageError: an unknown task, a system message alone, no prompt, or a slot that the task does not fill.
@@ -47,7 +44,7 @@ class Prompts:
             if not text.strip():
                 raise UsageError("the prompt is empty", where=file, hint="write a prompt, or remove the file")
             for slot in _SLOT.findall(text):
-                if slot not in known[task]:
+                if _FORMER_SLOTS.get(slot, slot) not in known[task]:
                     raise UsageError(
                         f"the prompt has a slot {{{slot}}} that its task does not fill",
                         where=file,
@@ -59,11 +56,6 @@ class Prompts:
 
     @classmethod
     def read(cls, folder: Path) -> Prompts:
-        """Reads a folder.
-
-        Raises:
-            UsageError: the folder does not exist, or a file is not text or not named after a task.
-        """
         if not folder.is_dir():
             raise UsageError(f"no folder {str(folder)!r}", where="--prompts", hint="name a folder with TASK.txt files")
         texts = {}
@@ -81,7 +73,7 @@ class Prompts:
             return None
         values = {name: task.fill(text) for name, text in task.template_vars().items()}
         system, user = (
-            _SLOT.sub(lambda match: values[match.group(1)], self.texts.get(part, ""))
+            _SLOT.sub(lambda match: values[_FORMER_SLOTS.get(match[1], match[1])], self.texts.get(part, ""))
             for part in (f"{name}.system", name)
         )
         return system, user

@@ -28,10 +28,8 @@ class Choice:
 
     Attributes:
         text: without thoughts.
-        thoughts: of a reasoning model.
         problem: why the sample cannot be an answer, whatever its text; empty if nothing is wrong.
         entropy: mean entropy of its tokens, in nats; None if the endpoint gives no log probabilities.
-        tokens: with their log probabilities; empty if the endpoint gives none.
         calls: function calls in order; read only if functions were offered.
     """
 
@@ -44,7 +42,6 @@ class Choice:
 
     @property
     def verbatim(self) -> str:
-        """The text, or text and calls as JSON."""
         if not self.calls:
             return self.text
         calls = [call._asdict() for call in self.calls]
@@ -52,12 +49,7 @@ class Choice:
 
 
 def read_response(text: str, *, called: bool = False) -> tuple[Choice, ...]:
-    """The samples of a chat completion; anything else is one sample with a problem.
-
-    Args:
-        text: the body.
-        called: whether functions were offered, so that a call is a valid reply.
-    """
+    """The samples of a chat completion; anything else is one sample with a problem."""
     try:
         body = json.loads(text)
         choices = body.get("choices") if isinstance(body, dict) else None
@@ -108,7 +100,6 @@ def _valid(text: str) -> str:
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
-    """The function calls of a message; missing names and broken arguments are reported to the model later."""
     content = message.get("tool_calls")
     rows = [call.get("function") for call in content if isinstance(call, dict)] if isinstance(content, list) else []
     calls = []
@@ -139,11 +130,7 @@ def _entropy(rows: list[dict[str, Any]]) -> float | None:
 
 
 async def read_stream(response: httpx2.Response) -> str:
-    """A streamed reply in the format of an unstreamed one.
-
-    Raises:
-        httpx2.ReadError: the stream is broken, or ended before the model did.
-    """
+    """A streamed reply in the format of an unstreamed one; raises httpx2.ReadError if the stream is broken or cut."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         return await transport.read_body(response)
     parts: dict[int, dict[str, Any]] = {}
@@ -165,7 +152,8 @@ async def read_stream(response: httpx2.Response) -> str:
     choices = [
         {
             "index": index,
-            "message": {name: part.get(name) for name in PIECES} | _tool_calls(part["calls"]),
+            "message": {name: part.get(name) for name in PIECES}
+            | {"tool_calls": [{"function": call} for _, call in sorted(part["calls"].items())]},
             "finish_reason": part["finish_reason"],
             "logprobs": {"content": part["logprobs"]},
         }
@@ -214,10 +202,6 @@ def _add_call(calls: dict[int, dict[str, str]], piece: Mapping[str, Any]) -> Non
     if (name := function.get("name") or "") != call["name"]:  # some servers send the name with every piece
         call["name"] += name
     call["arguments"] += function.get("arguments") or ""
-
-
-def _tool_calls(calls: Mapping[int, Mapping[str, str]]) -> dict[str, Any]:
-    return {"tool_calls": [{"function": calls[index]} for index in sorted(calls)]} if calls else {}
 
 
 def error_message(text: str) -> str:

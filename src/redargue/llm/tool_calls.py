@@ -1,12 +1,11 @@
-"""A step asked for as a call of a function: what is offered, and how what came back is read.
+"""Requests an agent's steps as function calls, and parses the calls.
 
-In the paper an agent replies with one JSON object (MERMAID, appendix A.2). Here each of its tools is a function with
-its own JSON schema, in the way of OpenAI's endpoint, and one function more gives the answer. What was done before
-stands in the message as text, as in the paper: endpoints refuse a conversation with calls in it that are broken, or
-that they have not signed.
+In the paper an agent replies with one JSON object (MERMAID, appendix A.2). Here each tool is a function with a JSON
+schema, and one more function gives the answer. Earlier steps are sent as text, as in the paper, because endpoints
+refuse conversations that contain broken calls or calls that they have not signed.
 
-A step is one action, for Algorithm 1 counts steps and the paper's tables count calls. So endpoints are asked for one
-call a reply; where several come all the same, the first is made, and the agent is told of those that were not.
+A step is one action: Algorithm 1 counts steps, and the paper's tables count calls. Of several calls in a reply only the
+first is made; the agent is shown the others as not made.
 """
 
 from __future__ import annotations
@@ -23,57 +22,53 @@ from redargue.tasks.base import lines, list_bounds, max_length
 from redargue.tasks.step import ActionTool, Step, StepTask, ToolCall, label_alone
 
 ANSWER = "give_final_answer"
-LONGEST_NAME, LONGEST_ABOUT = 64, 1_024  # characters that OpenAI's endpoint takes
+LONGEST_NAME, LONGEST_ABOUT = 64, 1_024  # characters; OpenAI's limits
 
 
 def functions(task: StepTask) -> tuple[dict[str, Any], ...]:
-    """The task's tools in their order, and the one that gives the answer."""
+    """The task's tools in their order, and the function that gives the answer."""
     names = {own: name for name, own in names_of(task.tools).items()}
-    return (*(_function(names[each.name], each.about, each.parameters) for each in task.tools), _answer_function(task))
+    return (*(_function(names[tool.name], tool.about, tool.parameters) for tool in task.tools), _answer_function(task))
 
 
 def names_of(tools: tuple[ActionTool, ...]) -> dict[str, str]:
-    """Tools' own names by those that endpoints take: letters, digits, ``_`` and ``-``, 64 at most, each once."""
-    own = list(dict.fromkeys(each.name for each in tools))
-    fit = {name: re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:LONGEST_NAME] or "_" for name in own}
-    found: dict[str, str] = {}
-    for name in sorted(own, key=lambda each: fit[each] != each):  # a name that can be taken stays its tool's
-        taken, number = fit[name], 1
-        while taken in found or taken == ANSWER:
+    """The tools' names by unique function name, of up to 64 letters, digits, ``_`` and ``-``."""
+    own = list(dict.fromkeys(tool.name for tool in tools))
+    valid = {name: re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:LONGEST_NAME] or "_" for name in own}
+    names: dict[str, str] = {}
+    for name in sorted(own, key=lambda name: valid[name] != name):  # a valid name is never given to another tool
+        unique, number = valid[name], 1
+        while unique in names or unique == ANSWER:
             number += 1
-            taken = f"{fit[name][: LONGEST_NAME - len(str(number)) - 1]}_{number}"
-        found[taken] = name
-    return found
+            unique = f"{valid[name][: LONGEST_NAME - len(str(number)) - 1]}_{number}"
+        names[unique] = name
+    return names
 
 
 def words(task: StepTask) -> str:
-    """The system message: the task's rules, and what the functions have no room for."""
+    """The system message: the task's rules, and descriptions that are too long for a function."""
     names = {own: name for name, own in names_of(task.tools).items()}
     return lines(
         f"Task: {task.name()}.",
         task.rendered(task.rules()).instructions,
         f"Say why in a sentence, and call one function: one of the tools, or {ANSWER}.",
-        *(f"{names[each.name]}: {each.about}" for each in task.tools if len(each.about) > LONGEST_ABOUT),
+        *(f"{names[tool.name]}: {tool.about}" for tool in task.tools if len(tool.about) > LONGEST_ABOUT),
     )
 
 
 def step_of(task: StepTask, choice: Choice) -> Step:
-    """The step that a reply takes.
-
-    Raises:
-        ValueError: none, or none that can be read; says what is wrong, as it can be said to the model.
-    """
+    """Parses a reply; a ValueError's message is shown to the model."""
     calls = tuple(dict.fromkeys(choice.calls))
     if not calls:
-        return task.validate_answer(_spoken(task, choice.text))
-    if any(each.name == ANSWER for each in calls):
+        return task.validate_answer(_without_call(task, choice.text))
+    if any(call.name == ANSWER for call in calls):
         if len(calls) > 1:
             raise ValueError(f"{ANSWER} is called, and something else beside it")
         return task.validate_answer(_answer(calls[0]))
     if not calls[0].name:
         raise ValueError("a function is called that has no name")
     names = names_of(task.tools)
-    actions = [ToolCall(name=names.get(each.name, each.name), input=each.arguments) for each in calls]
+    actions = [ToolCall(name=names.get(call.name, call.name), input=call.arguments) for call in calls]
     first = ToolCall(name=actions[0].name, input=json.dumps(_arguments(calls[0]), ensure_ascii=False, sort_keys=True))
     return task.validate_answer(Step(thought=choice.text.strip(), action=first, unmade=tuple(actions[1:])))
 
@@ -96,38 +91,34 @@ def _answer_function(task: StepTask) -> dict[str, Any]:
 
 
 def _answer(call: Called) -> Step:
-    given = _arguments(call)
-    if "answer" not in given or given.keys() - {"thought", "quotes", "answer"}:
-        raise ValueError(f"{ANSWER} takes thought, quotes and answer, not {', '.join(given) or 'nothing'}")
+    arguments = _arguments(call)
+    if "answer" not in arguments or arguments.keys() - {"thought", "quotes", "answer"}:
+        raise ValueError(f"{ANSWER} takes thought, quotes and answer, not {', '.join(arguments) or 'nothing'}")
     try:
-        step = Step.model_validate(given)
+        step = Step.model_validate(arguments)
     except ValidationError as error:
         raise ValueError(f"{ANSWER}: {first_error(error)}") from None
     return step.model_copy(update={"quotes": tuple(dict.fromkeys(text for e in step.quotes if (text := e.strip())))})
 
 
 def _arguments(call: Called) -> dict[str, Any]:
-    """The arguments; whether they fit the tool is for the tool to say."""
-    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings; nothing is ambiguous in that
+    """The arguments; the tool itself validates them."""
+    decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     try:
-        given = decoder.decode(call.arguments.strip() or "{}")
-        json.dumps(given, ensure_ascii=False).encode()  # half a surrogate pair can be neither sent nor kept
+        arguments = decoder.decode(call.arguments.strip() or "{}")
+        json.dumps(arguments, ensure_ascii=False).encode()  # a lone surrogate can be neither sent nor stored
     except (ValueError, RecursionError):
         raise ValueError(f"the arguments of {call.name} are no JSON: {call.arguments[:60]!r}") from None
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise ValueError(f"the arguments of {call.name} are no JSON object: {call.arguments[:60]!r}")
-    return given
+    return arguments
 
 
-def _spoken(task: StepTask, text: str) -> Step:
-    """A step in words, where no function was called: in the paper's own form, or an answer alone on the last line.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    labels, said = task.claim.labels, [line.strip() for line in text.splitlines() if line.strip()]
-    if said and label_alone(labels, said[-1]):
-        return Step(thought="\n".join(said[:-1]), answer=said[-1], quotes=quoted(text))
+def _without_call(task: StepTask, text: str) -> Step:
+    """A step without a function call: in the paper's own form, or a label alone on the last line."""
+    stripped = [line.strip() for line in text.splitlines() if line.strip()]
+    if stripped and label_alone(task.claim.labels, stripped[-1]):
+        return Step(thought="\n".join(stripped[:-1]), answer=stripped[-1], quotes=quoted(text))
     try:
         step = one(text, Step, task.rendered().input_text)
     except ValueError as error:

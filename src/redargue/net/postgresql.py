@@ -13,21 +13,7 @@ CONNECT, BUSY = 10, 30  # timeouts in seconds: for connecting, and for locks of 
 
 
 class Server:
-    """A schema on a PostgreSQL server; its errors never contain the password.
-
-    Args:
-        url: libpq URL (``postgresql://…``); the password may also be in ``PGPASSWORD``.
-        schema: the schema of all statements.
-        what: what is stored there, for errors.
-        option: command-line option that sets the URL.
-        failure: error type for failures of the server.
-
-    Attributes:
-        place: the address as shown in errors.
-
-    Raises:
-        MissingExtra: psycopg is not installed.
-    """
+    """A schema on a PostgreSQL server, by its libpq URL; errors never contain the password."""
 
     def __init__(self, url: str, *, schema: str, what: str, option: str, failure: type[RedargueError]) -> None:
         try:
@@ -42,12 +28,7 @@ class Server:
         self._secrets.add_url(url)
 
     def connect(self, options: str = "", **more: Any) -> Any:
-        """Opens a connection in autocommit mode.
-
-        Args:
-            options: session options in addition to the defaults (libpq's ``options``).
-            more: libpq parameters.
-        """
+        """Opens a connection in autocommit mode; ``options`` are libpq's session options, ``more`` its parameters."""
         with self.errors():
             return self._psycopg.connect(
                 self._url,
@@ -60,14 +41,7 @@ class Server:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translates psycopg's errors.
-
-        Raises:
-            StoreLocked: another writer did not release its lock in time.
-            DiskFull: nothing has changed.
-            UsageError: an invalid address, an unknown database or missing privileges.
-            RedargueError: ``failure``, for everything else.
-        """
+        """Translates psycopg's errors."""
         try:
             yield
         except self._psycopg.Error as error:
@@ -92,5 +66,4 @@ class Server:
 
 
 def positional(statement: str) -> str:
-    """Converts SQLite's placeholders (``?``) to psycopg's."""
     return statement.replace("?", "%s")

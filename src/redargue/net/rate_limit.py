@@ -16,15 +16,7 @@ BURST = 1.0  # seconds; default
 
 
 class Rate(Frozen):
-    """One service's limits.
-
-    Attributes:
-        in_flight: maximum number of concurrent requests.
-        requests_per_minute: None for no limit.
-        tokens_per_minute: None for no limit.
-        burst: how many seconds' worth of requests or tokens may be sent together after a pause; 0 for a service that
-            counts per second.
-    """
+    """One service's limits; ``burst``: seconds' worth of requests or tokens that may be sent together after a pause."""
 
     in_flight: int = Field(default=32, ge=1)
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -36,9 +28,6 @@ class Gcra:
     """The generic cell rate algorithm: no window of 60 seconds exceeds the limit.
 
     The intervals are slightly longer than 60 s / limit, because a burst and the first request count towards the limit.
-
-    Attributes:
-        due: time at which the next unit may be sent.
     """
 
     def __init__(self, per_minute: float | None, *, burst: float = BURST, one_by_one: bool = False) -> None:
@@ -56,11 +45,7 @@ class Gcra:
 
 
 class ServiceLimiter:
-    """Limits the requests to one service, first come, first served.
-
-    Attributes:
-        in_flight: slots in use; a released slot passes directly to the request that has waited longest.
-    """
+    """Limits the requests to one service, first come, first served."""
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
@@ -71,12 +56,10 @@ class ServiceLimiter:
         self._paused_until = 0.0
 
     def pause(self, seconds: float) -> None:
-        """Delays further requests after the service has reported too many."""
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     @asynccontextmanager
     async def slot(self, tokens: int = 0) -> AsyncIterator[None]:
-        """Waits for a slot, and for the rates with the expected number of tokens; holds the slot during the block."""
         await self._acquire()
         try:
             await self._wait(tokens)
@@ -114,11 +97,7 @@ class ServiceLimiter:
 
 
 class Limiter:
-    """One :class:`ServiceLimiter` per service, for the whole process.
-
-    Args:
-        rates: by service; others have :class:`Rate`'s defaults.
-    """
+    """One :class:`ServiceLimiter` per service, for the whole process."""
 
     def __init__(self, rates: Mapping[str, Rate] | None = None) -> None:
         self.rates = dict(rates or {})

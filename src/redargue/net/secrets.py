@@ -19,11 +19,7 @@ _KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
 
 class Secrets:
-    """The keys of this process.
-
-    Args:
-        values: the keys; short ones and plain words ("none", "ollama") are ignored: redacting them would garble text.
-    """
+    """The keys of this process. Short ones and plain words are ignored: redacting "ollama" would garble text."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._values: set[str] = set()
@@ -51,7 +47,6 @@ class Secrets:
             self._pattern = re.compile("|".join("".join(map(_encodings, value)) for value in longest_first))
 
     def add_url(self, url: str) -> None:
-        """Adds the user, password and query values of a URL."""
         try:
             parts = urlsplit(url)
             user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -82,7 +77,6 @@ class _Redaction(logging.Filter):
         self.secrets: WeakSet[Secrets] = WeakSet()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Redacts the record and lets it pass."""
         message = record.getMessage()
         for secrets in list(self.secrets):
             message = secrets.hide(message)

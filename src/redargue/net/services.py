@@ -13,10 +13,7 @@ from redargue.net.transport import Service
 
 
 class _ServiceDefaults(NamedTuple):
-    """A service's defaults and the names of its environment variables."""
-
     url: str
-    url_names: tuple[str, ...]
     key_names: tuple[str, ...]
     timeout: float
     rate: Rate
@@ -26,29 +23,14 @@ class _ServiceDefaults(NamedTuple):
 
 SERVICES = {
     "model": _ServiceDefaults(
-        "https://api.openai.com/v1",
-        ("REDARGUE_BASE_URL", "OPENAI_BASE_URL"),
-        ("REDARGUE_API_KEY", "OPENAI_API_KEY"),
-        120,
-        Rate(in_flight=64),
+        "https://api.openai.com/v1", ("REDARGUE_API_KEY", "OPENAI_API_KEY"), 120, Rate(in_flight=64)
     ),
-    "tavily": _ServiceDefaults(
-        "https://api.tavily.com",
-        ("REDARGUE_TAVILY_URL",),
-        ("TAVILY_API_KEY",),
-        20,
-        Rate(in_flight=16, requests_per_minute=100),  # a development key's limit
+    "tavily": _ServiceDefaults(  # a development key's limit
+        "https://api.tavily.com", ("TAVILY_API_KEY",), 20, Rate(in_flight=16, requests_per_minute=100)
     ),
-    "serper": _ServiceDefaults(
-        "https://google.serper.dev",
-        ("REDARGUE_SERPER_URL",),
-        ("SERPER_API_KEY",),
-        20,
-        Rate(in_flight=16),
-    ),
+    "serper": _ServiceDefaults("https://google.serper.dev", ("SERPER_API_KEY",), 20, Rate(in_flight=16)),
     "google-cse": _ServiceDefaults(
         "https://www.googleapis.com",
-        ("REDARGUE_GOOGLE_CSE_URL",),
         ("GOOGLE_CSE_API_KEY", "GOOGLE_API_KEY"),
         20,
         Rate(in_flight=8),
@@ -56,7 +38,6 @@ SERVICES = {
     ),
     "wikipedia": _ServiceDefaults(
         "https://{language}.wikipedia.org",
-        ("REDARGUE_WIKIPEDIA_URL",),
         (),
         20,
         Rate(in_flight=3),  # Wikimedia's etiquette
@@ -64,23 +45,17 @@ SERVICES = {
     ),
     "pubmed": _ServiceDefaults(
         "https://eutils.ncbi.nlm.nih.gov/entrez/eutils",
-        ("REDARGUE_PUBMED_URL",),
         ("NCBI_API_KEY",),
         30,
         Rate(in_flight=3, requests_per_minute=175, burst=0),  # NCBI counts per second: 3, with a key 10
         {"mailto": "REDARGUE_MAILTO"},
         Rate(in_flight=10, requests_per_minute=590, burst=0),
     ),
-    "arxiv": _ServiceDefaults(
-        "https://export.arxiv.org",
-        ("REDARGUE_ARXIV_URL",),
-        (),
-        30,
-        Rate(in_flight=1, requests_per_minute=20, burst=0),  # arXiv's rule: one at a time, one per 3 seconds
+    "arxiv": _ServiceDefaults(  # arXiv's rule: one at a time, one per 3 seconds
+        "https://export.arxiv.org", (), 30, Rate(in_flight=1, requests_per_minute=20, burst=0)
     ),
     "openalex": _ServiceDefaults(
         "https://api.openalex.org",
-        ("REDARGUE_OPENALEX_URL",),
         ("OPENALEX_API_KEY",),
         30,
         Rate(in_flight=8, requests_per_minute=600),  # a tenth of its limit: the daily quota is the constraint
@@ -91,11 +66,7 @@ RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
 
 
 def services(base_url: str = "", environment: Mapping[str, str] | None = None) -> dict[str, Service]:
-    """Every service, with its address and key from the environment.
-
-    Args:
-        base_url: of the models' endpoint; wins over the environment.
-        environment: by default ``os.environ``.
+    """Every service, with its address and key from the environment; ``base_url`` of the models' endpoint wins over it.
 
     Raises:
         UsageError: an invalid address, or a key that cannot be sent.
@@ -109,7 +80,8 @@ def services(base_url: str = "", environment: Mapping[str, str] | None = None) -
             raise UsageError(
                 f"{key_name} contains characters that no key has", hint="set it again, without quotation marks"
             )
-        url, url_name = _first_set(variables, defaults.url_names)
+        url_names = ("REDARGUE_BASE_URL", "OPENAI_BASE_URL") if name == "model" else (f"{_prefix(name)}_URL",)
+        url, url_name = _first_set(variables, url_names)
         extra = {option: variables.get(variable, "") for option, variable in defaults.extra.items()}
         url, url_name = (base_url, "--base-url") if base_url and name == "model" else (url or defaults.url, url_name)
         url = url.replace("{language}", extra.get("language") or "en")
@@ -135,7 +107,6 @@ def limiter(environment: Mapping[str, str] | None = None) -> Limiter:
 
 
 def _first_set(variables: Mapping[str, str], names: Iterable[str]) -> tuple[str, str]:
-    """Value and name of the first variable that is set; empty if none is."""
     return next(((variables[name], name) for name in names if variables.get(name)), ("", ""))
 
 

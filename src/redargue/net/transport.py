@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import TracebackType
 from typing import Any
 
 import httpx2
@@ -37,15 +36,7 @@ Read = Callable[[httpx2.Response], Awaitable[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The address and key of a service; its ``repr`` shows neither.
-
-    Attributes:
-        name: as in limits, prices and messages.
-        url: base address.
-        key: empty where the service needs none.
-        timeout: seconds for a whole request.
-        extra: further options of the service.
-    """
+    """The address and key of a service; its ``repr`` shows neither."""
 
     name: str
     url: str = field(repr=False)
@@ -55,18 +46,12 @@ class Service:
 
     @property
     def display_url(self) -> str:
-        """The address without credentials."""
         return display_url(self.url)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A service's response, with keys redacted.
-
-    Attributes:
-        status: HTTP status.
-        headers: names in lower case.
-    """
+    """A service's response, with keys redacted and header names in lower case."""
 
     status: int
     text: str
@@ -77,11 +62,8 @@ class Transport:
     """Sends requests; an async context manager, which may be entered several times concurrently.
 
     Args:
-        limiter: rate limits.
-        secrets: redacted in responses.
         offline: refuse every request that would leave the loopback interface.
         patience: factor of the waits between tries where the service sends no Retry-After; 0 does not wait.
-        inner: httpx2's transport, for tests.
     """
 
     def __init__(
@@ -103,9 +85,7 @@ class Transport:
         self._users += 1
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         self._users -= 1
         if not self._users and self._client:
             client, self._client = self._client, None
@@ -131,17 +111,8 @@ class Transport:
         """Sends a request and retries it where that may help.
 
         Args:
-            service: the service.
-            method: HTTP method.
-            path: appended to the service's address.
-            account: pays for each request that is sent.
-            headers: of the request.
-            json: body.
-            params: query.
             tokens: maximum number of tokens that it can cost.
             expected: its expected number of tokens, for the limit per minute.
-            usd: maximum cost.
-            read: reads the body of a successful response; by default :func:`read_body`.
             final: whether a response must not be retried although its status suggests it.
             paid: prompt tokens, completion tokens and dollars of a success; None counts the reserved maximum.
 
@@ -228,11 +199,7 @@ def _joined(base: str, path: str) -> httpx2.URL:
 
 
 class _Retries:
-    """Retry policy of one request; the methods return the seconds to wait before the next try.
-
-    Raises:
-        ProviderError: no tries are left.
-    """
+    """Retry policy of one request; gives the seconds to wait, or raises ProviderError if no tries are left."""
 
     def __init__(self, service: Service, rng: random.Random, wait_factor: float) -> None:
         self._service, self._rng, self._wait_factor = service, rng, wait_factor

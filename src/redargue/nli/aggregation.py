@@ -85,8 +85,6 @@ def features(
     passage combined with the second strongest. A sentence alone misses its context; a passage blurs its sentences.
 
     Args:
-        sentences: sentence-level score of each source.
-        passages: passage-level score of each source.
         joined: score of the nearest sentences of two passages, read as one text.
         relevance: of the most relevant passage, in [0, 1].
     """

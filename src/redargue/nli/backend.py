@@ -22,7 +22,7 @@ from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
 from redargue.nli.embedder import Embedder, shared
 from redargue.nli.entailment import CrossEncoder
-from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
+from redargue.nli.reader import Reader, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS, tally
 from redargue.nli.user_nli import UserNli
 from redargue.nli.user_reranker import UserReranker
@@ -74,7 +74,6 @@ class EmbeddedBackend:
 
     @cached_property
     def identity(self) -> str:
-        """The hashes of the weights, and how sources are counted if that is not the default."""
         manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
         parts += [model.sha256[:12] for model in (self.user_reranker, self.user_nli) if model]
@@ -87,11 +86,7 @@ class EmbeddedBackend:
         return ""
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """Performs the task in a separate thread.
-
-        Raises:
-            CannotPlay: the claim's label set is free text.
-        """
+        """Performs the task in a separate thread; raises CannotPlay if the claim's label set is free text."""
         token_counts: list[int] = []
 
         def work() -> list[Frozen]:
@@ -114,13 +109,11 @@ class EmbeddedBackend:
 
     @cached_property
     def user_reranker(self) -> UserReranker | None:
-        """The user-supplied cross-encoder in the folder ``REDARGUE_CROSS_ENCODER``."""
         folder = os.environ.get("REDARGUE_CROSS_ENCODER")
         return UserReranker(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
     def user_nli(self) -> UserNli | None:
-        """The user-supplied entailment model in the folder ``REDARGUE_ENTAILMENT``."""
         folder = os.environ.get("REDARGUE_ENTAILMENT")
         return UserNli(Path(folder), threads=self._threads) if folder else None
 
@@ -131,33 +124,27 @@ class EmbeddedBackend:
 
 @cache
 def _entailment(threads: int) -> CrossEncoder:
-    """One copy of the weights per process."""
     return CrossEncoder(threads=threads)
 
 
 @singledispatch
 def perform(task: object, backend: EmbeddedBackend) -> Frozen:
-    """Performs one task; functions are registered by task type."""
     raise CannotPlay(f"the embedded backend does not perform {type(task).__name__}")
 
 
 @perform.register
 def _write_query(task: WriteQuery, backend: EmbeddedBackend) -> Query:
-    """The claim is the query."""
     return Query(text=task.claim.text[:300])
 
 
 @perform.register
 def _rewrite_query(task: RewriteQuery, backend: EmbeddedBackend) -> Query:
     """The words that the others' quotations leave open, with the names that these introduce."""
-    said = " ".join(each.text for each in task.others)
-    claim = words(task.claim.text)
-    covered = {word.lower() for text in quoted(task.others) for word in words(text)}
+    claim, quotations = words(task.claim.text), quoted(task.others)
+    covered = {word.lower() for text in quotations for word in words(text)}
     uncovered = [word for word in claim if word.lower() not in covered]
-    names = [
-        name for text in quoted(task.others) for name in names_in(text) if name.lower() not in task.claim.text.lower()
-    ]
-    if not covered or not said:
+    names = [name for text in quotations for name in names_in(text) if name.lower() not in task.claim.text.lower()]
+    if not covered:
         return _changed(" ".join(claim), task.used)
     if not uncovered:
         return Query(kept=True)
@@ -171,29 +158,20 @@ def _changed(text: str, used: str) -> Query:
 @perform.register
 def _answer(task: AnswerClaim, backend: EmbeddedBackend) -> Answer:
     """Reads its documents; if they leave the claim open, the sentences that the others quote."""
-    reading = backend.reader.read(task.claim.text, task.passages)
-    answer = compose_answer(task.claim, reading, task.passages, backend)
+    answer = compose_answer(task.claim, task.passages, backend)
     undecided = answer.label == task.claim.labels.named(Meaning.NOT_ENOUGH)
     if undecided and not task.passages and task.others:
-        heard = tuple(Passage(text=text) for text in quoted(task.others))
-        answer = compose_answer(task.claim, backend.reader.read(task.claim.text, heard), heard, backend).model_copy(
-            update={"quotes": ()}
-        )
+        quotations = tuple(Passage(text=text) for text in quoted(task.others))
+        answer = compose_answer(task.claim, quotations, backend).model_copy(update={"quotes": ()})
     return _read_again(task, answer)
 
 
 @perform.register
 def _judge(task: JudgeDebate, backend: EmbeddedBackend) -> Answer:
-    """Reads all documents of the debate."""
     passages = tuple(passage for turn in task.history for passage in turn.passages)
-    passages = passages or tuple(
-        Passage(text=text)
-        for turn in task.history
-        for text in quoted((OtherAnswer(agent=turn.agent, text=turn.answer.text),))
-    )
-    return _read_again(
-        task, compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
-    )
+    answers = tuple(OtherAnswer(agent=turn.agent, text=turn.answer.text) for turn in task.history)
+    passages = passages or tuple(Passage(text=text) for text in quoted(answers))
+    return _read_again(task, compose_answer(task.claim, passages, backend))
 
 
 def _read_again(task: LabelledTask, answer: Answer) -> Answer:
@@ -204,20 +182,18 @@ def _read_again(task: LabelledTask, answer: Answer) -> Answer:
     return answer.model_copy(update={"label": label, "confidence": None})  # calibrated for the other label
 
 
-CORRECT, INCORRECT, OPEN = (
-    "The claim is correct: ",
-    "The claim is incorrect: ",
-    "The documents do not settle the claim: ",
-)
+CORRECT, INCORRECT = "The claim is correct: ", "The claim is incorrect: "
+OPEN = "The documents do not settle the claim: "
 
 
-def compose_answer(claim: Claim, reading: Reading, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
+def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
     """Quotations, the conclusion, and the label on the last line."""
     labels = claim.labels
     if labels.free_text:
         raise CannotPlay("the embedded backend does not give free-text answers", hint="choose a label set: --labels")
     if labels.labels[0].meaning is Meaning.OPTION:
         return _choose(claim, passages, backend)
+    reading = backend.reader.read(claim.text, passages)
     label = reading.label(labels)
     meaning = labels.meaning(label) if label else Meaning.NOT_ENOUGH
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
@@ -249,7 +225,6 @@ def _choose(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBacken
 
 @perform.register
 def _write_statements(task: WriteStatements, backend: EmbeddedBackend) -> Statements:
-    """The answer's sentences without label; its conclusion as a statement about the claim."""
     return Statements(statements=tuple(dict.fromkeys(_statements(task.answer))))
 
 
@@ -274,73 +249,70 @@ NOT, UNSETTLED = "It is not the case that ", "It remains open whether "
 @perform.register
 def _check_statements(task: CheckStatements, backend: EmbeddedBackend) -> CheckedStatements:
     """Each statement against overlapping windows of the context."""
-    found = sentences(task.context)
-    step = CONTEXT_SENTENCES // 2
-    runs = (
-        [" ".join(found[i : i + CONTEXT_SENTENCES]) for i in range(0, max(1, len(found) - step), step)] if found else []
-    )
-    return CheckedStatements(statements=tuple(_check(each, runs, task.context, backend) for each in task.statements))
+    context, step = sentences(task.context), CONTEXT_SENTENCES // 2
+    starts = range(0, max(1, len(context) - step), step) if context else ()
+    windows = [" ".join(context[i : i + CONTEXT_SENTENCES]) for i in starts]
+    checked = tuple(_check(statement, windows, task.context, backend) for statement in task.statements)
+    return CheckedStatements(statements=checked)
 
 
-def _check(statement: str, runs: list[str], context: str, backend: EmbeddedBackend) -> CheckedStatement:
+def _check(statement: str, windows: list[str], context: str, backend: EmbeddedBackend) -> CheckedStatement:
     if statement in context:
         return CheckedStatement(statement=statement, reason="stands in the context", verdict=1)
     plain = statement.removeprefix(NOT).removeprefix(UNSETTLED)
-    judged = backend.entailment.read([(plain, run) for run in runs])
-    support = max((each.supports for each in judged), default=0.0)
-    refute = max((each.refutes for each in judged), default=0.0)
+    judgements = backend.entailment.read([(plain, window) for window in windows])
+    support = max((judgement.supports for judgement in judgements), default=0.0)
+    refute = max((judgement.refutes for judgement in judgements), default=0.0)
     if statement.startswith(NOT):
         holds = refute > max(support, 0.5)
     elif statement.startswith(UNSETTLED):
         holds = max(support, refute) <= 0.5
     else:
         holds = support > max(refute, 0.5)
-    return CheckedStatement(
-        statement=statement, reason=f"support {support:.2f}, refutation {refute:.2f}", verdict=int(holds)
-    )
+    reason = f"support {support:.2f}, refutation {refute:.2f}"
+    return CheckedStatement(statement=statement, reason=reason, verdict=int(holds))
 
 
 @perform.register
 def _write_question(task: WriteQuestion, backend: EmbeddedBackend) -> Question:
     """Asks whether one of the response's statements is true: its conclusion first, then its quotations."""
-    found = list(dict.fromkeys(_statements(task.response)))
-    if not found:
+    statements = list(dict.fromkeys(_statements(task.response)))
+    if not statements:
         return Question(question="", noncommittal=1)
-    statement = [*found[-1:], *found[:-1]][task.sample % len(found)]
+    statement = [*statements[-1:], *statements[:-1]][task.sample % len(statements)]
     plain = statement.removeprefix(NOT).removeprefix(UNSETTLED).rstrip(" .")
-    evasive = any(each.startswith(UNSETTLED) for each in found)
+    evasive = any(statement.startswith(UNSETTLED) for statement in statements)
     return Question(question=f"Is it true that {plain}?", noncommittal=int(evasive))
 
 
 @perform.register
 def _compare(task: CompareTexts, backend: EmbeddedBackend) -> Similarities:
     vectors = backend.embedder.encode([task.reference, *task.texts])
-    cosines = (float(vectors[0] @ each) for each in vectors[1:])
-    return Similarities(values=tuple(round(max(-1.0, min(1.0, each)), 6) for each in cosines))
+    cosines = (float(vectors[0] @ vector) for vector in vectors[1:])
+    return Similarities(values=tuple(round(max(-1.0, min(1.0, cosine)), 6) for cosine in cosines))
 
 
 @perform.register
 def _rate(task: RateTexts, backend: EmbeddedBackend) -> Similarities:
     """Scores of the user's cross-encoder, else the bundled model's relevance."""
     if backend.user_reranker is not None:
-        return Similarities(
-            values=tuple(round(each, 6) for each in backend.user_reranker.rate(task.reference, task.texts))
-        )
-    relevant = backend.entailment.relevance([(task.reference, text) for text in task.texts])
-    return Similarities(values=tuple(round(each, 6) for each in relevant))
+        scores = backend.user_reranker.rate(task.reference, task.texts)
+    else:
+        scores = backend.entailment.relevance([(task.reference, text) for text in task.texts])
+    return Similarities(values=tuple(round(score, 6) for score in scores))
 
 
 @perform.register
 def _extract(task: ExtractClaims, backend: EmbeddedBackend) -> ExtractedClaims:
-    """The sentences that can be checked."""
-    found = enumerate(claim_filter.claims(task.sentences, task.before, task.context), 1)
-    return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=each) for at, each in found if each))
+    claims = enumerate(claim_filter.claims(task.sentences, task.before, task.context), 1)
+    return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=claim) for at, claim in claims if claim))
 
 
 @perform.register
 def _mark_opinions(task: MarkOpinions, backend: EmbeddedBackend) -> SentenceMarks:
-    marked = ((at, int(claim_filter.statement(each) is None)) for at, each in enumerate(task.sentences, 1))
-    return SentenceMarks(marks=tuple(SentenceMark(sentence=at, subjective=mark) for at, mark in marked))
+    opinions = [int(claim_filter.statement(sentence) is None) for sentence in task.sentences]
+    marks = tuple(SentenceMark(sentence=at, subjective=opinion) for at, opinion in enumerate(opinions, 1))
+    return SentenceMarks(marks=marks)
 
 
 def _quotations(line: str) -> list[str]:
@@ -350,7 +322,6 @@ def _quotations(line: str) -> list[str]:
 
 
 def quoted(answers: tuple[OtherAnswer, ...]) -> tuple[str, ...]:
-    """The sentences that answers quote."""
     return tuple(text for answer in answers for line in answer.text.splitlines() for text in _quotations(line))
 
 

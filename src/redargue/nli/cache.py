@@ -24,15 +24,7 @@ KEYS_PER_QUERY = 500  # SQLite limits the number of parameters
 
 
 class OutputCache:
-    """Outputs of one model in a SQLite file; several processes may share it.
-
-    Args:
-        path: of the file; created if missing.
-        model: the hash of the weights.
-
-    Raises:
-        UsageError: the file cannot be used.
-    """
+    """Outputs of one model in a SQLite file; several processes may share it."""
 
     def __init__(self, path: Path, model: str) -> None:
         self._model, self._lock = model, Lock()
@@ -48,7 +40,6 @@ class OutputCache:
             raise UsageError(f"{str(path)!r} cannot be a cache: {error}", where="REDARGUE_CACHE") from error
 
     def recall(self, texts: Sequence[Text]) -> dict[Text, tuple[Floats, int]]:
-        """The cached outputs, and the texts' numbers of tokens."""
         texts_by_key = {self._key(text): text for text in texts}
         outputs: dict[Text, tuple[Floats, int]] = {}
         keys = list(texts_by_key)

@@ -56,13 +56,7 @@ def statement(sentence: str) -> str | None:
 
 
 def claims(sentences: Sequence[str], before: Sequence[str] = (), context: str = "") -> list[str | None]:
-    """The claim of each sentence, or None.
-
-    Args:
-        sentences: consecutive sentences of a text.
-        before: the sentences before them.
-        context: the question that the text answers.
-    """
+    """The claim of each sentence, or None; ``context`` is the question that the text answers."""
     results: list[str | None] = []
     subject = subject_of(context)
     for sentence in (*before, *sentences):

@@ -15,12 +15,7 @@ DIMENSIONS = 384
 
 
 class Embedder:
-    """Turns texts into vectors of length 1, so that a dot product is a cosine.
-
-    Args:
-        folder: with the weights; default: the bundled ones.
-        threads: texts encoded concurrently; 0: one per core.
-    """
+    """Turns texts into vectors of length 1, so that a dot product is a cosine."""
 
     name = "all-minilm-l6-v2-int8"
 

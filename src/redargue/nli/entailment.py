@@ -28,12 +28,7 @@ LABELS = len(Entailment._fields)
 
 
 class CrossEncoder:
-    """Reads (claim, evidence) pairs.
-
-    Args:
-        folder: with the weights; default: the bundled ones.
-        threads: pairs read concurrently; 0: one per core.
-    """
+    """Reads (claim, evidence) pairs; ``threads``: pairs read concurrently, 0 for one per core."""
 
     def __init__(self, folder: Path | None = None, *, threads: int = 0) -> None:
         self._session = Session("entailment.onnx", longest=160, kept=50_000, folder=folder, threads=threads)

@@ -18,7 +18,7 @@ LONGEST_QUERY = 300  # characters
 def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
     """Answers once the evidence makes it sure or no call is left to make; else makes the next call."""
     passages = passages_read(task.memory, task.steps)
-    answer = compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
+    answer = compose_answer(task.claim, passages, backend)
     decided = answer.label is not None and task.claim.labels.meaning(answer.label) is not Meaning.NOT_ENOUGH
     sure = decided and (answer.confidence is None or answer.confidence >= SURE)
     call = None if sure and passages else next(_new_calls(task, passages, answer), None)
@@ -32,7 +32,6 @@ def next_step(task: StepTask, backend: EmbeddedBackend) -> Step:
 
 
 def passages_read(memory: Iterable[Recalled], steps: Iterable[PastStep]) -> tuple[Passage, ...]:
-    """What was recalled and found, each text once."""
     passages = [item.passage for item in memory if item.status == "ok"]
     passages += [passage for step in steps for passage in step.passages]
     return tuple({passage.sha256: passage for passage in passages}.values())
@@ -53,7 +52,6 @@ def _new_calls(task: StepTask, passages: tuple[Passage, ...], answer: Answer) ->
 
 
 def _queries(task: StepTask, answer: Answer) -> Iterator[tuple[str, str]]:
-    """Reasons and queries."""
     claim = task.claim.text
     yield "the claim itself", claim[:LONGEST_QUERY]
     quoted = " ".join(answer.quotes)

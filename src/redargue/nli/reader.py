@@ -54,7 +54,6 @@ class Candidate(NamedTuple):
     Attributes:
         kind: a sentence, a shortened passage, or the joined sentences of two passages.
         cited: the sentence to quote; of joined passages one sentence each.
-        text: with the passages' titles.
     """
 
     kind: Kind
@@ -67,10 +66,7 @@ class ScoredSpan:
     """A text that was read.
 
     Attributes:
-        cited: as in :class:`Candidate`.
         nearness: cosine of the text to the claim, in [-1, 1].
-        judgement: entailment probabilities.
-        kind: as in :class:`Candidate`.
         relevance: the probability that the text decides the claim at all, in [0, 1].
     """
 
@@ -81,7 +77,6 @@ class ScoredSpan:
     relevance: float = 0.0
 
     def strength(self, meaning: Meaning) -> float:
-        """In [0, 1]."""
         probability = self.judgement.refutes if meaning is Meaning.REFUTED else self.judgement.supports
         return strength(probability, self.nearness)
 
@@ -92,12 +87,7 @@ class ScoredSpan:
 
 @dataclass(frozen=True)
 class Reading:
-    """What passages say about a claim.
-
-    Attributes:
-        spans: every text that was read.
-        publishers_once: whether passages of one publisher count as one source; otherwise every passage is a source.
-    """
+    """What passages say about a claim."""
 
     spans: tuple[ScoredSpan, ...]
     publishers_once: bool = True
@@ -131,7 +121,6 @@ class Reading:
         return features(self.source_scores, self._source_scores("passage"), self.joined, relevance)
 
     def probabilities(self, weights: Weights = WEIGHTS) -> Entailment:
-        """Of the three labels, given everything that was read."""
         return probabilities(self.features, weights)
 
     def best(self, meaning: Meaning, count: int) -> tuple[SourcedSentence, ...]:
@@ -164,7 +153,7 @@ class Reading:
 
     def confidence(self, labels: LabelSet, label: str | None) -> float | None:
         """The label's probability among the set's labels; None if the set has labels that were not calibrated."""
-        offered = {each.meaning for each in labels.labels}
+        offered = {label.meaning for label in labels.labels}
         if label is None or offered - {*DECIDED, Meaning.NOT_ENOUGH}:
             return None
         by_meaning = dict(zip((*DECIDED, Meaning.NOT_ENOUGH), self.probabilities(), strict=True))
@@ -172,19 +161,12 @@ class Reading:
 
 
 class Reader:
-    """Reads passages with the two bundled models.
-
-    Args:
-        embedder: finds the sentences near a claim.
-        entailment: reads them.
-        publishers_once: as in :class:`Reading`.
-    """
+    """Reads passages with the two bundled models."""
 
     def __init__(self, embedder: Embedder, entailment: CrossEncoder, *, publishers_once: bool = True) -> None:
         self._embedder, self._entailment, self._publishers_once = embedder, entailment, publishers_once
 
     def read(self, claim: str, passages: Sequence[Passage]) -> Reading:
-        """Reads every distinct passage."""
         candidates: list[Candidate] = []
         for passage in {passage.sha256: passage for passage in passages}.values():
             candidates += self._candidates(claim, passage)
@@ -226,7 +208,7 @@ class Reader:
 
 
 def _joined(candidates: Sequence[Candidate], nearness: Sequence[float]) -> Candidate | None:
-    """The nearest sentences of two passages as one text; None if there is only one passage."""
+    """The nearest sentences of two passages as one text; None if there is only one."""
     order = sorted(range(len(candidates)), key=lambda i: -nearness[i])
     first, *others = [candidates[i] for i in order if candidates[i].kind == "sentence"]
     for second in others:

@@ -34,19 +34,7 @@ WEIGHTS = Path(str(files("redargue.nli") / "weights"))
 
 
 class Session:
-    """An ONNX model with its tokenizer.
-
-    Args:
-        model: file name of the model in the folder.
-        longest: tokens; longer inputs are truncated.
-        kept: outputs cached in memory. ``REDARGUE_CACHE`` names a file for a cache on disk (:mod:`redargue.nli.cache`).
-        folder: with the model and ``tokenizer.json``; default: the bundled one.
-        threads: concurrent calls; 0: ``REDARGUE_THREADS``, else one per core.
-        cut: which text of a pair is truncated.
-
-    Raises:
-        UsageError: a file is missing.
-    """
+    """An ONNX model with its tokenizer; ``kept`` outputs are cached in memory, all of them in ``REDARGUE_CACHE``."""
 
     def __init__(
         self,
@@ -100,7 +88,6 @@ class Session:
         return [known[text][0] for text in texts]
 
     def _one(self, row: Any) -> tuple[Floats, int]:
-        """The output for one tokenised text, and its number of tokens."""
         inputs = {
             "input_ids": np.asarray([row.ids], np.int64),
             "attention_mask": np.asarray([row.attention_mask], np.int64),
@@ -111,20 +98,7 @@ class Session:
 
 
 class UserModel:
-    """A user-supplied model: a folder with ``model.onnx`` and ``tokenizer.json``.
-
-    Args:
-        folder: of the model.
-        threads: pairs read concurrently; 0: one per core.
-
-    Attributes:
-        setting: the environment variable that names the folder.
-        kind: of model, for errors.
-        longest: tokens of a pair.
-
-    Raises:
-        UsageError: the folder lacks a file.
-    """
+    """A user-supplied model: the folder named by ``setting``, with ``model.onnx`` and ``tokenizer.json``."""
 
     setting: ClassVar[str]
     kind: ClassVar[str]
@@ -147,11 +121,6 @@ class UserModel:
         )
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
-        """The model's outputs for each pair.
-
-        Raises:
-            UsageError: an output is not finite.
-        """
         rows = [[float(logit) for logit in output.reshape(-1)] for output in self._session.run(list(pairs))]
         for row in rows:
             if not all(map(isfinite, row)):
@@ -190,11 +159,6 @@ def _threads_setting() -> int:
 
 @lru_cache(maxsize=4)
 def _tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
-    """The folder's tokenizer; kinds other than BERT's WordPiece need the package ``tokenizers``.
-
-    Raises:
-        MissingExtra: that package is not installed.
-    """
     path = folder / "tokenizer.json"
     wordpiece = WordPiece.of(json.loads(path.read_text(encoding="utf-8")), longest=longest, cut=cut)
     if wordpiece is not None:

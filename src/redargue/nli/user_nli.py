@@ -28,14 +28,12 @@ class UserNli(UserModel):
 
     @cached_property
     def sha256(self) -> str:
-        """Of the model's file and the names of its outputs."""
         digest = hashlib.sha256(repr(self._names).encode())
         digest.update(bytes.fromhex(file_sha256(self._folder / "model.onnx")))
         return digest.hexdigest()
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """Of the outputs, in order; empty if the folder does not name them."""
         path = self._folder / "config.json"
         try:
             names: Any = json.loads(path.read_text(encoding="utf-8")).get("id2label") if path.is_file() else None
@@ -47,7 +45,6 @@ class UserNli(UserModel):
         """For each (premise, hypothesis) the probability of entailment, and of contradiction if the model gives it.
 
         Args:
-            pairs: premise and hypothesis.
             sigmoid: use the first output alone, whatever its name (WeCheck is trained this way).
 
         Raises:

@@ -18,11 +18,7 @@ class UserReranker(UserModel):
     kind = "a cross-encoder"
 
     def rate(self, reference: str, texts: Sequence[str]) -> list[float]:
-        """One score per text, in [0, 1], each read alone with the reference.
-
-        Raises:
-            UsageError: the model gives several numbers per pair, or one that is not finite.
-        """
+        """One score per text, in [0, 1], each read alone with the reference."""
         rows = self.logits([(reference, text) for text in texts])
         for row in rows:
             if len(row) != 1:

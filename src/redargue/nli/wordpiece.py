@@ -42,8 +42,6 @@ class WordPiece:
     """A tokenizer of lower-case BERT models.
 
     Args:
-        vocabulary: token ids.
-        special: ids of special tokens, such as ``[SEP]``.
         longest: tokens of an input, including special ones.
         cut: which text of a pair is truncated: the longer one, or the first.
     """
@@ -74,11 +72,7 @@ class WordPiece:
         return cls(model["vocab"], special, longest=longest, cut=cut)
 
     def encode_batch(self, texts: Sequence[str | tuple[str, str]]) -> list[Tokens]:
-        """Each text or pair of texts, truncated.
-
-        Raises:
-            UsageError: with ``only_first``, the second text of a pair is too long.
-        """
+        """Each text or pair, truncated; raises UsageError if ``only_first`` leaves a second text that is too long."""
         return [self.encode(*([text] if isinstance(text, str) else text)) for text in texts]
 
     def encode(self, first: str, second: str | None = None) -> Tokens:

@@ -24,23 +24,13 @@ class Cost(NamedTuple):
     usd: float = 0.0
 
     def plus(self, other: Cost, sign: int = 1) -> Cost:
-        """The sum, or with ``sign`` -1 the difference."""
         return Cost(
             self.calls + sign * other.calls, self.tokens + sign * other.tokens, round(self.usd + sign * other.usd, 12)
         )
 
 
 class Budget:
-    """Limits shared by all claims of a run, in one event loop.
-
-    Args:
-        calls: maximum number of model requests; None for no limit. Embeddings and searches are not calls.
-        tokens: maximum of prompt and completion tokens.
-        usd: maximum of US dollars.
-
-    Raises:
-        UsageError: a limit of 0 or less.
-    """
+    """Limits shared by all claims of a run, in one event loop; embeddings and searches are not calls."""
 
     def __init__(self, calls: int | None = None, *, tokens: int | None = None, usd: float | None = None) -> None:
         self.calls, self.tokens, self.usd = calls, tokens, usd
@@ -71,11 +61,7 @@ class Budget:
         return cls(**limits)  # type: ignore[arg-type]  # the keys are checked above
 
     async def reserve(self, bound: Cost) -> None:
-        """Reserves a request's maximum cost, waiting while pending requests have reserved it.
-
-        Raises:
-            BudgetReached: the budget would be exceeded even if all pending requests cost nothing.
-        """
+        """:meth:`hold`, waiting while pending requests have reserved the remaining budget."""
         while not self.hold(bound):
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -89,7 +75,8 @@ class Budget:
         """
         if limit := self._passed(self.spent.plus(bound)):
             raise BudgetReached(
-                f"the budget of {limit} is spent: {self._so_far()}, and the next call may cost {bound.tokens:,} tokens"
+                f"the budget of {limit} is spent: {self.spent.calls} calls, {self.spent.tokens:,} tokens,"
+                f" ${self.spent.usd:.4f} so far, and the next call may cost {bound.tokens:,} tokens"
                 if "calls" not in limit
                 else f"the budget of {limit} is spent",
                 hint="raise --budget; with --run the finished calls are not repeated",
@@ -100,7 +87,6 @@ class Budget:
         return True
 
     def settle(self, bound: Cost, actual: Cost) -> None:
-        """Releases a request's reservation and counts its cost."""
         self.held = self.held.plus(bound, -1)
         self.spent = self.spent.plus(actual)
         waiting, self._waiting = self._waiting, []
@@ -122,9 +108,6 @@ class Budget:
             return f"${self.usd:g}"
         return ""
 
-    def _so_far(self) -> str:
-        return f"{self.spent.calls} calls, {self.spent.tokens:,} tokens, ${self.spent.usd:.4f} so far"
-
 
 @dataclass
 class Receipt:
@@ -144,12 +127,7 @@ class Receipt:
 
 
 class Account:
-    """The cost of one task or search: all its requests, including retries, repairs and failures.
-
-    Args:
-        budget: pays for the requests.
-        counted: whether the requests count as calls.
-    """
+    """The cost of one task or search: all its requests, including retries, repairs and failures."""
 
     def __init__(self, budget: Budget | None = None, *, counted: bool = True) -> None:
         self._budget, self._counted = budget or Budget(), counted

@@ -51,7 +51,6 @@ MOST_TRIALS = 200
 
 
 def call_position(agent: str, round_: int, task: str) -> Position:
-    """Of a task, by its current or earlier name."""
     return "call", agent, round_, TASKS.get(task, task)
 
 
@@ -66,7 +65,6 @@ def memory_position(kind: str, agent: str, round_: int, entities: Sequence[str])
 
 
 def position_of(event: Answer) -> Position:
-    """The position of a recorded answer's question."""
     if isinstance(event, CallFinished | CallFailed):
         return call_position(event.agent, event.round, event.task)
     if isinstance(event, EvidenceFound | EvidenceMissing):
@@ -76,7 +74,6 @@ def position_of(event: Answer) -> Position:
 
 
 def convert_answer(task: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """A recorded answer with the task's current fields."""
     convert = ANSWERS.get(task)
     return convert(answer) if convert else answer
 
@@ -95,8 +92,6 @@ class Alignment:
     """The record of one trial replay; a :class:`~redargue.runs.record.CallRecord`.
 
     Attributes:
-        record: in the earlier format.
-        item: index of the claim.
         answers: the claim's recorded answers, in order of arrival.
         plan: for positions with concurrent questions, the index of the question that gets each answer; default 0.
         points: for positions where the trial had a choice, the number of questions to choose from, per answer.
@@ -126,16 +121,10 @@ class Alignment:
         return self.record.failed(item)
 
     def write(self, event: Event) -> None:
-        """Does nothing: a trial is not recorded."""
+        """A trial is not recorded."""
 
     async def find(self, key: str, position: Position, accepts: Callable[[Answer], bool]) -> Answer | None:
-        """Waits for the answer to a question; None if it was not recorded.
-
-        Args:
-            key: the question's key in this release.
-            position: the question's position.
-            accepts: whether an answer has the right form.
-        """
+        """Waits for the answer to a question; None if it was not recorded."""
         loop = asyncio.get_running_loop()
         exact = self.recall(self.item, key)
         exact = exact if any(exact is answer for answer in self.left) else None
@@ -172,14 +161,14 @@ class Alignment:
             question.answer.set_result(None)
 
     def _at(self, event: Answer) -> list[_Question]:
-        """The waiting questions at an answer's position that it can answer."""
         position = position_of(event)
         at = [question for question in self._waiting if question.exact is None and question.position == position]
         return [question for question in at if question.accepts(event)]
 
     def _chosen(self, event: Answer, questions: Sequence[_Question]) -> _Question:
         position = position_of(event)
-        if len({_content(other) for other in self.left if position_of(other) == position}) == 1:
+        others = [other for other in self.left if position_of(other) == position]
+        if len({other.model_dump_json(exclude={"key", "seq", "at"}) for other in others}) == 1:
             return questions[0]  # all answers are equal
         points = self.points.setdefault(position, [])
         planned = self.plan.get(position, ())
@@ -233,7 +222,6 @@ async def align(record: Record, item: int, attempt: Attempt) -> None:
 
 
 def _answers(record: Record, item: int, events: Iterable[Event]) -> list[Answer]:
-    """The record's own answer objects, without duplicates."""
     answers: dict[str, Answer] = {}
     for event in events:
         if isinstance(event, Answer):
@@ -244,7 +232,6 @@ def _answers(record: Record, item: int, events: Iterable[Event]) -> list[Answer]
 
 
 async def _reordered(best: _Trial, trial: Callable[[Mapping[Position, Sequence[int]]], Awaitable[_Trial]]) -> _Trial:
-    """Tries other orders, position by position, and returns the trial with the best agreement."""
     trials, settled = 1, set[Position]()
     while position := next((point for point in best.alignment.points if point not in settled), None):
         settled.add(position)
@@ -269,10 +256,6 @@ def _ambiguous(record: Record, alignment: Alignment) -> ReplayMiss:
         where=str(record.folder),
         hint="the questions were asked concurrently and their words have changed since; replay with the older release",
     )
-
-
-def _content(event: Answer) -> str:
-    return event.model_dump_json(exclude={"key", "seq", "at"})
 
 
 def _comparable(events: Iterable[Event]) -> list[str]:

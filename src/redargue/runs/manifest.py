@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
@@ -31,23 +30,7 @@ class ActionEntry(Frozen):
 
 
 class RunManifest(Frozen):
-    """The resolved configuration of a run, without values that may differ when it is resumed.
-
-    Attributes:
-        format: version of this file.
-        run: the run's name, which stays the same when its folder is moved.
-        redargue: the version that verified the claims.
-        identity: the backend's models, weights and parameters.
-        stability: the backend's thresholds of faithfulness and relevance.
-        models: by role.
-        priced: whether costs are known in dollars.
-        response_format: of a backend with a language model; empty for others.
-        prompts: prompt overrides, by task.
-        memory: how the evidence memory is used (``EvidenceMemory.about``); None without one.
-        tools: evidence tools by the names in the settings.
-        actions: tools that agents call, in the order of the prompts.
-        text: the text that the claims were extracted from (``redargue.text.extract.recorded``); None without one.
-    """
+    """The resolved configuration of a run, without values that may differ when it is resumed."""
 
     format: Literal[2] = 2
     run: str = ""
@@ -79,15 +62,7 @@ class RunManifest(Frozen):
 
 
 def read_manifest(values: object, where: str) -> RunManifest:
-    """Reads a manifest in the current format or that of redargue 0.1.0.
-
-    Args:
-        values: parsed JSON.
-        where: the file, for errors.
-
-    Raises:
-        RecordError: it is damaged, or written by a later version.
-    """
+    """Reads a manifest in the current format or that of redargue 0.1.0; raises RecordError."""
     if not isinstance(values, dict):
         raise RecordError(f"{where!r} is not a run's description", hint="restore it, or run again")
     version = values.get("format", 1)
@@ -96,8 +71,11 @@ def read_manifest(values: object, where: str) -> RunManifest:
             f"{where!r} has the format {str(version)[:20]!r}, and this release reads 1 to {FORMAT}",
             hint="use the release that recorded the run, or a later one",
         )
+    if version == 1:  # it had no number, and called the response format ``form``
+        values = {**values, "format": FORMAT, "response_format": values.get("form", "")}
+        values.pop("form", None)
     try:
-        return RunManifest.model_validate(_of_0_1(values) if version == 1 else values)
+        return RunManifest.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         raise RecordError(
@@ -106,14 +84,7 @@ def read_manifest(values: object, where: str) -> RunManifest:
         ) from error
 
 
-def _of_0_1(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts format 1, which had no number and called the response format ``form``."""
-    kept = {name: value for name, value in values.items() if name != "form"}
-    return {**kept, "format": FORMAT, "response_format": values.get("form", "")}
-
-
 def _apart(old: Any, new: Any) -> tuple[str, str]:
-    """Two values, reduced to their first difference."""
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             return f"{len(old)} of them", str(len(new))

@@ -23,17 +23,11 @@ class Price(Frozen):
     output: float = Field(ge=0, allow_inf_nan=False)
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """US dollars."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
 
 
 class Prices(Frozen):
-    """Prices of models and searches.
-
-    Attributes:
-        models: by the endpoint's name for the model.
-        searches: US dollars per request, by tool.
-    """
+    """Prices of models, and of searches in US dollars per request."""
 
     models: dict[str, Price] = Field(default_factory=dict)
     searches: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
@@ -65,11 +59,7 @@ class Prices(Frozen):
         return self.models.get(name) or self.models.get(re.sub(r"-\d{4}-\d{2}-\d{2}$", "", name))
 
     def require(self, models: list[str], searches: list[str]) -> None:
-        """Checks that every price is known.
-
-        Raises:
-            UsageError: a model or tool has no price; the hint is the line to add.
-        """
+        """Raises UsageError if a model or tool has no price; the hint is the line to add."""
         for name in models:
             if self.model(name) is None:
                 raise UsageError(

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Literal, NamedTuple, Protocol
 
 from pydantic import ValidationError
@@ -53,11 +52,6 @@ def new_run_folder(home: Path) -> Path:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Locks a folder for writing.
-
-    Raises:
-        RecordError: another process is writing to it.
-    """
     lock = _lock(folder)
     try:
         yield
@@ -85,21 +79,13 @@ class CallRecord(Protocol):
     folder: Path
 
     @property
-    def id(self) -> str:
-        """The run's name."""
-        ...
+    def id(self) -> str: ...
 
-    def recall(self, item: int, key: str) -> Paid | CallFailed | None:
-        """A claim's recorded answer to the question with that key, or None."""
-        ...
+    def recall(self, item: int, key: str) -> Paid | CallFailed | None: ...
 
-    def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """Failed calls of earlier attempts at a claim."""
-        ...
+    def failed(self, item: int) -> tuple[CallFailed, ...]: ...
 
-    def write(self, event: Event) -> None:
-        """Records an event, unless it was recalled."""
-        ...
+    def write(self, event: Event) -> None: ...
 
 
 class Record:
@@ -108,8 +94,6 @@ class Record:
     Args:
         folder: the run folder; created if it does not exist.
         manifest: has to equal that of a run which the folder already contains. None to read only.
-        mode: ``record`` or ``replay``.
-        secrets: redacted from every line.
 
     Attributes:
         matched: number of answers found by position, for each replayed claim of an earlier recording.
@@ -169,7 +153,6 @@ class Record:
         return self.manifest.run or self.folder.name
 
     def events(self, item: int) -> list[Event]:
-        """The events of one claim of an earlier recording, in order."""
         with (self.folder / "events.jsonl").open("rb") as log:
             return [_event_at(log, offset) for offset in self._lines.get(item, ())]
 
@@ -179,7 +162,6 @@ class Record:
         self._paid[item] = {event.key: event for event in others} | dict(answers)
 
     def finished(self) -> Iterator[Verdict]:
-        """The verdicts without an error, read one by one."""
         return (self._read(ended) for ended in self._ended.values() if ended.fine)
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
@@ -193,12 +175,10 @@ class Record:
         return tuple(self._failed.get(item, ()))
 
     def verdict(self, item: int) -> Verdict | None:
-        """The verdict of a claim, or None if it is unfinished or ended with an error."""
         ended = self._ended.get(item)
         return self._read(ended) if ended and ended.fine else None
 
     def verdicts(self) -> dict[int, Verdict]:
-        """Every recorded verdict by claim, including errors."""
         return {item: self._read(ended) for item, ended in sorted(self._ended.items())}
 
     def _read(self, ended: _Ended) -> Verdict:
@@ -227,7 +207,6 @@ class Record:
             os.fsync(self._log.fileno())  # a finished claim survives a power failure
 
     def close(self) -> None:
-        """Closes the files and unlocks the folder."""
         if self.mode == "record" and not self._log.closed:
             self._log.close()
             os.close(self._lock)
@@ -235,7 +214,7 @@ class Record:
     def __enter__(self) -> Record:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _read_manifest(self) -> RunManifest:
@@ -307,16 +286,10 @@ class _Ended(NamedTuple):
 
 
 def read_events(folder: Path) -> Iterator[Event]:
-    """The events of a run folder, in order; an incomplete last line is ignored.
-
-    Raises:
-        RecordError: another line is not an event.
-    """
     return (event for _, event in _events(folder))
 
 
 def _events(folder: Path) -> Iterator[tuple[int, Event]]:
-    """The events with the offsets of their lines in bytes."""
     path, offset = folder / "events.jsonl", 0
     if not path.exists():
         return

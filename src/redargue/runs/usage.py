@@ -10,29 +10,20 @@ from redargue.verdicts import Usage
 
 
 def cost_of(event: CallFinished | CallFailed) -> Cost:
-    """The cost of a call to its budget."""
     calls = event.requests if event.charge == "call" else 0
     return Cost(calls, event.prompt_tokens + event.completion_tokens, event.usd)
 
 
 class UsageCounter:
-    """Counts the usage of one claim.
-
-    Args:
-        priced: whether costs are known in dollars.
-    """
+    """Counts the usage of one claim; ``priced``: whether costs are known in dollars."""
 
     def __init__(self, priced: bool) -> None:
         self._priced = priced
         self._counts: Counter[str] = Counter()
-        self._agents: Counter[str] = Counter()
-        self._tasks: Counter[str] = Counter()
-        self._rounds: Counter[str] = Counter()
-        self._tools: Counter[str] = Counter()
+        self._tables: dict[str, Counter[str]] = {f"by_{name}": Counter() for name in ("agent", "task", "round", "tool")}
         self._usd = 0.0
 
     def call(self, event: CallFinished | CallFailed) -> None:
-        """Counts the requests of one performed task."""
         self._counts["prompt"] += event.prompt_tokens
         self._counts["completion"] += event.completion_tokens
         self._usd += event.usd
@@ -40,13 +31,11 @@ class UsageCounter:
             self._counts["embeddings"] += event.requests
             return
         self._counts["calls"] += event.requests
-        self._agents[event.agent] += event.requests
-        self._tasks[event.task] += event.requests
-        self._rounds[str(event.round)] += event.requests
+        for table, name in (("by_agent", event.agent), ("by_task", event.task), ("by_round", str(event.round))):
+            self._tables[table][name] += event.requests
 
     def search(self, event: EvidenceFound | EvidenceMissing) -> None:
-        """Counts the requests of one search."""
-        self._tools[event.tool] += event.requests
+        self._tables["by_tool"][event.tool] += event.requests
         self._usd += event.usd
 
     def usage(self) -> Usage:
@@ -54,12 +43,9 @@ class UsageCounter:
         return Usage(
             calls=self._counts["calls"],
             embeddings=self._counts["embeddings"],
-            searches=self._tools.total(),
+            searches=self._tables["by_tool"].total(),
             prompt_tokens=self._counts["prompt"],
             completion_tokens=self._counts["completion"],
             usd=round(self._usd, 9) if self._priced else None,
-            by_agent=dict(sorted(self._agents.items())),
-            by_task=dict(sorted(self._tasks.items())),
-            by_round=dict(sorted(self._rounds.items())),
-            by_tool=dict(sorted(self._tools.items())),
+            **{table: dict(sorted(counts.items())) for table, counts in self._tables.items()},
         )

@@ -34,7 +34,7 @@ OPPOSITE = {Meaning.SUPPORTED: Meaning.REFUTED, Meaning.REFUTED: Meaning.SUPPORT
 
 
 def read_evidence(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
-    return compose_answer(claim, backend.reader.read(claim.text, passages), passages, backend)
+    return compose_answer(claim, passages, backend)
 
 
 @perform.register

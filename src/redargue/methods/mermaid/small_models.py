@@ -25,4 +25,4 @@ def _next_step(task: NextStep, backend: EmbeddedBackend) -> Step:
 def _force_answer(task: ForceAnswer, backend: EmbeddedBackend) -> Answer:
     """Reads everything that was recalled and found once more."""
     passages = passages_read(task.memory, task.steps)
-    return compose_answer(task.claim, backend.reader.read(task.claim.text, passages), passages, backend)
+    return compose_answer(task.claim, passages, backend)

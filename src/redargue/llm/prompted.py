@@ -1,0 +1,109 @@
+"""What backends with a language model share: prompts, parsing, one repair, and the small models that compare texts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, cast
+
+from redargue.backends.base import Call, Output, Rejected, Reply
+from redargue.claims import Frozen
+from redargue.concurrency import gather_or_cancel
+from redargue.errors import BadReply
+from redargue.llm.client import Message
+from redargue.llm.prompts import Prompts
+from redargue.llm.rendering import Prompt, Renderer, repair_prompt
+from redargue.llm.response import Choice
+from redargue.llm.tool_calls import step_of
+from redargue.nli.backend import EmbeddedBackend
+from redargue.tasks.base import AnyTask, Out, Task
+from redargue.tasks.score import RATING, CompareTexts
+from redargue.tasks.step import StepTask
+
+MOST_SHOWN = 4_000  # characters of an invalid reply that are sent back
+
+
+class PromptedBackend(ABC):
+    """A backend whose subclasses only complete prompts."""
+
+    form: str
+    format_hint = "choose another model"
+
+    def __init__(self, prompts: Prompts | None, renderer: Renderer) -> None:
+        self.prompts, self._renderer, self._embedded = prompts, renderer, EmbeddedBackend()
+
+    def can(self, task: type[AnyTask]) -> bool:
+        return True
+
+    def render(self, task: AnyTask) -> str:
+        """System and user message for an endpoint that accepts JSON schemas.
+
+        The endpoint's actual capabilities are not part of a call's key, so that runs can be resumed and replayed.
+        """
+        return "" if isinstance(task, (CompareTexts, *RATING)) else self._renderer.prompt(task).words
+
+    async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
+        """Asks the model; an invalid reply is sent back once with the reason.
+
+        Raises:
+            BadReply: the second reply is invalid too.
+            UsageError: the model cannot be used, or refuses the prompt.
+            ProviderError, BudgetReached: nothing answered; nothing was sent.
+        """
+        if isinstance(task, RATING):  # before CompareTexts, the base class of one of them
+            return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
+        if isinstance(task, CompareTexts):
+            return cast("Reply[Out]", await self._compare(task, call))
+        prompt = self._prompt(task)
+        choices = await self._complete(task, prompt, call, call.sampling.n)
+        outputs = await gather_or_cancel(
+            self._read(task, prompt, call, choice, index) for index, choice in enumerate(choices)
+        )
+        return Reply(tuple(output for output, _ in outputs), rejected=tuple(bad for _, bad in outputs if bad))
+
+    def _prompt(self, task: AnyTask) -> Prompt:
+        return self._renderer.prompt(task)
+
+    @abstractmethod
+    async def _complete(
+        self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
+    ) -> tuple[Choice, ...]:
+        """``n`` replies to a prompt and ``more`` messages, with the call's seed plus ``turn``."""
+
+    @abstractmethod
+    def _asked(self, call: Call) -> str:
+        """The model that performs a call, for errors."""
+
+    async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
+        return await self._embedded.perform(task, call)
+
+    async def _read(
+        self, task: Task[Out], prompt: Prompt, call: Call, choice: Choice, index: int
+    ) -> tuple[Output[Out], Rejected | None]:
+        """One sample's answer, and its rejected first reply."""
+        try:
+            return self._parse(task, prompt, choice), None
+        except ValueError as error:
+            first = Rejected(why=str(error), raw=choice.verbatim[:2000])
+        more = [{"role": "user", "content": repair_prompt(first.why)}]
+        if not choice.problem.startswith("the endpoint") and (choice.verbatim.strip() or not choice.problem):
+            more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
+        (second,) = await self._complete(task, prompt, call, 1, more, turn=index + 1)
+        try:
+            return self._parse(task, prompt, second), first
+        except ValueError as error:
+            raise BadReply(
+                f"{self._asked(call)!r} gave no answer to {task.name()} that can be read: {error}",
+                raw=second.verbatim or first.raw,
+                where=f"{call.agent}, asked twice; first: {first.why}",
+                hint=self.format_hint,
+            ) from None
+
+    def _parse(self, task: Task[Out], prompt: Prompt, choice: Choice) -> Output[Out]:
+        if choice.problem:
+            raise ValueError(choice.problem)
+        if prompt.functions and isinstance(task, StepTask):
+            answer: Frozen = step_of(task, choice)
+        else:
+            answer = self._renderer.read(task, choice.text, plain=prompt.schema is None)
+        return Output(cast(Out, answer), choice.verbatim, choice.thoughts, choice.entropy, choice.tokens)
