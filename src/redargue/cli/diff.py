@@ -22,7 +22,7 @@ def diff(
     most: Annotated[int, typer.Option(min=0, help="Claims shown in detail; those whose label differs first.")] = 10,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
 ) -> None:
-    """Compare two recorded runs: settings, labels, and the first call of each claim that differs."""
+    """Compare two recorded runs: settings, labels and first calls."""
     import asyncio
     import json as format_
     import sys

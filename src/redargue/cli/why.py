@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from redargue.cli.exit import INTERRUPTED
+from redargue.cli.parameters import BaseUrl, Offline, Quiet, option
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from redargue.analysis.counterfactual import Counterfactual, OnVerified, RecordedClaim, RemovedPassage
     from redargue.verifier import Verifier
-
-INTERRUPTED = 130
 
 
 def why(
@@ -22,20 +23,17 @@ def why(
         int | None, typer.Option(min=0, help="Index of the claim, from 0; required if the run has several.")
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of verifications.")] = 60,
-    base_url: Annotated[
-        str, typer.Option(envvar="REDARGUE_BASE_URL", help="Endpoint of the run's models; default: OPENAI_BASE_URL.")
-    ] = "",
-    budget: Annotated[
-        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Maximum cost: 400calls, 2mtok, 0.50usd.")
-    ] = None,
+    base_url: BaseUrl = "",
+    budget: Annotated[str | None, option("BUDGET", "Maximum cost: 400calls, 2mtok, 0.50usd.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Call the run's language models without a budget.")] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send no requests from this machine.")
-    ] = False,
+    offline: Offline = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/why.v1.json).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="Show no progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Find the smallest set of passages without which a recorded verdict would differ."""
+    """Find the evidence that a recorded verdict depends on.
+
+    The result is the smallest set of passages without which the verdict would differ.
+    """
     import asyncio
     import json as format_
     import sys

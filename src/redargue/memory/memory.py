@@ -25,6 +25,7 @@ from redargue.memory.database import MemoryDatabase, SqliteMemory, Transaction
 from redargue.memory.entities import normalize_entity
 from redargue.memory.leak_guard import near_duplicates
 from redargue.memory.postgres import PostgresMemory
+from redargue.net.postgresql import SCHEMES
 from redargue.net.secrets import Secrets
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS, Embedder, shared
@@ -36,8 +37,6 @@ DEPTH = 200  # nearest codes whose vectors are compared exactly
 PAGE = 20  # records read per query until enough of them can be returned
 MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of index entries
 CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
-
-_POSTGRES = ("postgresql://", "postgres://")
 
 
 class Memory:
@@ -328,7 +327,7 @@ def open_memory(
     write = settings.mode == "on" if write is None else write
     embedder = (encoder or Embedder).name
     database: MemoryDatabase
-    if isinstance(where, str) and where.startswith(_POSTGRES):
+    if isinstance(where, str) and where.startswith(SCHEMES):
         database = PostgresMemory(where, write=write, embedder=embedder)
     else:
         database = SqliteMemory(Path(where or default_memory()).expanduser(), write=write, embedder=embedder)
