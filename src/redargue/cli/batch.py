@@ -10,6 +10,7 @@ import typer
 from redargue.cli.check import CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
 from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, option, with_parameters
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,6 @@ async def _verify(
     concurrency: int,
     jsonl: bool,
 ) -> None:
-    """Writes each verdict as it is reached; keeps none in memory."""
     async for item, verdict in verifier.stream(claims, concurrency=concurrency):
         text = files.write(item, verdict)
         tally.add(verdict)
@@ -130,8 +130,6 @@ def _finished(verifier: Verifier) -> int:
 
 
 def _summary(tally: Tally, out: Path) -> None:
-    from redargue.sanitize import printable
-
     counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
     print(f"{len(tally.kinds)} claims: {counts}")  # noqa: T201
     print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201

@@ -43,7 +43,7 @@ def drop(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a batch and its results; exported folders remain."""
+    """Remove a batch permanently; exported folders remain."""
     import json
 
     from redargue.cluster.batches import drop_batch

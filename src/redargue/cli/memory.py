@@ -98,7 +98,7 @@ def purge(
     before: Before = None,
     as_json: AsJson = False,
 ) -> None:
-    """Remove the records that match all options."""
+    """Remove the records that match all options permanently."""
     from redargue.errors import UsageError
 
     condition = _filter(numbers or (), entity, tool, status, before)

@@ -15,7 +15,7 @@ def worker(
     ledger: Where,
     batch: Annotated[str, typer.Option(metavar="ID", help="Batch id (see ledger.json); default: the newest.")] = "",
 ) -> None:
-    """Verify claims of a batch started by ``batch --engine``."""
+    """Verify claims of a batch started by batch --engine."""
     from redargue.cli.coordinator import run_worker
     from redargue.errors import DiskFull, RecordError, StoreLocked
 

@@ -33,12 +33,8 @@ class Heartbeat:
     """A worker's registration. Calling it must begin every transaction of the worker.
 
     The call locks the worker's row until the transaction ends: the worker cannot expire during it, and an expired
-    worker cannot change anything.
-
-    Args:
-        batch: number of the batch.
-        owner: the worker's name, unique to the process.
-        lease: seconds after the last heartbeat until the worker expires.
+    worker cannot change anything. A worker expires ``lease`` seconds after its last heartbeat; ``owner`` is its name,
+    unique to the process.
     """
 
     def __init__(self, batch: int, *, owner: str = "", lease: float = LEASE) -> None:

@@ -61,21 +61,13 @@ _SQLITE = {"number": "INTEGER PRIMARY KEY AUTOINCREMENT", "real": "REAL", "bytes
 
 
 class Transaction(Protocol):
-    """A transaction of either database.
+    """A transaction of either database."""
 
-    Attributes:
-        for_update: suffix of a SELECT that locks its rows until the transaction ends.
-        skip_locked: the same, but skips rows that another transaction has locked.
-        indexed_by: follows a table's name to force an index, whose name is formatted into it.
-    """
+    for_update: str  # suffix of a SELECT that locks its rows until the transaction ends
+    skip_locked: str  # the same, but skips rows that another transaction has locked
+    indexed_by: str  # follows a table's name to force an index, whose name is formatted into it
 
-    for_update: str
-    skip_locked: str
-    indexed_by: str
-
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Executes a statement; returns a cursor with ``fetchone``, ``fetchall`` and ``rowcount``."""
-        ...
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any: ...
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any: ...
 
@@ -209,23 +201,23 @@ class PostgresLedger:
 
     def __init__(self, url: str, make: bool, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
-        self._server = Server(url, schema=SCHEMA_NAME, what="ledger", option="--ledger", failure=RecordError)
-        self._connection = self._server.connect(
-            f"-c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
+        server = Server(url, schema=SCHEMA_NAME, what="ledger", option="--ledger", failure=RecordError)
+        self._connection, _ = server.open(
+            TABLES,
+            {"schema": str(SCHEMA)},
+            make=make,
+            lock=APPLICATION,
+            hint=CREATE_HINT,
+            options=f"-c idle_in_transaction_session_timeout={IDLE}s -c tcp_keepalives_idle={IDLE}"
             f" -c tcp_keepalives_interval={IDLE} -c tcp_keepalives_count=2",
             keepalives_idle=10,
             tcp_user_timeout=BUSY * 1000,  # detects a server whose machine is lost
         )
-        try:
-            meta = {"schema": str(SCHEMA)}
-            self._server.prepare(self._connection, TABLES, meta, make=make, lock=APPLICATION, hint=CREATE_HINT)
-        except BaseException:
-            self._connection.close()
-            raise
+        self._errors = server.errors
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        with self._server.errors(), self._connection.transaction():
+        with self._errors(), self._connection.transaction():
             yield _PostgresTransaction(self._connection, self._clock)
 
     def close(self) -> None:

@@ -18,10 +18,10 @@ from redargue.errors import RecordError, RedargueError
 
 
 class RequestHandler(Protocol):
-    """Handles one kind of request."""
+    """Handles one kind of request in the batcher's thread."""
 
     def handle(self, db: Transaction, requests: Sequence[Any]) -> Sequence[Any]:
-        """Answers requests in order, within one transaction; called in the batcher's thread."""
+        """Answers requests in order, within one transaction."""
         ...
 
 
@@ -32,7 +32,7 @@ class _Request(NamedTuple):
 
 
 class TransactionBatcher:
-    """Handlers, and the thread that calls them; an async context manager.
+    """Calls handlers in a thread; an async context manager.
 
     Args:
         connect: opens the database; called in the thread.
@@ -81,11 +81,7 @@ class TransactionBatcher:
             raise
 
     def post(self, handler: RequestHandler, request: Any) -> None:
-        """Adds a request without waiting for its answer; requests keep their order.
-
-        Raises:
-            RecordError: the batcher has failed already.
-        """
+        """Adds a request without waiting for its answer; raises ``failure`` if the batcher has failed already."""
         self._put(handler, _Request(request, None, None))
 
     def _put(self, handler: RequestHandler, request: _Request) -> None:

@@ -32,14 +32,7 @@ Verify = Callable[[Job], Awaitable[Verdict]]
 
 
 class Worker:
-    """One process of a batch; an async context manager.
-
-    Attributes:
-        record: the ``calls`` of its verifier.
-        budget: the ``budget`` of its verifier.
-        limiter: the limiter of its transport.
-        finished: number of claims finished so far.
-    """
+    """One process of a batch; an async context manager. Its verifier uses its record, budget and limiter."""
 
     def __init__(
         self,
@@ -123,7 +116,7 @@ async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, con
 
     Raises:
         UsageError: the verifier's version, corpus, model or settings differ from the batch's.
-        RecordError: as :meth:`Worker.work`.
+        RecordError: the ledger failed, or the worker has expired.
     """
     if difference := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
         name, own, expected = difference

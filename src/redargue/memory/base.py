@@ -47,7 +47,7 @@ class Finding(Frozen):
     """A tool observation that a method passes to the memory.
 
     Attributes:
-        passage: the observed text, empty for a search without a result, with its provenance.
+        passage: its text is empty for a search without a result.
         arguments: if empty, the query is the only argument.
         status: ``empty`` for a search without a result, ``error`` for a failed call, which is never stored.
     """
@@ -84,12 +84,10 @@ class RememberResult(Frozen):
 
 
 class EvidenceMemory(Protocol):
-    """The memory as a run sees it: :class:`~redargue.memory.memory.Memory`, or a recorded one in a replay."""
+    """Interface of :class:`~redargue.memory.memory.Memory` and of a recorded memory in a replay."""
 
     @property
-    def about(self) -> dict[str, Any]:
-        """Settings, as recorded in ``run.json``."""
-        ...
+    def about(self) -> dict[str, Any]: ...
 
     async def recall(
         self,
@@ -100,23 +98,11 @@ class EvidenceMemory(Protocol):
         text: str = "",
         as_of: date | None = None,
         only_in_time: bool = False,
-    ) -> Recall:
-        """Returns stored evidence for a claim, best first.
-
-        Raises:
-            CorpusError: the memory cannot be read.
-        """
-        ...
+    ) -> Recall: ...
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
-        """Stores what was found for a claim.
-
-        Raises:
-            CorpusError: the memory cannot be written to; nothing was stored.
-        """
-        ...
+    ) -> RememberResult: ...
 
 
 class MemoryRecord(Frozen):
@@ -125,7 +111,7 @@ class MemoryRecord(Frozen):
     Attributes:
         number: unique and never reused.
         status: ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck.
-        arguments: arguments of the tool call that returned the evidence.
+        arguments: of the tool call that returned the evidence.
         length: characters of the original text, before it was truncated.
         checked: time of the last recheck.
         claims: claims that the evidence was found for, each with the run that found it.

@@ -31,18 +31,11 @@ class PostgresMemory:
         self.writable, self._lock = write, RLock()
         self._server = Server(url, schema=SCHEMA_NAME, what="memory", option="--memory", failure=CorpusError)
         self._place = self._server.place
-        self._connection = self._server.connect()
-        try:
-            self._prepare(embedder)
-        except BaseException:
-            self._connection.close()
-            raise
-
-    def _prepare(self, embedder: str) -> None:
         meta = {"embedder": embedder, "schema": str(SCHEMA), **dict(META)}
         hint = "the first run that stores evidence creates it: redargue check … --memory"
-        stored = self._server.prepare(self._connection, TABLES, meta, make=self.writable, lock=WRITE_LOCK, hint=hint)
+        self._connection, stored = self._server.open(TABLES, meta, make=write, lock=WRITE_LOCK, hint=hint)
         if stored["embedder"] != embedder:
+            self.close()
             raise UsageError(
                 f"{self._place} holds vectors of {stored['embedder']!r}, not of {embedder!r}",
                 hint="use a separate database for this embedder",
@@ -57,11 +50,7 @@ class PostgresMemory:
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """See :class:`~redargue.memory.database.MemoryDatabase`.
-
-        Raises:
-            UsageError: the memory was opened for reading only.
-        """
+        """A write transaction: commits durably at the end of the block, rolls back if the block raises."""
         if not self.writable:
             raise UsageError(f"{self._place} is open for reading only", hint="open it with write=True")
         with self._lock, self._server.errors(), self._open().transaction():

@@ -82,37 +82,49 @@ class Server:
                 **more,
             )
 
-    def prepare(
-        self, connection: Any, tables: str, meta: Mapping[str, str], *, make: bool, lock: int, hint: str
-    ) -> dict[str, str]:
-        """Creates the tables if there are none; returns the rows of the table ``meta``.
+    def open(
+        self, tables: str, meta: Mapping[str, str], *, make: bool, lock: int, hint: str, **connection: Any
+    ) -> tuple[Any, dict[str, str]]:
+        """Opens a connection; creates the tables if there are none.
 
         Args:
-            connection: in autocommit mode.
             tables: statements that create the tables, with the names in :data:`TYPES`.
             meta: initial rows of the table ``meta``; ``schema`` is the version of the format.
             make: whether tables may be created.
             lock: advisory lock that serializes writers.
             hint: how tables are created, for the error.
+            connection: arguments of :meth:`connect`.
+
+        Returns:
+            The connection, and the rows of the table ``meta``.
 
         Raises:
             UsageError: there are no tables and ``make`` is not set, or a newer redargue made them.
             StoreForeign: the schema belongs to another program; nothing was changed.
         """
+        opened = self.connect(**connection)
+        try:
+            with self.errors(), opened.transaction():
+                return opened, self._prepare(Transaction(opened), tables, meta, make=make, lock=lock, hint=hint)
+        except BaseException:
+            opened.close()
+            raise
+
+    def _prepare(
+        self, db: Transaction, tables: str, meta: Mapping[str, str], *, make: bool, lock: int, hint: str
+    ) -> dict[str, str]:
         find = "SELECT table_name FROM information_schema.tables WHERE table_schema = ?"
-        with self.errors(), connection.transaction():
-            db = Transaction(connection)
-            if make and not db.execute(find, (self._schema,)).fetchone():
-                db.execute("SELECT pg_advisory_xact_lock(?)", (lock,))
-                if not db.execute(find, (self._schema,)).fetchone():
-                    db.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
-                    for statement in tables.strip().format(**TYPES).split(";\n"):
-                        db.execute(statement)
-                    db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-            names = {name for (name,) in db.execute(find, (self._schema,)).fetchall()}
-            if not names:
-                raise UsageError(f"no {self._what} at {self.place}", hint=hint)
-            stored = dict(db.execute("SELECT name, value FROM meta").fetchall()) if "meta" in names else {}
+        if make and not db.execute(find, (self._schema,)).fetchone():
+            db.execute("SELECT pg_advisory_xact_lock(?)", (lock,))
+            if not db.execute(find, (self._schema,)).fetchone():
+                db.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
+                for statement in tables.strip().format(**TYPES).split(";\n"):
+                    db.execute(statement)
+                db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        names = {name for (name,) in db.execute(find, (self._schema,)).fetchall()}
+        if not names:
+            raise UsageError(f"no {self._what} at {self.place}", hint=hint)
+        stored = dict(db.execute("SELECT name, value FROM meta").fetchall()) if "meta" in names else {}
         if int(stored.get("schema", 0)) > int(meta["schema"]):
             what = f"{self.place} was made by a newer redargue (format {stored['schema']})"
             raise UsageError(what, hint="upgrade redargue")

@@ -25,13 +25,9 @@ class Extraction(Frozen):
 
 
 def recorded(record: Mapping[str, Any]) -> tuple[Text, Extraction]:
-    """Reads a text and its claims from the record in ``run.json``.
-
-    Raises:
-        ValueError: the record does not describe a text.
-    """
-    fields = {model: {name: record.get(name) for name in model.model_fields} for model in (Text, Extraction)}
-    return Text.model_validate(fields[Text]), Extraction.model_validate(fields[Extraction])
+    """Reads a text and its claims from ``run.json``; raises ValueError if the record does not describe a text."""
+    text, extraction = ({name: record.get(name) for name in model.model_fields} for model in (Text, Extraction))
+    return Text.model_validate(text), Extraction.model_validate(extraction)
 
 
 def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:
@@ -54,9 +50,7 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
         start = len(text.text) - len(text.text.lstrip())
         return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
     extractor, sentences = Agent(EXTRACTOR, run), sentences_of(text.text)
-    subjective: set[Sentence] = set()
-    if text.kind == "dialogue":
-        subjective = await _subjective(sentences, text, extractor, profile)
+    subjective = await _subjective(sentences, text, extractor, profile) if text.kind == "dialogue" else set()
     objective = [sentence for sentence in sentences if sentence not in subjective]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
     claims_by_block = await gather_or_cancel(_claims(objective, block, text, extractor, profile) for block in blocks)
@@ -77,7 +71,6 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
 
 
 async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:
-    """The sentences that only express opinions."""
     blocks = [sentences[start : start + BLOCK] for start in range(0, len(sentences), BLOCK)]
     tasks = (MarkOpinions(sentences=_texts(block), context=text.context, profile=profile) for block in blocks)
     answers = await gather_or_cancel(extractor.perform(task) for task in tasks)
