@@ -13,24 +13,17 @@ _COUNT_ALIVE = "SELECT count(*) FROM workers WHERE batch = ? AND gone = 0 AND un
 
 
 class BatchSummary(NamedTuple):
-    """Progress and cost of a batch.
-
-    Attributes:
-        waiting: claims that are not leased, including those that are not in the ledger yet.
-        errors: claims that ended in an error.
-        workers: number of live workers.
-        calls: paid calls, including those of claims in progress; ``tokens`` and ``usd`` are theirs.
-    """
+    """Progress and cost of a batch."""
 
     id: str
     method: str
     total: int
-    waiting: int
+    waiting: int  # claims that are not leased, including those that are not in the ledger yet
     leased: int
     done: int
-    errors: int
-    workers: int
-    calls: int
+    errors: int  # claims that ended in an error
+    workers: int  # live workers
+    calls: int  # paid calls, including those of claims in progress
     tokens: int
     usd: float
 
@@ -61,7 +54,7 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
 def drop_batch(database: SharedDatabase, batch: Batch) -> int:
     """Removes a batch with its results, and returns its number of claims; also completes interrupted removals.
 
-    The batch cannot be found from the first step on: the same command then starts a new batch.
+    From the first step on, the batch cannot be found: the same command then starts a new batch.
 
     Raises:
         UsageError: workers are working on it.

@@ -25,19 +25,13 @@ DROPPED = "-"  # first character of the id of a batch whose removal has started;
 
 
 class Batch(NamedTuple):
-    """A batch of a ledger.
-
-    Attributes:
-        about: the manifest as in ``run.json``, without the claims.
-        spec: the job of its workers; see :class:`redargue.cluster.job.WorkerJob`.
-        total: number of claims.
-    """
+    """A batch of a ledger."""
 
     number: int
     id: str
-    about: dict[str, Any]
-    spec: dict[str, Any]
-    total: int
+    about: dict[str, Any]  # the manifest as in ``run.json``, without the claims
+    spec: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.job.WorkerJob`
+    total: int  # number of claims
 
 
 class Counts(NamedTuple):
@@ -91,11 +85,7 @@ def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
 
 
 def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
-    """The batch with this id or unique prefix; default: the newest.
-
-    Raises:
-        UsageError: no batch matches, or several do.
-    """
+    """The batch with this id or unique prefix, or the newest; raises UsageError if none or several match."""
     query = (
         "SELECT number, id, about, spec, total FROM batches"
         f" WHERE substr(id, 1, ?) = ? AND substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC LIMIT 2"
@@ -110,11 +100,7 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
 
 
 def require_batch(db: Transaction, batch: int, *, lock: str = "") -> None:
-    """Checks that a batch exists; with a lock, it exists until the transaction ends.
-
-    Raises:
-        RecordError: it was dropped.
-    """
+    """Raises RecordError if a batch was dropped; with a lock, it cannot be dropped until the transaction ends."""
     row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
     if row is None or row[0].startswith(DROPPED):
         raise RecordError(f"batch {batch} of this ledger was dropped", hint="redargue ledger ls lists the others")
@@ -189,20 +175,13 @@ class Lease(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A leased claim.
-
-    Attributes:
-        claim: as JSON.
-        lease: number of this lease of the claim, from 1.
-        attempts: workers that died on the claim, plus this one.
-        paid: events that earlier attempts paid for, as JSON, each with whether its attempt ended in an error.
-    """
+    """A leased claim."""
 
     place: int
-    claim: str
-    lease: int
-    attempts: int
-    paid: tuple[tuple[str, bool], ...]
+    claim: str  # JSON
+    lease: int  # number of this lease of the claim, from 1
+    attempts: int  # workers that died on the claim, plus this one
+    paid: tuple[tuple[str, bool], ...]  # paid events of earlier attempts as JSON; whether the attempt ended in an error
 
 
 class Leased(NamedTuple):

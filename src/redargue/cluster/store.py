@@ -80,7 +80,7 @@ class SharedDatabase(Protocol):
     """A connection for use in one thread."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """A transaction: commits at the end of the block, rolls back if the block raises.
+        """Commits at the end of the block, rolls back if the block raises.
 
         Raises:
             StoreLocked: others held the lock for too long.

@@ -33,20 +33,14 @@ _TABLES = {"entities": "record", "claims": "record", "vectors": "record", "codes
 
 
 class NewRecord(NamedTuple):
-    """A finding prepared for storage.
-
-    Attributes:
-        digest: hash of the call and its content; unique in a workspace.
-        miss_digest: hash of the same call without a result.
-        embedded_text: text that the record's vector is computed from.
-    """
+    """A finding prepared for storage."""
 
     finding: Finding
     arguments: str
     text: str
-    digest: str
-    miss_digest: str
-    embedded_text: str
+    digest: str  # hash of the call and its content; unique in a workspace
+    miss_digest: str  # hash of the same call without a result
+    embedded_text: str  # text that the record's vector is computed from
 
     @classmethod
     def of(cls, finding: Finding) -> NewRecord:
