@@ -1,4 +1,4 @@
-"""One budget for all workers of a batch: each worker's row in the ledger holds what it has reserved and spent.
+"""One budget for all workers of a batch: a worker's row in the ledger stores what it has reserved and spent.
 
 A reservation locks the batch and sums all rows. A commit can only lower the sum of reserved and spent amounts, so it
 needs no lock. The reservations of an expired worker count as spent.

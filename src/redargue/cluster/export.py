@@ -1,7 +1,7 @@
 """Writes a batch folder from a shared ledger: the files of a single-process batch, in the order of the claims.
 
 ``events.jsonl`` and ``run.json`` make it a run folder that can be replayed, reported on and compared. ``ledger.json``
-holds the id of the batch, and the size of the log at the last export.
+contains the id of the batch, and the size of the log at the last export.
 """
 
 from __future__ import annotations

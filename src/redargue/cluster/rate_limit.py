@@ -1,7 +1,7 @@
 """One rate limiter for all workers of a ledger: together they stay within each service's limits.
 
-Each service has a row that holds when its next request and its next token are due (the generic cell rate algorithm),
-and until when it is paused. The simultaneous requests of a worker reserve their slots in one transaction.
+A service's row stores when its next request and its next token are due (generic cell rate algorithm), and until when
+it is paused. The simultaneous requests of a worker reserve their slots in one transaction.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ PER_WORKER = frozenset({"model"})  # services whose in-flight limit applies per 
 
 
 class ReserveSlot(NamedTuple):
-    """Reserves the next slot for a request; answered with the seconds to wait."""
+    """Reserves the next slot for a request; the answer is the seconds to wait."""
 
     service: str
     tokens: int
 
 
 class Pause(NamedTuple):
-    """Pauses a service at its request."""
+    """Pauses a service that asked for it."""
 
     service: str
     seconds: float
 
 
 class Acquire(NamedTuple):
-    """Acquires a place in flight; answered with True, or None if all are taken."""
+    """Acquires a place in flight; the answer is True, or None if all are taken."""
 
     service: str
 

@@ -102,7 +102,8 @@ def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], flo
 
     Raises:
         MissingExtra: psycopg is not installed.
-        UsageError: there is no ledger, or it belongs to another program or a newer redargue.
+        UsageError: there is no ledger, or the file belongs to another program or a newer redargue.
+        StoreForeign: the schema on the server belongs to another program.
         RecordError: the server does not answer.
     """
     if str(where).startswith(SCHEMES):

@@ -1,7 +1,7 @@
 """A worker: leases claims from a shared ledger, verifies several concurrently, and stores their results.
 
-A worker needs only the ledger, which holds its job, its paid calls, and the limits and budget of all workers. It may be
-killed at any time.
+A worker needs only the ledger, which stores its job, its paid calls, and the limits and budget of all workers. It may
+be killed at any time.
 """
 
 from __future__ import annotations
@@ -83,8 +83,7 @@ class Worker:
         idle, min_free = min(IDLE, self.heartbeat.interval), max(1, concurrency // 4)
         try:
             while True:
-                free = concurrency - len(tasks)
-                leased = Leased(())
+                free, leased = concurrency - len(tasks), Leased(())
                 if free >= min_free:
                     leased = await self.batcher.ask(self._queue, Lease(free))
                     tasks |= {asyncio.create_task(self._verify(job, verify)) for job in leased.jobs}

@@ -85,17 +85,16 @@ async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agen
 async def _claims(
     sentences: Sequence[Sentence], block: range, text: Text, extractor: Agent, profile: Profile
 ) -> list[LocatedClaim]:
-    """The claims of a block of sentences, in order and without duplicates."""
     block_sentences = sentences[block.start : block.stop]
     before = sentences[max(0, block.start - CONTEXT_SENTENCES) : block.start]
     answer = await extractor.perform(
         ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
     )
-    claims: dict[LocatedClaim, None] = {}
+    located = []
     for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
         sentence = block_sentences[extracted.sentence - 1]
-        claims[LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end)] = None
-    return list(claims)
+        located.append(LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end))
+    return list(dict.fromkeys(located))
 
 
 def _texts(sentences: Sequence[Sentence]) -> tuple[str, ...]:

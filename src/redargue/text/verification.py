@@ -37,24 +37,17 @@ ABOUT_DOCUMENTS = "the documents that the text has to keep to"
 
 
 class Prepared(NamedTuple):
-    """A text whose claims are extracted and ready to be verified.
-
-    Attributes:
-        spent: usage of the extraction.
-        components: with the backend, transport and budget of the extraction.
-        models: models of the extraction, by role.
-        calls: calls of the extraction; empty if it was recorded before.
-    """
+    """A text whose claims are extracted and ready to be verified."""
 
     text: Text
     extraction: Extraction
     claims: tuple[Claim, ...]
-    spent: Usage
+    spent: Usage  # usage of the extraction
     config: RunConfig
-    components: Components
+    components: Components  # with the backend, transport and budget of the extraction
     folder: Path | None
-    models: Mapping[str, str]
-    calls: tuple[Event, ...]
+    models: Mapping[str, str]  # models of the extraction, by role
+    calls: tuple[Event, ...]  # calls of the extraction; empty if it was recorded before
 
     def verifier(self) -> Verifier:
         """The verifier of the claims; its record holds the calls of the extraction after the last claim."""
@@ -94,8 +87,8 @@ async def prepare(
         text: text to check.
         config: its labels must include a supporting and a refuting one; ``models`` may name a model for the
             ``extractor`` and its tasks.
-        components: of the run.
-        documents: the only evidence; None to search as for single claims.
+        components: components of the run.
+        documents: the only evidence; None to search.
         folder: run folder; if the extraction is recorded there, it is not repeated.
 
     Raises:
@@ -177,11 +170,9 @@ def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Cl
         try:
             claims.append(Claim.model_validate({"text": located.claim, **shared}))
         except ValidationError as error:
-            first = error.errors()[0]
-            raise UsageError(
-                f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}",
-                where=f"the claim at characters {located.start} to {located.end}",
-            ) from error
+            first, where = error.errors()[0], f"the claim at characters {located.start} to {located.end}"
+            what = f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}"
+            raise UsageError(what, where=where) from error
     return tuple(claims)
 
 
@@ -191,8 +182,7 @@ def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
     Raises:
         RecordError: the folder belongs to another run.
     """
-    path = folder / "run.json"
-    if not path.exists():
+    if not (path := folder / "run.json").exists():
         return None
     try:
         record = json.loads(path.read_text(encoding="utf-8"))["text"]
