@@ -73,15 +73,13 @@ class SharedRecord:
         self._claims[job.place] = _LeasedClaim(job.lease, paid | unreadable, failed, lines)
 
     def end(self, item: int) -> list[str]:
-        """Ends the record of a claim; returns its events as JSON."""
+        """Returns the events of a claim as JSON."""
         return self._claims.pop(item).lines
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
-        """The paid answer to a call of an earlier attempt, if any."""
         return self._claims[item].known.get(key)
 
     def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """Requests of earlier attempts at a claim that returned no answer."""
         return self._claims[item].failed
 
     def write(self, event: Event) -> None:

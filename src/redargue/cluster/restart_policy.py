@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redargue.errors import RecordError
 
-MAX_DEATHS = 10  # without a finished claim in between; more are not the fault of single claims
+MAX_DEATHS = 10  # since a claim was last finished; more are not the fault of single claims
 
 
 class RestartPolicy:

@@ -43,10 +43,7 @@ class Memory:
     """One workspace of a memory. Threads and concurrent claims can share it.
 
     Records of other workspaces are neither read nor changed. ``secrets`` are masked in everything stored. The default
-    encoder is the bundled embedder, loaded on first use.
-
-    Raises:
-        UsageError: the workspace name is empty or too long.
+    encoder is the bundled embedder, loaded on first use. An empty or too long workspace name raises UsageError.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ SCHEMA_NAME = "redargue_memory"
 class PostgresMemory:
     """A connection that threads share; one thread uses it at a time. A lost connection is reopened on the next use.
 
-    Missing tables are created if ``write`` is set. ``embedder`` names the model that computes the vectors.
+    ``write`` creates missing tables. ``embedder`` is the name of the model that computes the vectors.
 
     Raises:
         MissingExtra: psycopg is not installed.
