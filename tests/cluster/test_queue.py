@@ -31,10 +31,11 @@ from redargue.cluster.queue import (
     submit,
 )
 from redargue.cluster.record import PaidCall, PaidCallTable
-from redargue.cluster.store import SharedDatabase, open_ledger
-from redargue.errors import LeaseLost, RecordError, UsageError
+from redargue.cluster.store import SCHEMA_NAME, SharedDatabase, open_ledger
+from redargue.errors import LeaseLost, RecordError, StoreForeign, UsageError
 from redargue.events import EVENT, CallFinished, ClaimEnded
 from redargue.verdicts import Verdict
+from support.postgres import Server
 
 CLAIMS = [Claim(text=f"The bridge at Orvell was opened in {year}.") for year in range(1880, 1892)]
 ABOUT = {"run": "mine", "method": "tool-mad", "seed": 0, "priced": True}
@@ -437,3 +438,34 @@ def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path
     with pytest.raises(RecordError) as raised:
         open_ledger(f"postgresql://keeper:granite-1871@/lamp?host={tmp_path}")
     assert "granite-1871" not in str(raised.value)
+
+
+@pytest.mark.extra
+def test_a_server_without_a_ledger_is_not_changed_by_a_reader(postgres_server: Server) -> None:
+    url = postgres_server.create("ledger_missing")
+    for _ in range(2):
+        with pytest.raises(UsageError, match="no ledger at"):
+            open_ledger(url, make=False)
+
+
+@pytest.mark.extra
+def test_a_schema_of_another_program_is_not_used_as_a_ledger(postgres_server: Server) -> None:
+    import psycopg
+
+    url = postgres_server.create("ledger_foreign")
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(f"CREATE SCHEMA {SCHEMA_NAME}".encode())
+        other.execute(f"CREATE TABLE {SCHEMA_NAME}.jobs (name TEXT)".encode())
+    with pytest.raises(StoreForeign, match="is not a redargue ledger"):
+        open_ledger(url)
+
+
+@pytest.mark.extra
+def test_a_ledger_on_a_server_made_by_a_newer_redargue_is_refused(postgres_server: Server) -> None:
+    url = postgres_server.create("ledger_newer")
+    database = open_ledger(url)
+    with database.transaction() as db:
+        db.execute("UPDATE meta SET value = '2'")
+    database.close()
+    with pytest.raises(UsageError, match=r"made by a newer redargue \(format 2\)"):
+        open_ledger(url)

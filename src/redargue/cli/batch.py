@@ -9,7 +9,8 @@ import typer
 
 from redargue.cli.check import CONCURRENCY
 from redargue.cli.exit import INTERRUPTED, exit_code, read_gate
-from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, with_parameters
+from redargue.cli.parameters import OutputParameters, RunParameters, SearchParameters, option, with_parameters
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +42,12 @@ def batch(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Number of workers; default: 2 processes, or one task per CPU.")
     ] = None,
-    ledger: Annotated[
-        str,
-        typer.Option(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a local file."),
-    ] = "",
+    ledger: Annotated[str, option("LEDGER", "Ledger of the workers: postgresql://… or a local file.")] = "",
 ) -> None:
-    """Verify the claims of a file; writes verdicts.jsonl, verdicts.csv and a run folder."""
+    """Verify the claims of a file.
+
+    Writes verdicts.jsonl, verdicts.csv and a run folder.
+    """
     from redargue.bench.batch import Tally, read_claims, read_mapping
     from redargue.claims import with_strict_as_of
     from redargue.cli.options import run_config
@@ -116,7 +117,6 @@ async def _verify(
     concurrency: int,
     jsonl: bool,
 ) -> None:
-    """Writes each verdict as it is reached; keeps none in memory."""
     async for item, verdict in verifier.stream(claims, concurrency=concurrency):
         text = files.write(item, verdict)
         tally.add(verdict)
@@ -130,8 +130,6 @@ def _finished(verifier: Verifier) -> int:
 
 
 def _summary(tally: Tally, out: Path) -> None:
-    from redargue.sanitize import printable
-
     counts = ", ".join(f"{count} {printable(name)}" for name, count in sorted(tally.labels.items()))
     print(f"{len(tally.kinds)} claims: {counts}")  # noqa: T201
     print(f"verdicts: {out / 'verdicts.csv'}, {out / 'verdicts.jsonl'}")  # noqa: T201

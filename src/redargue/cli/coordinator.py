@@ -63,9 +63,9 @@ def verify_many(
         tally: receives every verdict, in the order of the claims.
         out: batch folder.
         engine: one of ``ENGINES``.
-        workers: number of workers; None for the engine's default.
+        workers: None for the engine's default.
         where: address of the ledger; default: a file in the folder.
-        concurrency: number of claims that a worker verifies at the same time; None for the default.
+        concurrency: number of claims that a worker verifies at the same time.
         jsonl: whether to print the verdicts.
         quiet: whether to hide the progress bar.
 
@@ -165,6 +165,12 @@ def _supervise(
     with ExitStack() as stack:
         bar = stack.enter_context(Progress(totals, batch.total, clock=SystemClock(), known=totals.count, quiet=quiet))
         bar.moved(totals.count)
+
+        def update() -> bool:
+            counts, unfinished = progress(ledger, batch.number)
+            bar.moved(totals.update(counts))
+            return unfinished
+
         workers: LocalWorkers | RayWorkers
         if engine == "ray":
             workers = stack.enter_context(ray_workers(run_on_node, where, batch.id, count=count))
@@ -175,14 +181,11 @@ def _supervise(
         unfinished = True
         while workers.supervise(totals.count) and unfinished:
             time.sleep(POLL)
-            counts, unfinished = progress(ledger, batch.number)
-            bar.moved(totals.update(counts))
+            unfinished = update()
         deadline = time.monotonic() + SHUTDOWN_TIMEOUT  # workers exit by themselves, unless their machine is lost
         while workers.supervise(totals.count) and time.monotonic() < deadline:
             time.sleep(POLL / 10)
-        counts, unfinished = progress(ledger, batch.number)
-        bar.moved(totals.update(counts))
-        if unfinished:
+        if update():
             raise RecordError("all workers have exited, but claims are left", hint="the same command resumes the batch")
 
 
@@ -195,7 +198,6 @@ class _Totals:
 
     @property
     def count(self) -> int:
-        """Number of finished claims."""
         return self._before.done + self._now.done - self._start.done + self.errors
 
     @property
@@ -223,10 +225,7 @@ class _Totals:
 def run_worker(where: str, batch_id: str, owner: str = "") -> None:
     """Runs a worker in this process until no claims of the batch are left.
 
-    Args:
-        where: address of the ledger.
-        batch_id: id of the batch or a unique prefix; empty for the newest.
-        owner: the worker's name, if a coordinator started it; the worker then stops when standard input ends.
+    A coordinator gives its workers an ``owner``; they stop when standard input ends.
 
     Raises:
         UsageError: this machine's version, corpus, model or settings differ from the batch's.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,11 +23,10 @@ def diff(
     first: Annotated[Path, typer.Argument(metavar="RUN1", help="Run folder of check, batch or a bench method.")],
     second: Annotated[Path, typer.Argument(metavar="RUN2", help="Second run folder.")],
     most: Annotated[int, typer.Option(min=0, help="Claims shown in detail; those whose label differs first.")] = 10,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
 ) -> None:
-    """Compare two recorded runs: settings, labels, and the first call of each claim that differs."""
+    """Compare two recorded runs: settings, labels and first calls."""
     import asyncio
-    import json as format_
     import sys
 
     from rich.console import Console
@@ -32,8 +34,8 @@ def diff(
     from redargue.analysis.run_diff import compare_runs
 
     result = asyncio.run(compare_runs(first, second, most=most))
-    if json:
-        print(format_.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201  # ASCII: safe on a terminal
+    if as_json:
+        print(json.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201  # ASCII: safe on a terminal
         return
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     _summary(console, result)
@@ -46,8 +48,6 @@ def diff(
 
 def _print(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
-
-    from redargue.sanitize import printable
 
     console.print(Text(printable(text), style=style))
 
@@ -67,8 +67,6 @@ def _summary(console: Console, result: RunDiff) -> None:
 
 
 def _short(value: object) -> str:
-    import json
-
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 100 else f"{text[:100]}…"
 

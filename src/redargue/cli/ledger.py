@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.parameters import AsJson
+
 app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
 
 Where = Annotated[
     str, typer.Argument(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a file.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command("ls")
 def list_batches(ledger: Where, as_json: AsJson = False) -> None:
-    """List batches, newest first: id, method, progress, number of workers, cost."""
+    """List batches, newest first: id, method, progress, cost."""
     import json
 
     from redargue.cluster.batches import summarize_batches
@@ -42,7 +43,7 @@ def drop(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove a batch and its results permanently; exported folders are kept."""
+    """Remove a batch permanently; exported folders remain."""
     import json
 
     from redargue.cluster.batches import drop_batch

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from redargue.cli.exit import FINISHED_WITH_ERRORS
+from redargue.cli.parameters import AsJson, Offline, option
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
@@ -21,15 +23,8 @@ if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
 
 app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
 
-Where = Annotated[
-    str,
-    typer.Option(
-        "--memory", envvar="REDARGUE_MEMORY", help="Path, or postgresql://…; default: memory.db in redargue's home."
-    ),
-]
-Workspace = Annotated[
-    str, typer.Option("--workspace", envvar="REDARGUE_WORKSPACE", help="Workspace; other workspaces are not read.")
-]
+Where = Annotated[str, option("MEMORY", "Path or postgresql://…; default: memory.db in redargue's home.", "--memory")]
+Workspace = Annotated[str, option("WORKSPACE", "Workspace; other workspaces are not read.", "--workspace")]
 Entity = Annotated[str, typer.Option("--entity", help="Only records of this entity, in any spelling.")]
 ToolName = Annotated[str, typer.Option("--tool", help="Only records of this tool.")]
 StatusName = Annotated[str, typer.Option("--status", help="Only records with this status: ok, empty, changed or gone.")]
@@ -37,9 +32,7 @@ Before = Annotated[
     datetime | None,
     typer.Option("--before", formats=["%Y-%m-%d"], help="Only records retrieved before this day (UTC)."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-FINISHED_WITH_ERRORS = 3
+Limit = Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")]
 
 
 @app.command("ls")
@@ -50,10 +43,13 @@ def list_records(
     tool: ToolName = "",
     status: StatusName = "",
     before: Before = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")] = 50,
+    limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List records, newest first: number, retrieval time, status, tool, characters, title or query."""
+    """List records, newest first.
+
+    Columns: number, retrieval time, status, tool, characters, title or query.
+    """
     condition = _filter((), entity, tool, status, before)
     with _open(memory, workspace) as opened:
         records, count, others = opened.records(condition, limit=limit), opened.count(condition), opened.workspaces()
@@ -78,7 +74,7 @@ def show(
     workspace: Workspace = "default",
     as_json: AsJson = False,
 ) -> None:
-    """Show records in full: text, source, entities, and the claims that they were found for."""
+    """Show records in full: text, source, entities and claims."""
     with _open(memory, workspace) as opened:
         records = opened.records(_filter(numbers, "", "", "", None), limit=len(numbers))
     _require(numbers, records, workspace)
@@ -130,14 +126,15 @@ def recheck(
     tool: ToolName = "",
     status: StatusName = "",
     before: Before = None,
-    store: Annotated[str, typer.Option("--store", envvar="REDARGUE_STORE", help="Corpus to search.")] = "",
-    offline: Annotated[
-        bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send no requests from this machine.")
-    ] = False,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")] = 1000,
+    store: Annotated[str, option("STORE", "Corpus to search.", "--store")] = "",
+    offline: Offline = False,
+    limit: Limit = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat the search of each record; records that changed or disappeared are marked and no longer recalled."""
+    """Repeat the search of each record and mark what changed.
+
+    Records that changed or disappeared are no longer recalled.
+    """
     condition = _filter(numbers or (), entity, tool, status, before)
     with _open(memory, workspace, write=True) as opened:
         records = opened.records(condition, limit=limit)
@@ -235,9 +232,8 @@ def _require(numbers: Iterable[int], records: Iterable[MemoryRecord], workspace:
     from redargue.errors import UnknownName
 
     if missing := sorted(set(numbers) - {record.number for record in records}):
-        raise UnknownName(
-            f"no record {missing[0]} in workspace {workspace!r}", hint="redargue memory ls lists the numbers"
-        )
+        what = f"no record {missing[0]} in workspace {workspace!r}"
+        raise UnknownName(what, hint="redargue memory ls lists the numbers")
 
 
 def _open(memory: str, workspace: str, *, write: bool = False) -> Memory:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from redargue.cli.exit import INTERRUPTED
+from redargue.cli.parameters import BaseUrl, Offline, Quiet, option
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from redargue.analysis.counterfactual import Counterfactual, OnVerified, RecordedClaim, RemovedPassage
     from redargue.verifier import Verifier
-
-INTERRUPTED = 130
 
 
 def why(
@@ -22,22 +25,18 @@ def why(
         int | None, typer.Option(min=0, help="Index of the claim, from 0; required if the run has several.")
     ] = None,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of verifications.")] = 60,
-    base_url: Annotated[
-        str, typer.Option(envvar="REDARGUE_BASE_URL", help="Endpoint of the run's models; default: OPENAI_BASE_URL.")
-    ] = "",
-    budget: Annotated[
-        str | None, typer.Option(envvar="REDARGUE_BUDGET", help="Maximum cost: 400calls, 2mtok, 0.50usd.")
-    ] = None,
+    base_url: BaseUrl = "",
+    budget: Annotated[str | None, option("BUDGET", "Maximum cost: 400calls, 2mtok, 0.50usd.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Call the run's language models without a budget.")] = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", envvar="REDARGUE_OFFLINE", help="Send no requests from this machine.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/why.v1.json).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", envvar="REDARGUE_QUIET", help="Show no progress.")] = False,
+    offline: Offline = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/why.v1.json).")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Find the smallest set of passages without which a recorded verdict would differ."""
+    """Find the evidence that a recorded verdict depends on.
+
+    The result is the smallest set of passages without which the verdict would differ.
+    """
     import asyncio
-    import json as format_
     import sys
 
     from rich.console import Console
@@ -54,8 +53,8 @@ def why(
             result = asyncio.run(find_counterfactual(recorded, verifier, most=most, on_verified=on_verified))
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
-    if json:
-        print(format_.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201
+    if as_json:
+        print(json.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201
     else:
         _show(Console(file=sys.stdout, highlight=False), result)
     raise typer.Exit(result.error.exit_code if result.error else 0)
@@ -83,7 +82,6 @@ def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirm
 
 
 def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
-    from redargue.sanitize import printable
     from redargue.verdicts import Verdict
 
     def on_verified(count: int, removed: int, verdict: Verdict) -> None:
@@ -96,8 +94,6 @@ def _progress(recorded: RecordedClaim, most: int) -> OnVerified:
 
 def _show(console: Console, result: Counterfactual) -> None:
     from rich.text import Text
-
-    from redargue.sanitize import printable
 
     console.print(Text(printable(result.claim.text), style="bold"))
     console.print(Text(f"{printable(result.before or 'no answer')} with all {result.evidence} passages"))
@@ -120,8 +116,6 @@ def _show(console: Console, result: Counterfactual) -> None:
 def _passage(console: Console, number: int, removed: RemovedPassage) -> None:
     from rich.padding import Padding
     from rich.text import Text
-
-    from redargue.sanitize import printable
 
     passage = removed.passage
     source = ", ".join(filter(None, (passage.title or passage.document, passage.publisher, passage.url)))

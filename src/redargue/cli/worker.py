@@ -7,21 +7,22 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.exit import INTERRUPTED
+from redargue.cli.ledger import Where
+
 
 def worker(
-    ledger: Annotated[
-        str, typer.Argument(envvar="REDARGUE_LEDGER", help="Ledger of the workers: postgresql://… or a file.")
-    ],
+    ledger: Where,
     batch: Annotated[str, typer.Option(metavar="ID", help="Batch id (see ledger.json); default: the newest.")] = "",
 ) -> None:
-    """Verify claims of a batch that was started with ``redargue batch --engine`` until none are left."""
+    """Verify claims of a batch started by batch --engine."""
     from redargue.cli.coordinator import run_worker
     from redargue.errors import DiskFull, RecordError, StoreLocked
 
     try:
         run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""))
     except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     except (RecordError, StoreLocked, DiskFull) as error:  # of the ledger: a restart may succeed
         typer.echo(f"redargue: {error}", err=True)
         raise typer.Exit(5) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from redargue.cluster.queue import CHUNK, DONE, DROPPED, FAILED, LEASED, Batch
+from redargue.cluster.queue import CHUNK, DONE, DROPPED, FAILED, LEASED, Batch, count_states
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import UsageError
 
@@ -13,24 +13,17 @@ _COUNT_ALIVE = "SELECT count(*) FROM workers WHERE batch = ? AND gone = 0 AND un
 
 
 class BatchSummary(NamedTuple):
-    """Progress and cost of a batch.
-
-    Attributes:
-        waiting: claims that are not leased, including those that are not in the ledger yet.
-        errors: claims that ended in an error.
-        workers: number of live workers.
-        calls: paid calls of all its workers, including those of claims in progress; so are ``tokens`` and ``usd``.
-    """
+    """Progress and cost of a batch."""
 
     id: str
     method: str
     total: int
-    waiting: int
+    waiting: int  # claims that are not leased, including those that are not in the ledger yet
     leased: int
     done: int
-    errors: int
-    workers: int
-    calls: int
+    errors: int  # claims that ended in an error
+    workers: int  # live workers
+    calls: int  # paid calls, including those of claims in progress
     tokens: int
     usd: float
 
@@ -45,12 +38,11 @@ def summarize_batches(database: SharedDatabase) -> tuple[BatchSummary, ...]:
 
 
 def _summary(database: SharedDatabase, number: int, id_: str, about: str, total: int) -> BatchSummary:
-    states = "SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state"
     sums = (
         "SELECT coalesce(sum(calls), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0) FROM workers WHERE batch = ?"
     )
     with database.transaction() as db:
-        counts = dict(db.execute(states, (number,)).fetchall())
+        counts = count_states(db, number)
         (workers,) = db.execute(_COUNT_ALIVE, (number, db.now())).fetchone()
         calls, tokens, usd = db.execute(sums, (number,)).fetchone()
     leased, done, errors = (counts.get(state, 0) for state in (LEASED, DONE, FAILED))
@@ -60,12 +52,9 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
 
 
 def drop_batch(database: SharedDatabase, batch: Batch) -> int:
-    """Removes a batch with its results; first completes removals that were interrupted.
+    """Removes a batch with its results, and returns its number of claims; also completes interrupted removals.
 
-    The batch cannot be found from the first step on: the same command then starts a new batch.
-
-    Returns:
-        Number of its claims.
+    From the first step on, the batch cannot be found: the same command then starts a new batch.
 
     Raises:
         UsageError: workers are working on it.

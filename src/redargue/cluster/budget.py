@@ -1,4 +1,4 @@
-"""One budget for all workers of a batch: each worker's row in the ledger holds what it has reserved and spent.
+"""One budget for all workers of a batch: a worker's row in the ledger stores what it has reserved and spent.
 
 A reservation locks the batch and sums all rows. A commit can only lower the sum of reserved and spent amounts, so it
 needs no lock. The reservations of an expired worker count as spent.
@@ -32,7 +32,7 @@ class Commit(NamedTuple):
 
 
 class BudgetTable:
-    """Handles a worker's reservations and commits."""
+    """The reservations and commits of a worker."""
 
     def __init__(self, owner: str, batch: int, limits: Budget) -> None:
         self._owner, self._batch, self._limits = owner, batch, limits
@@ -40,9 +40,8 @@ class BudgetTable:
     def handle(self, db: Transaction, requests: Sequence[Reserve | Commit]) -> list[bool | BudgetReached | None]:
         """Answers a reservation with whether it was granted, or with the error if it never can be."""
         bound, actual = Cost(), Cost()
-        for request in requests:
-            if isinstance(request, Commit):
-                bound, actual = bound.plus(request.bound), actual.plus(request.actual)
+        for commit in (request for request in requests if isinstance(request, Commit)):
+            bound, actual = bound.plus(commit.bound), actual.plus(commit.actual)
         if any(bound) or any(actual):
             self._add(db, Cost().plus(bound, -1), actual)
         reservations = [request for request in requests if isinstance(request, Reserve)]
@@ -82,7 +81,7 @@ class SharedBudget(Budget):
     def __init__(self, limits: Budget, batcher: TransactionBatcher, table: BudgetTable) -> None:
         super().__init__(limits.calls, tokens=limits.tokens, usd=limits.usd)
         self._batcher, self._table = batcher, table
-        self._limited = any(limit is not None for limit in (limits.calls, limits.tokens, limits.usd))
+        self._limited = (limits.calls, limits.tokens, limits.usd) != (None, None, None)
 
     async def reserve(self, bound: Cost) -> None:
         while self._limited:

@@ -1,7 +1,7 @@
 """Writes a batch folder from a shared ledger: the files of a single-process batch, in the order of the claims.
 
 ``events.jsonl`` and ``run.json`` make it a run folder that can be replayed, reported on and compared. ``ledger.json``
-holds the id of the batch, and the size of the log at the last export.
+contains the id of the batch, and the size of the log at the last export.
 """
 
 from __future__ import annotations
@@ -40,24 +40,20 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> None:
-    """Checks that the ledger still has the results that a folder holds.
-
-    Raises:
-        RecordError: the folder holds something else, or results of a batch that is not in the ledger.
-    """
+    """Raises RecordError if a folder contains results of a batch that is not in the ledger."""
     if not any(read_mark(folder, batch_id).get("log", ())):
         return
     try:
         find_batch(ledger, batch_id)
     except UsageError:
         raise RecordError(
-            f"{str(folder)!r} holds results of a batch that is not in this ledger: it was dropped, or is in another",
-            hint="pass the ledger that holds the batch, or choose another folder to verify all claims again",
+            f"{str(folder)!r} contains results of a batch that is not in this ledger: it was dropped, or is in another",
+            hint="pass the ledger that has the batch, or choose another folder to verify all claims again",
         ) from None
 
 
 def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
-    """The folder's ``ledger.json``; empty if it has none.
+    """Reads ``ledger.json``; empty if the folder has none.
 
     Raises:
         RecordError: the folder belongs to another batch or run, or its log has changed since the last export.
@@ -84,11 +80,7 @@ def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
 
 
 def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
-    """Writes ``run.json`` and ``ledger.json`` if the folder has none.
-
-    Raises:
-        RecordError: as :func:`read_mark`.
-    """
+    """Writes ``run.json`` and ``ledger.json`` if the folder has none."""
     if not read_mark(folder, batch.id):
         head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
         new = folder / "run.json.new"

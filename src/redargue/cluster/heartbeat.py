@@ -33,12 +33,8 @@ class Heartbeat:
     """A worker's registration. Calling it must begin every transaction of the worker.
 
     The call locks the worker's row until the transaction ends: the worker cannot expire during it, and an expired
-    worker cannot change anything.
-
-    Args:
-        batch: number of the batch.
-        owner: the worker's name, unique to the process.
-        lease: seconds after the last heartbeat until the worker expires.
+    worker cannot change anything. A worker expires ``lease`` seconds after its last heartbeat; ``owner`` is its name,
+    unique to the process.
     """
 
     def __init__(self, batch: int, *, owner: str = "", lease: float = LEASE) -> None:
@@ -108,19 +104,17 @@ def expire_worker(db: Transaction, owner: str) -> None:
 def _worker_lost(db: Transaction, batch: int, place: int, claim: str, attempts: int) -> str:
     """The last event of a claim whose workers died, with the claim's cost."""
     about: dict[str, Any] = json.loads(db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0])
-    spent = UsageCounter(bool(about.get("priced")))
+    usage = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"
     for (line,) in db.execute(paid, (batch, place)).fetchall():
         event = EVENT.validate_json(line)
         if isinstance(event, CallFinished | CallFailed):
-            spent.call(event)
+            usage.call(event)
         elif isinstance(event, EvidenceFound | EvidenceMissing):
-            spent.search(event)
-    error = WorkerLost(
-        f"{attempts} workers died while verifying this claim, or were lost",
-        hint="see their logs; repeat the command to try again",
-    )
+            usage.search(event)
+    what = f"{attempts} workers died while verifying this claim, or were lost"
+    error = ErrorInfo.of(WorkerLost(what, hint="see their logs; repeat the command to try again"))
     fields = {name: str(about.get(name, "")) for name in ("method", "profile", "backend", "run")}
     verified = Claim.model_validate_json(claim)
-    verdict = Verdict(claim=verified, label=None, usage=spent.usage(), error=ErrorInfo.of(error), **fields)
+    verdict = Verdict(claim=verified, label=None, usage=usage.usage(), error=error, **fields)
     return ClaimEnded(item=place, verdict=verdict).model_dump_json()

@@ -17,7 +17,7 @@ class WorkerJob(Frozen):
 
     Attributes:
         config: configuration without addresses that contain a key.
-        withheld: environment variables that hold those addresses.
+        withheld: environment variables with those addresses.
         concurrency: number of claims that a worker verifies at the same time.
     """
 
@@ -27,11 +27,7 @@ class WorkerJob(Frozen):
     concurrency: int = Field(ge=1)
 
     def with_environment(self, environment: Mapping[str, str]) -> RunConfig:
-        """The configuration with the addresses from a machine's environment.
-
-        Raises:
-            UsageError: a variable is not set.
-        """
+        """The configuration with the addresses from the environment; raises UsageError if one is not set."""
         values = dict(self.config)
         for variable in self.withheld:
             if not (value := environment.get(variable)):
@@ -42,11 +38,7 @@ class WorkerJob(Frozen):
 
 
 def read_job(spec: Mapping[str, object]) -> WorkerJob:
-    """Reads a job from the ledger.
-
-    Raises:
-        UsageError: another version of redargue wrote it.
-    """
+    """Reads a job from the ledger; raises UsageError if another version of redargue wrote it."""
     try:
         return WorkerJob.model_validate(spec)
     except (ValidationError, UsageError) as error:

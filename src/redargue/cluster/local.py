@@ -20,7 +20,7 @@ SHUTDOWN_TIMEOUT = 20.0  # seconds for a worker to return its leases
 class LocalWorkers:
     """Worker processes; a context manager that stops all of them on exit.
 
-    The ``environment`` adds variables such as keys. A dead worker's claims are released in the ledger immediately.
+    ``environment`` is added to this process's. The claims of a dead worker are released in the ledger immediately.
     """
 
     def __init__(

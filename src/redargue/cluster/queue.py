@@ -25,19 +25,13 @@ DROPPED = "-"  # first character of the id of a batch whose removal has started;
 
 
 class Batch(NamedTuple):
-    """A batch of a ledger.
-
-    Attributes:
-        about: the manifest as in ``run.json``, without the claims.
-        spec: the job of its workers; see :class:`redargue.cluster.job.WorkerJob`.
-        total: number of claims.
-    """
+    """A batch of a ledger."""
 
     number: int
     id: str
-    about: dict[str, Any]
-    spec: dict[str, Any]
-    total: int
+    about: dict[str, Any]  # the manifest as in ``run.json``, without the claims
+    spec: dict[str, Any]  # the job of its workers; see :class:`redargue.cluster.job.WorkerJob`
+    total: int  # number of claims
 
 
 class Counts(NamedTuple):
@@ -83,7 +77,6 @@ def submit(
 
 
 def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
-    """Hash of the manifest and the claims."""
     manifest = json.dumps({name: value for name, value in about.items() if name != "run"}, sort_keys=True)
     digest = hashlib.sha256(manifest.encode())
     for claim in claims:
@@ -92,11 +85,7 @@ def batch_id(claims: Sequence[Claim], about: Mapping[str, Any]) -> str:
 
 
 def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
-    """The batch with this id or unique prefix; default: the newest.
-
-    Raises:
-        UsageError: no batch matches, or several do.
-    """
+    """The batch with this id or unique prefix, or the newest; raises UsageError if none or several match."""
     query = (
         "SELECT number, id, about, spec, total FROM batches"
         f" WHERE substr(id, 1, ?) = ? AND substr(id, 1, 1) <> '{DROPPED}' ORDER BY number DESC LIMIT 2"
@@ -106,16 +95,12 @@ def find_batch(database: SharedDatabase, id_: str = "") -> Batch:
     if not rows or (id_ and len(rows) > 1):
         what = f"{'several batches' if rows else 'no batch'} {id_!r} in this ledger".replace(" ''", "")
         raise UsageError(what, hint="redargue ledger ls lists them")
-    number, found_id, about, spec, total = rows[0]
-    return Batch(number, found_id, json.loads(about), json.loads(spec), total)
+    number, full_id, about, spec, total = rows[0]
+    return Batch(number, full_id, json.loads(about), json.loads(spec), total)
 
 
 def require_batch(db: Transaction, batch: int, *, lock: str = "") -> None:
-    """Checks that a batch exists; with a lock, it exists until the transaction ends.
-
-    Raises:
-        RecordError: it was dropped.
-    """
+    """Raises RecordError if a batch was dropped; with a lock, it cannot be dropped until the transaction ends."""
     row = db.execute(f"SELECT id FROM batches WHERE number = ?{lock}", (batch,)).fetchone()
     if row is None or row[0].startswith(DROPPED):
         raise RecordError(f"batch {batch} of this ledger was dropped", hint="redargue ledger ls lists the others")
@@ -133,9 +118,12 @@ def retry(database: SharedDatabase, batch: int) -> int:
 def count_finished(database: SharedDatabase, batch: int) -> Counts:
     """Counts the finished claims one by one, which is slow for large batches."""
     with database.transaction() as db:
-        rows = db.execute("SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state", (batch,)).fetchall()
-    counts = dict(rows)
+        counts = count_states(db, batch)
     return Counts(counts.get(DONE, 0), counts.get(FAILED, 0))
+
+
+def count_states(db: Transaction, batch: int) -> dict[int, int]:
+    return dict(db.execute("SELECT state, count(*) FROM jobs WHERE batch = ? GROUP BY state", (batch,)).fetchall())
 
 
 def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
@@ -177,7 +165,6 @@ def results(database: SharedDatabase, batch: int, *, page: int = 200) -> Iterato
 
 
 def compress(lines: Sequence[str]) -> bytes:
-    """Events in the format that the ledger stores."""
     return zlib.compress("\n".join(lines).encode())
 
 
@@ -188,31 +175,24 @@ class Lease(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A leased claim.
-
-    Attributes:
-        claim: as JSON.
-        lease: number of this lease of the claim, from 1.
-        attempts: workers that died on the claim, plus this one.
-        paid: events that earlier attempts paid for, as JSON, each with whether its attempt ended in an error.
-    """
+    """A leased claim."""
 
     place: int
-    claim: str
-    lease: int
-    attempts: int
-    paid: tuple[tuple[str, bool], ...]
+    claim: str  # JSON
+    lease: int  # number of this lease of the claim, from 1
+    attempts: int  # workers that died on the claim, plus this one
+    paid: tuple[tuple[str, bool], ...]  # paid events of earlier attempts as JSON; whether the attempt ended in an error
 
 
 class Leased(NamedTuple):
-    """Leased claims; ``unfinished`` says whether any are left if there are none: other workers may die."""
+    """Leased claims; if there are none, ``unfinished`` is whether any are left: other workers may die."""
 
     jobs: tuple[Job, ...]
     unfinished: bool = True
 
 
 class Finish(NamedTuple):
-    """Completes a claim; the last of its compressed events holds the verdict, which may be an error."""
+    """Completes a claim; its last event contains the verdict, which may be an error."""
 
     place: int
     events: bytes
@@ -220,7 +200,7 @@ class Finish(NamedTuple):
 
 
 class Queue:
-    """Handles a worker's leases and results."""
+    """The leases and results of a worker."""
 
     def __init__(self, owner: str, batch: int) -> None:
         self.owner, self.batch = owner, batch
@@ -238,7 +218,7 @@ class Queue:
         return answers
 
     def _finish(self, db: Transaction, finished: Mapping[int, Finish]) -> set[int]:
-        """Completes the jobs that this worker still holds; returns their places."""
+        """Completes the jobs that are still leased to this worker; returns their places."""
         accepted: set[int] = set()
         for state, error in ((DONE, False), (FAILED, True)):
             places = [place for place, finish in finished.items() if finish.error is error]
@@ -250,13 +230,14 @@ class Queue:
                 (state, self.batch, *places, self.owner),
             )
             own = [place for (place,) in completed.fetchall()]
+            if not own:
+                continue
             store_results(db, self.batch, [(place, finished[place].events) for place in own])
-            if own and not error:
+            if not error:
                 delete = f"DELETE FROM paid WHERE batch = ? AND place IN ({_placeholders(own)})"
                 db.execute(delete, (self.batch, *own))
-            if own:
-                column = "errors" if error else "done"
-                db.execute(f"UPDATE workers SET {column} = {column} + ? WHERE owner = ?", (len(own), self.owner))
+            column = "errors" if error else "done"
+            db.execute(f"UPDATE workers SET {column} = {column} + ? WHERE owner = ?", (len(own), self.owner))
             accepted |= set(own)
         return accepted
 

@@ -1,7 +1,7 @@
 """One rate limiter for all workers of a ledger: together they stay within each service's limits.
 
-Each service has a row that holds when its next request and its next token are due (the generic cell rate algorithm),
-and until when it is paused. The simultaneous requests of a worker reserve their slots in one transaction.
+A service's row stores when its next request and its next token are due (generic cell rate algorithm), and until when
+it is paused. The simultaneous requests of a worker reserve their slots in one transaction.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ PER_WORKER = frozenset({"model"})  # services whose in-flight limit applies per 
 
 
 class ReserveSlot(NamedTuple):
-    """Reserves the next slot for a request; answered with the seconds to wait."""
+    """Reserves the next slot for a request; the answer is the seconds to wait."""
 
     service: str
     tokens: int
 
 
 class Pause(NamedTuple):
-    """Pauses a service at its request."""
+    """Pauses a service that asked for it."""
 
     service: str
     seconds: float
 
 
 class Acquire(NamedTuple):
-    """Acquires a place in flight; answered with True, or None if all are taken."""
+    """Acquires a place in flight; the answer is True, or None if all are taken."""
 
     service: str
 
@@ -50,15 +50,11 @@ RateRequest = ReserveSlot | Pause | Acquire | Release
 
 
 class RateTable:
-    """Handles a worker's reservations, pauses and places in flight.
-
-    Attributes:
-        paused: end of each service's pause, by this process's monotonic clock.
-    """
+    """The reservations, pauses and places in flight of a worker."""
 
     def __init__(self, owner: str, rates: Mapping[str, Rate]) -> None:
         self._owner, self.rates = owner, dict(rates)
-        self.paused: dict[str, float] = {}
+        self.paused: dict[str, float] = {}  # end of each service's pause, by this process's monotonic clock
         self._refreshed = 0.0
 
     def refresh_pauses(self, db: Transaction) -> None:
@@ -75,9 +71,8 @@ class RateTable:
         answers: list[float | bool | None] = [None] * len(requests)
         for service in sorted({request.service for request in requests}):
             indices = [index for index, request in enumerate(requests) if request.service == service]
-            for index, answer in zip(
-                indices, self._handle_service(db, service, [requests[index] for index in indices]), strict=True
-            ):
+            service_answers = self._handle_service(db, service, [requests[index] for index in indices])
+            for index, answer in zip(indices, service_answers, strict=True):
                 answers[index] = answer
         return answers
 
@@ -124,7 +119,7 @@ class RateTable:
 
 
 class SharedLimiter(Limiter):
-    """The rate limiter of a worker; all workers of the ledger share its limits."""
+    """A worker's rate limiter; all workers of the ledger share its limits."""
 
     def __init__(self, batcher: TransactionBatcher, table: RateTable) -> None:
         super().__init__(table.rates)

@@ -58,9 +58,7 @@ class RayWorkers:
 def ray_workers(
     run: Callable[[str, str], None], where: str, batch: str, *, count: int | None = None
 ) -> Iterator[RayWorkers]:
-    """Workers on the cluster at ``RAY_ADDRESS``, or on this host if it is not set.
-
-    ``run`` runs a worker, given the ledger's address and the batch's id.
+    """Workers on the cluster at ``RAY_ADDRESS``, or on this host; ``run`` gets the ledger's address and the batch's id.
 
     Raises:
         MissingExtra: ray is not installed.

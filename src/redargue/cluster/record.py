@@ -19,7 +19,7 @@ from redargue.runs.record import Mode, Paid
 
 
 class PaidCall(NamedTuple):
-    """A paid event as JSON, the ``n``-th of a lease of its claim."""
+    """The ``n``-th paid event of a lease, as JSON."""
 
     place: int
     lease: int
@@ -60,7 +60,6 @@ class SharedRecord:
         self._claims: dict[int, _LeasedClaim] = {}
 
     def begin(self, job: Job) -> None:
-        """Starts the record of a leased claim."""
         events = [(EVENT.validate_json(text), old) for text, old in job.paid]
         paid: dict[str, Paid | CallFailed] = {event.key: event for event, _ in events if isinstance(event, Paid)}
         failures = [(event, old) for event, old in events if isinstance(event, CallFailed)]
@@ -74,15 +73,13 @@ class SharedRecord:
         self._claims[job.place] = _LeasedClaim(job.lease, paid | unreadable, failed, lines)
 
     def end(self, item: int) -> list[str]:
-        """Ends the record of a claim; returns its events as lines of JSON."""
+        """Returns the events of a claim as JSON."""
         return self._claims.pop(item).lines
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
-        """The paid answer to a call of an earlier attempt, if any."""
         return self._claims[item].known.get(key)
 
     def failed(self, item: int) -> tuple[CallFailed, ...]:
-        """Requests of earlier attempts at a claim that returned no answer."""
         return self._claims[item].failed
 
     def write(self, event: Event) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redargue.errors import RecordError
 
-MAX_DEATHS = 10  # without a finished claim in between; more are not the fault of single claims
+MAX_DEATHS = 10  # since a claim was last finished; more are not the fault of single claims
 
 
 class RestartPolicy:
@@ -14,16 +14,11 @@ class RestartPolicy:
         self._limit, self._deaths, self._finished = max(MAX_DEATHS, 2 * workers), 0, -1
 
     def update(self, finished: int) -> None:
-        """Resets the count if more claims are finished."""
         if finished != self._finished:
             self._deaths, self._finished = 0, finished
 
     def worker_died(self, reason: str) -> None:
-        """Counts a crash.
-
-        Raises:
-            RecordError: too many workers died without finishing a claim.
-        """
+        """Counts a crash; raises RecordError if too many workers died without finishing a claim."""
         self._deaths += 1
         if self._deaths > self._limit:
             raise RecordError(f"{self._deaths} workers died without finishing a claim", hint=reason)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -18,10 +17,10 @@ from redargue.errors import RecordError, RedargueError
 
 
 class RequestHandler(Protocol):
-    """Handles one kind of request."""
+    """Handles one kind of request in the batcher's thread."""
 
     def handle(self, db: Transaction, requests: Sequence[Any]) -> Sequence[Any]:
-        """Answers requests in order, within one transaction; called in the batcher's thread."""
+        """Answers requests in order, within one transaction."""
         ...
 
 
@@ -32,12 +31,11 @@ class _Request(NamedTuple):
 
 
 class TransactionBatcher:
-    """Handlers, and the thread that calls them; an async context manager.
+    """Calls handlers in a thread; an async context manager.
 
     Args:
         connect: opens the database; called in the thread.
-        handlers: in the order in which they are called, the same in all workers: two workers then cannot wait for each
-            other's locks.
+        handlers: called in this order, the same in all workers: two workers then cannot wait for each other's locks.
         begin: called at the beginning of every transaction; raises LeaseLost if the worker has expired.
         interval: maximum seconds between transactions.
 
@@ -64,9 +62,7 @@ class TransactionBatcher:
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
 
     async def ask(self, handler: RequestHandler, request: Any, *, undo: Any = None) -> Any:
-        """Returns the handler's answer after its transaction is committed.
-
-        If the answer is True but the caller was cancelled, ``undo`` is posted.
+        """Returns the handler's answer once committed; posts ``undo`` if it is True but the caller was cancelled.
 
         Raises:
             RecordError: the database failed, or the worker has expired.
@@ -81,11 +77,7 @@ class TransactionBatcher:
             raise
 
     def post(self, handler: RequestHandler, request: Any) -> None:
-        """Adds a request without waiting for its answer; requests keep their order.
-
-        Raises:
-            RecordError: the batcher has failed already.
-        """
+        """Adds a request without waiting for its answer; raises ``failure`` if the batcher has failed already."""
         self._put(handler, _Request(request, None, None))
 
     def _put(self, handler: RequestHandler, request: _Request) -> None:
@@ -126,15 +118,10 @@ class TransactionBatcher:
 
     def _next(self) -> list[list[_Request]] | None:
         """The requests of the next transaction by handler; None when the batcher closes and none are left."""
-        deadline = time.monotonic() + self._interval
         with self._changed:
-            while not any(self._pending):
-                remaining = deadline - time.monotonic()
-                if self._closing:
-                    return None
-                if remaining <= 0:
-                    break
-                self._changed.wait(remaining)
+            self._changed.wait_for(lambda: self._closing or any(self._pending), self._interval)
+            if self._closing and not any(self._pending):
+                return None
             self._in_transaction, self._pending = self._pending, [[] for _ in self._handlers]
         return self._in_transaction
 

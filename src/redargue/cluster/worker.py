@@ -1,7 +1,7 @@
 """A worker: leases claims from a shared ledger, verifies several concurrently, and stores their results.
 
-A worker needs only the ledger, which holds its job, its paid calls, and the limits and budget of all workers. It may be
-killed at any time.
+A worker needs only the ledger, which stores its job, its paid calls, and the limits and budget of all workers. It may
+be killed at any time.
 """
 
 from __future__ import annotations
@@ -32,14 +32,7 @@ Verify = Callable[[Job], Awaitable[Verdict]]
 
 
 class Worker:
-    """One process of a batch; an async context manager.
-
-    Attributes:
-        record: the ``calls`` of its verifier.
-        budget: the ``budget`` of its verifier.
-        limiter: the limiter of its transport.
-        finished: number of claims finished so far.
-    """
+    """One process of a batch; an async context manager. Its verifier uses its record, budget and limiter."""
 
     def __init__(
         self,
@@ -90,8 +83,7 @@ class Worker:
         idle, min_free = min(IDLE, self.heartbeat.interval), max(1, concurrency // 4)
         try:
             while True:
-                free = concurrency - len(tasks)
-                leased = Leased(())
+                free, leased = concurrency - len(tasks), Leased(())
                 if free >= min_free:
                     leased = await self.batcher.ask(self._queue, Lease(free))
                     tasks |= {asyncio.create_task(self._verify(job, verify)) for job in leased.jobs}
@@ -123,7 +115,7 @@ async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, con
 
     Raises:
         UsageError: the verifier's version, corpus, model or settings differ from the batch's.
-        RecordError: as :meth:`Worker.work`.
+        RecordError: the ledger failed, or the worker has expired.
     """
     if difference := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
         name, own, expected = difference

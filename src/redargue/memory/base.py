@@ -47,7 +47,7 @@ class Finding(Frozen):
     """A tool observation that a method passes to the memory.
 
     Attributes:
-        passage: the observed text, empty for a search without a result, with its provenance.
+        passage: its text is empty for a search without a result.
         arguments: if empty, the query is the only argument.
         status: ``empty`` for a search without a result, ``error`` for a failed call, which is never stored.
     """
@@ -58,38 +58,26 @@ class Finding(Frozen):
 
 
 class Recall(Frozen):
-    """Evidence that the memory returns for a claim, best first.
-
-    Attributes:
-        held_back: number of further records that the leak guard withheld.
-        left_out: number of further records that were skipped, by reason: expired, later, undated.
-    """
+    """Evidence that the memory returns for a claim, best first."""
 
     items: tuple[Recalled, ...] = ()
-    held_back: int = 0
-    left_out: dict[str, int] = Field(default_factory=dict)
+    held_back: int = 0  # further records that the leak guard withheld
+    left_out: dict[str, int] = Field(default_factory=dict)  # by reason: expired, later, undated
 
 
 class RememberResult(Frozen):
-    """Counts of stored and dropped findings.
-
-    Attributes:
-        merged: findings whose record already existed; the claim was added to it.
-        dropped: number by reason: ``frozen``, ``error``, ``empty``.
-    """
+    """Counts of stored and dropped findings."""
 
     added: int = 0
-    merged: int = 0
-    dropped: dict[str, int] = Field(default_factory=dict)
+    merged: int = 0  # findings whose record already existed; the claim was added to it
+    dropped: dict[str, int] = Field(default_factory=dict)  # by reason: ``frozen``, ``error``, ``empty``
 
 
 class EvidenceMemory(Protocol):
-    """The memory as a run sees it: :class:`~redargue.memory.memory.Memory`, or a recorded one in a replay."""
+    """Interface of :class:`~redargue.memory.memory.Memory` and of a recorded memory in a replay."""
 
     @property
-    def about(self) -> dict[str, Any]:
-        """Settings, as recorded in ``run.json``."""
-        ...
+    def about(self) -> dict[str, Any]: ...
 
     async def recall(
         self,
@@ -100,46 +88,25 @@ class EvidenceMemory(Protocol):
         text: str = "",
         as_of: date | None = None,
         only_in_time: bool = False,
-    ) -> Recall:
-        """Returns stored evidence for a claim, best first.
-
-        Raises:
-            CorpusError: the memory cannot be read.
-        """
-        ...
+    ) -> Recall: ...
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
-        """Stores what was found for a claim.
-
-        Raises:
-            CorpusError: the memory cannot be written to; nothing was stored.
-        """
-        ...
+    ) -> RememberResult: ...
 
 
 class MemoryRecord(Frozen):
-    """A stored record.
+    """A stored record."""
 
-    Attributes:
-        number: unique and never reused.
-        status: ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck.
-        arguments: arguments of the tool call that returned the evidence.
-        length: characters of the original text, before it was truncated.
-        checked: time of the last recheck.
-        claims: claims that the evidence was found for, each with the run that found it.
-    """
-
-    number: int
+    number: int  # unique and never reused
     workspace: str
-    status: Status
+    status: Status  # ``empty`` for a search without a result; ``changed`` or ``gone`` after a recheck
     passage: Passage
-    arguments: dict[str, Any]
-    length: int
-    checked: datetime | None = None
+    arguments: dict[str, Any]  # of the tool call that returned the evidence
+    length: int  # characters of the original text, before it was truncated
+    checked: datetime | None = None  # time of the last recheck
     entities: tuple[str, ...] = ()
-    claims: tuple[tuple[str, str], ...] = ()
+    claims: tuple[tuple[str, str], ...] = ()  # claims that the evidence was found for, and the runs that found it
 
 
 class RecordFilter(Frozen):

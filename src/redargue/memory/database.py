@@ -1,4 +1,4 @@
-"""Schema of the memory, shared by SQLite and PostgreSQL, and the interface that both databases implement.
+"""Schema of the memory, shared by SQLite and PostgreSQL, and the memory in a SQLite file.
 
 Statements are written once, with ``?`` as placeholder; the two schemas differ only in the types of record numbers and
 bytes. Writes are serialized, so record numbers ascend in commit order: a reader that has seen a number has seen every
@@ -7,10 +7,10 @@ record below it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Protocol
+import sqlite3
+from typing import ClassVar
 
+from redargue.net import postgresql
 from redargue.retrieval.corpus.database import Database
 
 SCHEMA = 1
@@ -38,32 +38,7 @@ CREATE TABLE codes (
 """
 
 
-class Transaction(Protocol):
-    """An open transaction of either database."""
-
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any:
-        """Executes one statement and returns a cursor with ``fetchone`` and ``fetchall``."""
-        ...
-
-
-class MemoryDatabase(Protocol):
-    """A database connection that threads share; one thread uses it at a time."""
-
-    writable: bool
-
-    def read(self) -> AbstractContextManager[Transaction]: ...
-
-    def write(self) -> AbstractContextManager[Transaction]:
-        """A write transaction: commits durably at the end of the block, rolls back if the block raises."""
-        ...
-
-    def shrink(self) -> None:
-        """Returns the space of removed records to the operating system."""
-        ...
-
-    def close(self) -> None:
-        """Closing it again has no effect."""
-        ...
+Transaction = sqlite3.Connection | postgresql.Transaction
 
 
 class SqliteMemory(Database):

@@ -21,15 +21,12 @@ def normalize_entity(entity: str) -> str:
     A name that consists of punctuation or articles alone ("!!!", "The The") keeps them.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
-    whole = " ".join(folded.split())[:MAX_LENGTH].rstrip()
-    name = whole
-    while True:
-        stripped = _strip_once(name)
+    whole = name = " ".join(folded.split())[:MAX_LENGTH].rstrip()
+    while (stripped := _strip_once(name)) != name:
         if not stripped:
             return name if any(char.isalnum() for char in name) else whole
-        if stripped == name:
-            return name
         name = stripped
+    return name
 
 
 def _strip_once(name: str) -> str:

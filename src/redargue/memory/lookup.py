@@ -16,10 +16,7 @@ LOOKUP = "memory_lookup"
 
 
 class MemoryLookup:
-    """Returns stored evidence for an entity; the claim's as-of date applies.
-
-    ``memory`` is None in a replay, which makes no tool calls.
-    """
+    """Returns stored evidence for an entity; ``memory`` is None in a replay, which makes no tool calls."""
 
     name = LOOKUP
     about = "evidence that was found for earlier claims, by entity; look here before you call another tool"
@@ -35,7 +32,7 @@ class MemoryLookup:
         self._memory, self._claim, self._clock = memory, claim, clock
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """Returns the evidence stored under ``arguments["entity"]``, best first.
+        """Returns evidence for ``arguments["entity"]``, best first; the claim's as-of date applies.
 
         Raises:
             ToolFailed: the arguments contain no entity.

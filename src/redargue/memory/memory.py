@@ -21,10 +21,11 @@ from redargue.evidence import Recalled, timing
 from redargue.memory import records
 from redargue.memory.base import Finding, MemoryRecord, MemorySettings, Recall, RecordFilter, RememberResult, Status
 from redargue.memory.binary_index import BinaryIndex, pack_signs
-from redargue.memory.database import MemoryDatabase, SqliteMemory, Transaction
+from redargue.memory.database import SqliteMemory, Transaction
 from redargue.memory.entities import normalize_entity
 from redargue.memory.leak_guard import near_duplicates
 from redargue.memory.postgres import PostgresMemory
+from redargue.net.postgresql import SCHEMES
 from redargue.net.secrets import Secrets
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS, Embedder, shared
@@ -37,22 +38,17 @@ PAGE = 20  # records read per query until enough of them can be returned
 MAX_CLAIM = 500  # characters of a stored claim: databases limit the size of index entries
 CLAIMS_SHOWN = 3  # claims per recalled record, of those that it was found for
 
-_POSTGRES = ("postgresql://", "postgres://")
-
 
 class Memory:
     """One workspace of a memory. Threads and concurrent claims can share it.
 
     Records of other workspaces are neither read nor changed. ``secrets`` are masked in everything stored. The default
-    encoder is the bundled embedder, loaded on first use.
-
-    Raises:
-        UsageError: the workspace name is empty or too long.
+    encoder is the bundled embedder, loaded on first use. An empty or too long workspace name raises UsageError.
     """
 
     def __init__(
         self,
-        database: MemoryDatabase,
+        database: SqliteMemory | PostgresMemory,
         *,
         workspace: str = "default",
         settings: MemorySettings | None = None,
@@ -60,9 +56,8 @@ class Memory:
         secrets: Secrets | None = None,
     ) -> None:
         if not 0 < len(workspace.strip()) <= 100:
-            raise UsageError(
-                f"invalid workspace name {workspace[:120]!r}", hint="use 1 to 100 characters: --workspace NAME"
-            )
+            what = f"invalid workspace name {workspace[:120]!r}"
+            raise UsageError(what, hint="use 1 to 100 characters: --workspace NAME")
         self.workspace, self.settings = workspace, settings or MemorySettings()
         self._database, self._encoder, self._loading = database, encoder, Lock()
         self._secrets = secrets or Secrets.from_environment()
@@ -90,7 +85,7 @@ class Memory:
 
         Args:
             entities: subjects and objects of the claim's triplets, in any spelling.
-            claim: claim under verification.
+            claim: for the leak guard.
             now: for the age of records.
             text: query for the search by meaning; default: the claim.
             as_of: excludes evidence published after this date.
@@ -202,17 +197,13 @@ class Memory:
         added = await asyncio.to_thread(self._remember, new, keys, self._clean(claim)[:MAX_CLAIM], run, now)
         return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
 
-    def _split(self, findings: Iterable[Finding]) -> tuple[list[Finding], dict[str, int]]:
+    def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[str, int]]:
         """The findings to store, and the number of the others by reason."""
-        accepted: list[Finding] = []
-        dropped: Counter[str] = Counter()
-        for finding in findings:
-            if self.settings.mode == "frozen":
-                dropped["frozen"] += 1
-            elif finding.status == "error" or (finding.status == "empty" and not self.settings.keep_misses):
-                dropped[finding.status] += 1
-            else:
-                accepted.append(finding)
+        if self.settings.mode == "frozen":
+            return [], {"frozen": len(findings)} if findings else {}
+        stored = ("ok", "empty") if self.settings.keep_misses else ("ok",)
+        accepted = [finding for finding in findings if finding.status in stored]
+        dropped = Counter[str](finding.status for finding in findings if finding.status not in stored)
         return accepted, dict(sorted(dropped.items()))
 
     def _remember(
@@ -252,9 +243,8 @@ class Memory:
         fields = finding.passage.model_dump()
         passage = {name: self._clean(value) for name, value in fields.items() if isinstance(value, str)}
         arguments = json.loads(self._clean(json.dumps(finding.arguments)))
-        return finding.model_copy(
-            update={"passage": finding.passage.model_copy(update=passage), "arguments": arguments}
-        )
+        cleaned = {"passage": finding.passage.model_copy(update=passage), "arguments": arguments}
+        return finding.model_copy(update=cleaned)
 
     def _clean(self, text: str) -> str:
         return self._secrets.hide(text.replace("\0", "").encode("utf-8", "replace").decode())
@@ -269,7 +259,7 @@ class Memory:
             return records.count(db, self.workspace, condition or RecordFilter())
 
     def workspaces(self) -> dict[str, int]:
-        """Number of records in every workspace of the database."""
+        """Number of records by workspace."""
         with self._database.read() as db:
             return records.count_by_workspace(db)
 
@@ -327,8 +317,8 @@ def open_memory(
     settings = settings or MemorySettings()
     write = settings.mode == "on" if write is None else write
     embedder = (encoder or Embedder).name
-    database: MemoryDatabase
-    if isinstance(where, str) and where.startswith(_POSTGRES):
+    database: SqliteMemory | PostgresMemory
+    if isinstance(where, str) and where.startswith(SCHEMES):
         database = PostgresMemory(where, write=write, embedder=embedder)
     else:
         database = SqliteMemory(Path(where or default_memory()).expanduser(), write=write, embedder=embedder)

@@ -33,20 +33,14 @@ _TABLES = {"entities": "record", "claims": "record", "vectors": "record", "codes
 
 
 class NewRecord(NamedTuple):
-    """A finding prepared for storage.
-
-    Attributes:
-        digest: identifies the call and its content; a workspace stores each digest once.
-        miss_digest: identifies the same call without a result.
-        embedded_text: text that the record's vector is computed from.
-    """
+    """A finding prepared for storage."""
 
     finding: Finding
     arguments: str
     text: str
-    digest: str
-    miss_digest: str
-    embedded_text: str
+    digest: str  # hash of the call and its content; unique in a workspace
+    miss_digest: str  # hash of the same call without a result
+    embedded_text: str  # text that the record's vector is computed from
 
     @classmethod
     def of(cls, finding: Finding) -> NewRecord:
@@ -75,10 +69,7 @@ def stored_digests(db: Transaction, workspace: str, digests: Iterable[str]) -> s
 
 
 def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime) -> tuple[int, bool]:
-    """Inserts a record, or updates status and retrieval time of the one with the same digest.
-
-    Returns:
-        The record's number, and whether it was inserted.
+    """Inserts a record, or updates the one with the same digest; returns its number and whether it was inserted.
 
     Raises:
         KeyError: the record does not exist, and ``vector`` is None.
@@ -90,7 +81,8 @@ def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | Non
         return int(rows[0][0]), False
     if vector is None:
         raise KeyError(new.digest)
-    if status == "ok" and (misses := _numbers_of(db, workspace, new.miss_digest)):
+    find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
+    if status == "ok" and (misses := _column(db, find, (workspace, new.miss_digest))):
         remove(db, workspace, RecordFilter(numbers=misses))
     row = (workspace, new.digest, status, new.arguments, new.text, len(passage.text), passage.start, retrieved, "")
     columns = f"workspace, digest, status, arguments, text, length, start, retrieved, checked, {', '.join(_FIELDS)}"
@@ -116,7 +108,7 @@ def entities_by_record(db: Transaction, workspace: str, keys: Iterable[str]) -> 
     find = f"SELECT record FROM entities WHERE workspace = ? AND entity = ? ORDER BY record DESC LIMIT {PER_ENTITY}"
     entities: dict[int, tuple[str, ...]] = {}
     for key in keys:
-        for (number,) in db.execute(find, (workspace, key)).fetchall():
+        for number in _column(db, find, (workspace, key)):
             entities[number] = (*entities.get(number, ()), key)
     return dict(sorted(entities.items(), key=lambda item: (-len(item[1]), -item[0])))
 
@@ -128,7 +120,7 @@ def entities_containing(db: Transaction, workspace: str, keys: Iterable[str]) ->
     for key in keys:
         for sign in "!%_":
             key = key.replace(sign, "!" + sign)
-        entities.update(dict.fromkeys(entity for (entity,) in db.execute(find, (workspace, f"%{key}%")).fetchall()))
+        entities.update(dict.fromkeys(_column(db, find, (workspace, f"%{key}%"))))
     return entities
 
 
@@ -170,7 +162,7 @@ def newest(db: Transaction, workspace: str, condition: RecordFilter, limit: int)
     """The newest matching records, with claims and entities; newest first."""
     where, values = _where(workspace, condition)
     find = f"SELECT number FROM records WHERE {where} ORDER BY number DESC LIMIT ?"
-    numbers = [row[0] for row in db.execute(find, (*values, limit)).fetchall()]
+    numbers = _column(db, find, (*values, limit))
     entities: dict[int, list[str]] = {}
     find = f"SELECT record, entity FROM entities WHERE record IN {_in_list(numbers)} ORDER BY record, entity"
     for number, entity in db.execute(find).fetchall():
@@ -196,7 +188,7 @@ def mark_checked(db: Transaction, number: int, status: str, now: datetime) -> No
 def remove(db: Transaction, workspace: str, condition: RecordFilter) -> int:
     """Deletes the matching records from all tables; returns how many."""
     where, values = _where(workspace, condition)
-    numbers = [row[0] for row in db.execute(f"SELECT number FROM records WHERE {where}", values).fetchall()]
+    numbers = _column(db, f"SELECT number FROM records WHERE {where}", values)
     for start in range(0, len(numbers), DELETE_BATCH):
         batch = _in_list(numbers[start : start + DELETE_BATCH])
         for table, column in _TABLES.items():
@@ -226,23 +218,18 @@ def _where(workspace: str, condition: RecordFilter) -> tuple[str, tuple[Any, ...
     return " AND ".join(terms), tuple(values)
 
 
-def _numbers_of(db: Transaction, workspace: str, digest: str) -> tuple[int, ...]:
-    find = "SELECT number FROM records WHERE workspace = ? AND digest = ?"
-    return tuple(row[0] for row in db.execute(find, (workspace, digest)).fetchall())
+def _column(db: Transaction, query: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(row[0] for row in db.execute(query, values).fetchall())
 
 
 def _record(row: Sequence[Any]) -> MemoryRecord:
-    number, workspace, status, arguments, text, length, start, retrieved, checked, *fields = row
+    number, workspace, status, arguments, text, length, start, retrieved, checked, *values = row
+    fields = dict(zip(_FIELDS, values, strict=True))
     return MemoryRecord(
         number=number,
         workspace=workspace,
         status=status,
-        passage=Passage(
-            text=text,
-            start=start,
-            retrieved=datetime.fromisoformat(retrieved),
-            **dict(zip(_FIELDS, fields, strict=True)),
-        ),
+        passage=Passage(text=text, start=start, retrieved=datetime.fromisoformat(retrieved), **fields),
         arguments=json.loads(arguments),
         length=length,
         checked=datetime.fromisoformat(checked) if checked else None,
@@ -258,5 +245,5 @@ def _timestamp(moment: datetime) -> str:
 
 
 def _in_list(numbers: Iterable[int]) -> str:
-    """Operand of IN; an empty list becomes (-1), which no record matches, as SQL does not allow ()."""
+    """Operand of IN; SQL does not allow (), so an empty list becomes (-1), which no record matches."""
     return f"({', '.join(str(int(number)) for number in numbers) or '-1'})"

@@ -25,13 +25,9 @@ class Extraction(Frozen):
 
 
 def recorded(record: Mapping[str, Any]) -> tuple[Text, Extraction]:
-    """Reads a text and its claims from the record in ``run.json``.
-
-    Raises:
-        ValueError: the record does not describe a text.
-    """
-    fields = {model: {name: record.get(name) for name in model.model_fields} for model in (Text, Extraction)}
-    return Text.model_validate(fields[Text]), Extraction.model_validate(fields[Extraction])
+    """Reads a text and its claims from ``run.json``; raises ValueError if the record does not describe a text."""
+    text, extraction = ({name: record.get(name) for name in model.model_fields} for model in (Text, Extraction))
+    return Text.model_validate(text), Extraction.model_validate(extraction)
 
 
 def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:
@@ -54,9 +50,7 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
         start = len(text.text) - len(text.text.lstrip())
         return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
     extractor, sentences = Agent(EXTRACTOR, run), sentences_of(text.text)
-    subjective: set[Sentence] = set()
-    if text.kind == "dialogue":
-        subjective = await _subjective(sentences, text, extractor, profile)
+    subjective = await _subjective(sentences, text, extractor, profile) if text.kind == "dialogue" else set()
     objective = [sentence for sentence in sentences if sentence not in subjective]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
     claims_by_block = await gather_or_cancel(_claims(objective, block, text, extractor, profile) for block in blocks)
@@ -77,7 +71,6 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
 
 
 async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:
-    """The sentences that only express opinions."""
     blocks = [sentences[start : start + BLOCK] for start in range(0, len(sentences), BLOCK)]
     tasks = (MarkOpinions(sentences=_texts(block), context=text.context, profile=profile) for block in blocks)
     answers = await gather_or_cancel(extractor.perform(task) for task in tasks)
@@ -92,17 +85,16 @@ async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agen
 async def _claims(
     sentences: Sequence[Sentence], block: range, text: Text, extractor: Agent, profile: Profile
 ) -> list[LocatedClaim]:
-    """The claims of a block of sentences, in order and without duplicates."""
     block_sentences = sentences[block.start : block.stop]
     before = sentences[max(0, block.start - CONTEXT_SENTENCES) : block.start]
     answer = await extractor.perform(
         ExtractClaims(sentences=_texts(block_sentences), before=_texts(before), context=text.context, profile=profile)
     )
-    claims: dict[LocatedClaim, None] = {}
+    located = []
     for extracted in sorted(answer.claims, key=lambda claim: claim.sentence):
         sentence = block_sentences[extracted.sentence - 1]
-        claims[LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end)] = None
-    return list(claims)
+        located.append(LocatedClaim(claim=extracted.claim.strip(), start=sentence.start, end=sentence.end))
+    return list(dict.fromkeys(located))
 
 
 def _texts(sentences: Sequence[Sentence]) -> tuple[str, ...]:

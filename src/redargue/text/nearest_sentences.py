@@ -30,7 +30,6 @@ def nearest_sentences(
 
 
 def _passages(sentences: Sequence[tuple[Passage, Sentence]], indices: Sequence[int]) -> tuple[Passage, ...]:
-    """Verbatim document spans that consist of the sentences at these indices."""
     spans: list[tuple[Passage, int, int]] = []
     for previous, index in zip((-2, *indices), indices, strict=False):
         document, sentence = sentences[index]

@@ -28,7 +28,6 @@ class CheckedClaim(Frozen):
         start: offset of the sentence that makes the claim, in characters from 0.
         end: one past its last character.
         stated: the sentence, ``text[start:end]``; ``verdict.claim`` is the self-contained claim.
-        verdict: ``error`` is set if the verification failed.
     """
 
     start: int
@@ -38,7 +37,7 @@ class CheckedClaim(Frozen):
 
 
 class Report(Frozen):
-    """A text, its claims with their verdicts, and the text's own verdict.
+    """A text, its claims with their verdicts, and the outcome for the whole text.
 
     Attributes:
         text: the input text; all offsets count its characters (Unicode code points).
@@ -71,11 +70,9 @@ def outcome(verdicts: Sequence[Verdict]) -> Outcome:
 
 
 def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spent: Usage) -> Report:
-    """Assembles the report from one verdict per claim; ``spent`` is the usage of the extraction."""
+    """Assembles the report; ``spent`` is the usage of the extraction."""
     return Report(
-        text=text.text,
-        kind=text.kind,
-        context=text.context,
+        **dict(text),
         outcome=outcome(verdicts),
         claims=tuple(
             CheckedClaim(start=claim.start, end=claim.end, stated=text.text[claim.start : claim.end], verdict=verdict)

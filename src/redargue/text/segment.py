@@ -42,10 +42,7 @@ class Text(Frozen):
             raise ValueError(f"the text has {len(text):,} characters; the limit is {MAX_LENGTH:,}: split it into parts")
         return readable(text)
 
-    @field_validator("context")
-    @classmethod
-    def _readable(cls, context: str) -> str:
-        return readable(context)
+    _readable = field_validator("context")(readable)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -57,7 +54,7 @@ class Text(Frozen):
 
     @property
     def whole(self) -> str:
-        """Question and answer, joined as one claim (Sun et al. 2024)."""
+        """The question and the answer, joined as one claim (Sun et al. 2024)."""
         return f"{self.context.strip()} {self.text.strip()}"
 
 
@@ -78,7 +75,7 @@ class UncheckedSentence(Frozen):
 
 
 class Sentence(Frozen):
-    """A sentence, a heading or a list item: ``text`` is the span from ``start`` to ``end`` of the whole text."""
+    """A sentence, a heading or a list item."""
 
     start: int
     end: int
@@ -96,11 +93,8 @@ def sentences_of(whole: str) -> tuple[Sentence, ...]:
     Blank lines, headings and list items end a sentence regardless of punctuation; a list marker (``1.``, ``-``) is not
     part of a sentence.
     """
-    return tuple(
-        Sentence(start=start, end=end, text=whole[start:end])
-        for start, end in _spans(whole)
-        if re.search(r"\w", whole[start:end])
-    )
+    sentences = (Sentence(start=start, end=end, text=whole[start:end]) for start, end in _spans(whole))
+    return tuple(sentence for sentence in sentences if re.search(r"\w", sentence.text))
 
 
 def _spans(whole: str) -> Iterator[tuple[int, int]]:

@@ -37,25 +37,17 @@ ABOUT_DOCUMENTS = "the documents that the text has to keep to"
 
 
 class Prepared(NamedTuple):
-    """A text whose claims are extracted and ready to be verified.
-
-    Attributes:
-        spent: usage of the extraction.
-        components: with the backend, transport and budget of the extraction.
-        folder: run folder; None records nothing.
-        models: models of the extraction, by role.
-        calls: calls of the extraction; empty if it was recorded before.
-    """
+    """A text whose claims are extracted and ready to be verified."""
 
     text: Text
     extraction: Extraction
     claims: tuple[Claim, ...]
-    spent: Usage
+    spent: Usage  # usage of the extraction
     config: RunConfig
-    components: Components
+    components: Components  # with the backend, transport and budget of the extraction
     folder: Path | None
-    models: Mapping[str, str]
-    calls: tuple[Event, ...]
+    models: Mapping[str, str]  # models of the extraction, by role
+    calls: tuple[Event, ...]  # calls of the extraction; empty if it was recorded before
 
     def verifier(self) -> Verifier:
         """The verifier of the claims; its record holds the calls of the extraction after the last claim."""
@@ -72,11 +64,7 @@ class Prepared(NamedTuple):
 
 
 def text_of(text: str | Text, *, kind: Kind = "text", context: str = "") -> Text:
-    """Validates a text.
-
-    Raises:
-        UsageError: it cannot be checked.
-    """
+    """Validates a text; raises UsageError if it cannot be checked."""
     if isinstance(text, Text):
         return text
     try:
@@ -100,7 +88,7 @@ async def prepare(
         config: its labels must include a supporting and a refuting one; ``models`` may name a model for the
             ``extractor`` and its tasks.
         components: components of the run.
-        documents: the only evidence; None to search as for single claims.
+        documents: the only evidence; None to search.
         folder: run folder; if the extraction is recorded there, it is not repeated.
 
     Raises:
@@ -135,14 +123,8 @@ async def _extracted(
     if folder and (record := _recorded(folder, text)):
         verifier.budget.recall(cost_of(record[1]))
         return *record, ()
-    run = Run(
-        verifier.backend,
-        seed=verifier.seed,
-        budget=verifier.budget,
-        clock=verifier.clock,
-        models=models,
-        priced=verifier.priced,
-    )
+    budget, clock, priced = verifier.budget, verifier.clock, verifier.priced
+    run = Run(verifier.backend, seed=verifier.seed, budget=budget, clock=clock, models=models, priced=priced)
     async with verifier.transport:
         extraction = await extract(text, run, profile=verifier.method.settings.profile)
     return extraction, run.usage, tuple(event for event in run.events if isinstance(event, CallFinished | CallFailed))
@@ -168,7 +150,7 @@ def _closed(config: RunConfig, components: Components) -> RunConfig:
     others = components.actions or components.memory or config.mcp or config.memory
     if others or config.settings.get("memory", "off") != "off":
         raise UsageError(
-            "the text has to keep to the given documents: MCP tools and a memory cannot be used as well",
+            "MCP tools and a memory cannot be used: the given documents are the only evidence",
             hint="omit them, or check the text without documents",
         )
     return _without_memory(config)
@@ -182,43 +164,34 @@ def _without_memory(config: RunConfig) -> RunConfig:
 
 
 def _claims(extraction: Extraction, config: RunConfig, context: str) -> tuple[Claim, ...]:
+    shared = {"context": context, "labels": config.labels, "as_of": config.as_of, "only_in_time": config.strict_as_of}
     claims = []
     for located in extraction.claims:
         try:
-            claim = Claim(
-                text=located.claim,
-                context=context,
-                labels=config.labels,
-                as_of=config.as_of,
-                only_in_time=config.strict_as_of,
-            )
+            claims.append(Claim.model_validate({"text": located.claim, **shared}))
         except ValidationError as error:
-            first = error.errors()[0]
-            raise UsageError(
-                f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}",
-                where=f"the claim at characters {located.start} to {located.end}",
-            ) from error
-        claims.append(claim)
+            first, where = error.errors()[0], f"the claim at characters {located.start} to {located.end}"
+            what = f"{'.'.join(map(str, first['loc'])) or 'the claim'}: {first['msg']}"
+            raise UsageError(what, where=where) from error
     return tuple(claims)
 
 
 def _recorded(folder: Path, text: Text) -> tuple[Extraction, Usage] | None:
-    """The recorded extraction of a text and its usage; None if the folder holds no run.
+    """The recorded extraction of a text and its usage; None if the folder has no run.
 
     Raises:
-        RecordError: the folder holds another run.
+        RecordError: the folder belongs to another run.
     """
-    path = folder / "run.json"
-    if not path.exists():
+    if not (path := folder / "run.json").exists():
         return None
     try:
         record = json.loads(path.read_text(encoding="utf-8"))["text"]
         usage = Usage.model_validate(record["usage"])
         recorded_text, extraction = recorded(record)
     except (OSError, ValueError, KeyError, TypeError):
-        raise RecordError(f"{str(folder)!r} holds a run, but not of a text", hint="choose another folder") from None
+        raise RecordError(f"{str(folder)!r} contains a run, but not of a text", hint="choose another folder") from None
     if recorded_text != text:
-        raise RecordError(f"{str(folder)!r} holds the run of another text", hint="choose another folder")
+        raise RecordError(f"{str(folder)!r} contains the run of another text", hint="choose another folder")
     return extraction, usage
 
 
