@@ -211,14 +211,14 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
     assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
 
 
-def test_the_cost_of_a_text_holds_what_taking_it_apart_cost(tmp_path: Path) -> None:
+def test_the_cost_of_a_text_includes_the_extraction_of_its_claims(tmp_path: Path) -> None:
     folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
     cost = {row[0]: row[1] for row in tables(render(folder))["How it was done"]}["Cost"]
     assert cost.startswith("12 calls")  # four a claim, four for the text
     about = json.loads((folder / "run.json").read_text())
     about["text"]["usage"] = {"calls": "many"}
     (folder / "run.json").write_text(json.dumps(about))
-    with pytest.raises(RecordError, match="cost of its text"):
+    with pytest.raises(RecordError, match="no valid usage for its text"):
         render(folder)
 
 

@@ -23,6 +23,7 @@ from redargue.cli.parameters import (
     option,
     with_parameters,
 )
+from redargue.errors import UsageError
 
 if TYPE_CHECKING:
     from redargue.bench.compare import Comparison, Row
@@ -75,16 +76,9 @@ class BenchParameters:
         from redargue.config import RunConfig
 
         model, models = read_models(self.model or [])
-        return RunConfig(
-            model=model,
-            models=models,
-            base_url=self.base_url,
-            embedding_model=self.embedding_model if model else "",
-            store=self.store,
-            offline=self.offline,
-            budget=self.budget,
-            seed=seed,
-        )
+        embedding_model = self.embedding_model if model else ""
+        named = {"model": model, "models": models, "embedding_model": embedding_model, "seed": seed}
+        return RunConfig(**{**vars(self), **named})
 
 
 @app.command("run")
@@ -148,15 +142,8 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
     from redargue.config import read_date
 
     options = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
-    loaded = load(
-        sample.dataset,
-        sample.path,
-        limit=sample.limit,
-        take=sample.take,
-        half=sample.half,
-        seed=sample.seed,
-        options=options,
-    )
+    drawing = {name: getattr(sample, name) for name in ("limit", "take", "half", "seed")}
+    loaded = load(sample.dataset, sample.path, **drawing, options=options)
     drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
     return apply_as_of(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
 
@@ -224,7 +211,6 @@ def compare(
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of bench folders.")]) -> None:
     """List bench folders with their samples and systems."""
     from redargue.bench.harness import BENCH, read_bench_file
-    from redargue.errors import UsageError
 
     paths = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
     if not paths:

@@ -15,6 +15,7 @@ import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS, INTERRUPTED
 from redargue.cli.parameters import AsJson, option
+from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:  # numpy and pydantic would slow down --help
@@ -107,8 +108,6 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove documents."""
-    from redargue.errors import UsageError
-
     if everything == bool(names):
         raise UsageError("rm takes ids or paths, or --all", hint="list the ids with redargue corpus ls")
     with _open(store, write=True, create=False) as corpus:

@@ -39,13 +39,7 @@ def columns_of(debaters: Sequence[str]) -> dict[str, str]:
 
 
 class DebateView:
-    """One claim's debate as a renderable: a column per debater or team, which fills round by round.
-
-    Args:
-        claim: the text of the claim.
-        debaters: in order.
-        limits: thresholds by metric, shown beside the bars.
-    """
+    """One claim's debate as a renderable: a column per debater or team, which fills round by round."""
 
     def __init__(self, claim: str, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
         self.claim, self.limits = claim, limits
@@ -67,10 +61,8 @@ class DebateView:
 
     def _round_heading(self, column: str, event: events.Event) -> list[Text]:
         """The heading of a round, where it begins in this column."""
-        if (
-            not isinstance(event, events.QueryWritten | events.Spoke | events.Stepped | events.Answered)
-            or not event.round
-        ):
+        starts = events.QueryWritten | events.Spoke | events.Stepped | events.Answered
+        if not isinstance(event, starts) or not event.round:
             return []
         heading = f"{'Step' if isinstance(event, events.Stepped) else 'Round'} {event.round}"
         if self._rounds.get(column) == heading:

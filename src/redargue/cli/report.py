@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from redargue.errors import UsageError
+
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a bench folder.")],
@@ -29,7 +31,6 @@ def report(
     """
     import sys
 
-    from redargue.errors import UsageError
     from redargue.reports.render import render
 
     csv = out is not None and out.suffix.lower() == ".csv"

@@ -57,11 +57,10 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
 
 def _evidence(verdict: Verdict | None) -> list[dict[str, str]]:
     evidence = []
-    for quote in verdict.quotes if verdict else ():
-        if quote.found:
-            source = quote.source or Source(document="")
-            named = {"source": source.title or source.document, "published": source.published, "url": source.url}
-            evidence.append({"text": quote.text, "side": quote.side.value, **named})
+    for quote in (quote for quote in verdict.quotes if quote.found) if verdict else ():
+        source = quote.source or Source(document="")
+        named = {"source": source.title or source.document, "published": source.published, "url": source.url}
+        evidence.append({"text": quote.text, "side": quote.side.value, **named})
     return evidence
 
 
@@ -179,15 +178,13 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
     spec = rows[0].method if rows else bench.comparison.rows[0].spec
     counts = Counter((row.why or NO_REASON, row.verdict) for row in done)
     reasons = [why for why in (*WHYS, NO_REASON) if any(counts[why, verdict] for verdict in VERDICTS)]
-    lines: list[tuple[Cell, ...]] = []
-    for why in reasons:
-        per_verdict = [counts[why, verdict] for verdict in VERDICTS]
-        lines.append((why, *per_verdict, sum(per_verdict)))
-    lines.append(("All", *(sum(row.verdict == verdict for row in done) for verdict in VERDICTS), len(done)))
+    per_verdict = {why: [counts[why, verdict] for verdict in VERDICTS] for why in reasons}
+    per_verdict["All"] = [sum(row.verdict == verdict for row in done) for verdict in VERDICTS]
+    lines: tuple[tuple[Cell, ...], ...] = tuple((why, *numbers, sum(numbers)) for why, numbers in per_verdict.items())
     filled = f"{len(done)} of {len(rows)} rows are filled in."
     note = f"{filled} The person decides whether the claim is true, not who is right."
     columns = (Column("Why"), *map(number, (*VERDICTS, "All")))
-    by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, tuple(lines), (note,))
+    by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, lines, (note,))
     return (by_reason, _accuracies(bench, done, spec))
 
 

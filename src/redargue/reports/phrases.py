@@ -13,14 +13,9 @@ from redargue.verdicts import Usage, Verdict
 NO_ANSWER = "no answer"
 DECIDED_BY = {
     "consensus": "by consensus of the debaters",
-    "judge": "by the judge",
     "reader": "by one reader",
-    "referees": "by the referees",
     "leader": "by the leader of the last state",
-    "moderator": "by the moderator",
     "vote": "by a vote",
-    "summariser": "by the summariser",
-    "executor": "by the executor",
     "forced": "by the executor, forced to answer,",
 }
 QUOTE_STATUS = {

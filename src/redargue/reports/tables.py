@@ -9,6 +9,7 @@ from typing import Any
 from redargue.bench.compare import Comparison, Pair, Prediction, Row
 from redargue.bench.metrics.base import MetricValue
 from redargue.bench.scoring import Scores
+from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, label_of
@@ -344,3 +345,19 @@ def rescored(title: str, scores: Scores, before: Scores) -> Table:
     rows = tuple((name, figure, before.figure(name).value) for name, figure in figures.items())
     columns = (Column("Figure"), number("With these settings", SHARE), number("As recorded", SHARE))
     return Table(title, columns, rows, ("Both columns: the claims that could be rescored.",))
+
+
+def published_table(compared: ComparedTable) -> Table:
+    """A published table: the paper's row above ours, and the reason where ours has no figures."""
+    missing = any(len(row.ours) < len(compared.columns) for row in compared.rows)
+    rows: list[tuple[Cell, ...]] = []
+    for row in compared.rows:
+        if row.paper:
+            rows.append((row.name, "paper", *row.paper, *(("",) if missing else ())))
+        whole = len(row.ours) == len(compared.columns)
+        figures = row.ours if whole else (None,) * len(compared.columns)
+        reason = ("" if whole else row.ours[0],) if missing else ()
+        rows.append(("" if row.paper else row.name, "ours", *figures, *reason))
+    columns = (Column("Method", "name"), Column("Source"), *map(Column, compared.columns))
+    title = f"{compared.label}. {compared.title} ({compared.name})"
+    return Table(title, (*columns, *((Column("Not run"),) if missing else ())), tuple(rows), compared.notes)
