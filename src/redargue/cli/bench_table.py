@@ -110,7 +110,6 @@ def table(
 
 
 def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
-    """Runs and prints the tables, and exits with the code for their verdicts."""
     from redargue.bench.batch import Tally
     from redargue.bench.tables.comparison import compare_table
     from redargue.bench.tables.runner import Runner

@@ -65,7 +65,6 @@ def _turn_text(event: events.Event) -> str:
 
 
 def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
-    """What an agent took from the evidence memory, or stored there."""
     if isinstance(event, events.EvidenceRemembered):
         words, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
     else:
@@ -75,7 +74,6 @@ def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> s
 
 
 def step_text(event: events.Stepped) -> str:
-    """What an agent that acts in steps did."""
     if event.answer is not None:
         return f"answers: {printable(event.answer)}"
     if not event.tool:

@@ -184,7 +184,6 @@ class Viewer:
 
 
 def _bar(score: Score, limits: dict[Metric, float]) -> str:
-    """A score as a bar with its threshold."""
     name = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
     if score.value is None:
         return f"{name} {'·' * BAR_WIDTH} {score.undefined}"

@@ -39,8 +39,7 @@ def report(
         sys.stdout.write(text)
         return
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        out.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
     typer.echo(f"{format} report: {out} ({len(text.encode()):,} bytes)", err=True)

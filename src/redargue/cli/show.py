@@ -38,7 +38,6 @@ def print_jsonl(result: Verdict | CheckedClaim) -> None:
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
-    """Prints verdicts for a person."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     for verdict in verdicts:
         _verdict(console, verdict)

@@ -94,11 +94,7 @@ class Adjudicated(NamedTuple):
 
 
 def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
-    """Reads a completed queue.
-
-    Raises:
-        UsageError: the file cannot be read; a row belongs to another bench, repeats a claim or holds an unknown value.
-    """
+    """Reads a completed queue; raises UsageError, with the row's number, for a row that does not fit the bench."""
     decisions: dict[int, Adjudicated] = {}
     for line, row in _rows(path):
         where = f"{path}, row {line}"

@@ -26,7 +26,6 @@ QUOTE_STATUS = {
 
 
 def label_of(verdict: Verdict | None) -> str:
-    """A verdict in a word or two; None is a claim that has not finished."""
     if verdict is None:
         return "not finished"
     return f"error: {verdict.error.type}" if verdict.error else verdict.label or NO_ANSWER

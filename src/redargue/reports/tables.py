@@ -32,7 +32,6 @@ def key(at: int, row: Row) -> tuple[str, str]:
 
 
 def said_label(said: Prediction) -> str:
-    """A system's label for one claim, or why there is none."""
     return said.label or (f"error: {said.error}" if said.error else NO_ANSWER)
 
 
@@ -348,7 +347,7 @@ def rescored(title: str, scores: Scores, before: Scores) -> Table:
 
 
 def published_table(compared: ComparedTable) -> Table:
-    """A published table: the paper's row above ours, and the reason where ours has no figures."""
+    """The paper's row above ours, and the reason where ours has no figures."""
     missing = any(len(row.ours) < len(compared.columns) for row in compared.rows)
     rows: list[tuple[Cell, ...]] = []
     for row in compared.rows:
