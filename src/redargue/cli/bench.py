@@ -132,8 +132,8 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
     from redargue.config import read_date
 
     options = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
-    drawing = {name: getattr(sample, name) for name in ("limit", "take", "half", "seed")}
-    loaded = load(sample.dataset, sample.path, **drawing, options=options)
+    how, limit, half = sample.take, sample.limit, sample.half
+    loaded = load(sample.dataset, sample.path, limit=limit, take=how, half=half, seed=sample.seed, options=options)
     drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
     return apply_as_of(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
 

@@ -54,11 +54,7 @@ def _tools(
 
 
 def claims_of(claim: str, config: RunConfig) -> list[Claim]:
-    """The claims that the argument of a command names.
-
-    Raises:
-        UsageError: a file cannot be read, or a claim has no as-of date though the configuration needs one.
-    """
+    """The claims that the argument of a command names; all have an as-of date if the configuration needs one."""
     claims = read_claims(claim, config.labels, config.as_of)
     return with_strict_as_of(claims) if config.strict_as_of else claims
 
@@ -69,11 +65,7 @@ def connected(config: RunConfig) -> Components:
 
 
 def read_models(options: list[str]) -> tuple[str, dict[str, str]]:
-    """The default model, and the models of single roles.
-
-    Raises:
-        UsageError: two default models, or models for some roles and no default.
-    """
+    """The default model, and the models of single roles."""
     defaults: list[str] = []
     roles: dict[str, str] = {}
     for option in (word for text in options for word in text.split()):
@@ -129,11 +121,7 @@ def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
 
 
 def read_claims(argument: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:
-    """The claims of a .txt or .jsonl file, of standard input (``-``), or the argument itself as one claim.
-
-    Raises:
-        UsageError: a missing or empty file, or a row without a claim; quotes the line number.
-    """
+    """The claims of a .txt or .jsonl file, of standard input (``-``), or the argument itself as one claim."""
     path = Path(argument)
     if path.suffix == ".md":
         raise UsageError(

@@ -186,7 +186,8 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
 
 def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Table:
     comparison = bench.comparison
-    labels = _label_set(bench)
+    recorded = bench.abouts[0].get("claims") if bench.abouts else None
+    labels = LabelSet.model_validate(recorded[0]["labels"]) if recorded else None
     gold = {ask.item: ask.gold for ask in comparison.claims if ask.gold is not None}
     adjudicated, unmapped = dict(gold), 0
     for row in done:
@@ -205,13 +206,8 @@ def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Tabl
         "counts as right, so the last column does not compare systems."
     )
     columns = (number("Accuracy against gold", ".3f"), number("Accuracy against adjudicated gold", ".3f"))
-    return Table("Accuracy with the adjudicated label in place of gold", (*SYSTEM, *columns), rows, (note,))
+    return Table("Accuracy with the adjudicated label instead of gold", (*SYSTEM, *columns), rows, (note,))
 
 
 def _share(gold: Mapping[int, str], said: Sequence[Any]) -> float | None:
     return sum(said[item].label == label for item, label in gold.items()) / len(gold) if gold else None
-
-
-def _label_set(bench: BenchRun) -> LabelSet | None:
-    claims = bench.abouts[0].get("claims") if bench.abouts else None
-    return LabelSet.model_validate(claims[0]["labels"]) if claims else None

@@ -34,10 +34,8 @@ class BenchRun(NamedTuple):
 
     @property
     def flipping(self) -> frozenset[int]:
-        rows = self.comparison.rows
-        return frozenset(
-            item for item in range(len(self.comparison.claims)) if len({row.said[item].label for row in rows}) > 1
-        )
+        by_claim = enumerate(zip(*(row.said for row in self.comparison.rows), strict=True))
+        return frozenset(item for item, said in by_claim if len({prediction.label for prediction in said}) > 1)
 
     def shown(self) -> tuple[int, ...]:
         """The claims whose debates are shown: those that flip, then the first of the others."""
@@ -92,12 +90,7 @@ class SingleRun(NamedTuple):
 
 
 def load(folder: Path) -> BenchRun | SingleRun:
-    """Reads a bench folder's results or a run folder.
-
-    Raises:
-        UsageError: it is neither, or the bench has no results yet.
-        RecordError: its record is damaged or has no verdict.
-    """
+    """Reads a bench folder's results or a run folder; RecordError if its record is damaged or has no verdict."""
     if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
         comparison = read_results(folder)
         return BenchRun(folder, comparison, tuple(_about(folder / row.slug) for row in comparison.rows))

@@ -103,15 +103,12 @@ class VerdictView(NamedTuple):
 
 def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
     passages = Passages(item, [trace])
-    sides = {Side.FOR: Meaning.SUPPORTED, Side.AGAINST: Meaning.REFUTED}
-    arguments = {side: _last_argument(verdict, trace, meaning) for side, meaning in sides.items()}
+    arguments: dict[Side, Answered | None] = {}
+    for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED)):
+        label = verdict.claim.labels.named(meaning)
+        answers = (event for event in reversed(trace) if isinstance(event, Answered))
+        arguments[side] = next((answer for answer in answers if label and answer.label == label), None)
     return VerdictView(verdict, passages, arguments, debate(trace, passages, macro("debate.html", "line")))
-
-
-def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered | None:
-    label = verdict.claim.labels.named(meaning)
-    arguments = [event for event in trace if isinstance(event, Answered) and label and event.label == label]
-    return arguments[-1] if arguments else None
 
 
 def run_page(run: SingleRun) -> str:
