@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from redargue.cli import show
 from redargue.cli.app import run
 from redargue.memory.memory import Memory
 from redargue.text.report import Report
