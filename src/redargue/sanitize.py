@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlsplit
+
 WORDS = {
     "supported": "The evidence supports the claim.",
     "refuted": "The evidence refutes the claim.",
@@ -24,3 +27,19 @@ _REMOVED_EXCEPT_LINE_BREAKS = {code: char for code, char in _REMOVED.items() if 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 call``, ``2 calls``, ``1,000 searches``."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def link_address(url: str) -> str | None:
+    """The address if it may be a link: http or https, with a host, no user name and no unusual character; else None."""
+    address = url.strip()
+    if (
+        address != printable(address, lines=False)
+        or re.search(r"[\s<>\"'\\`{}|^]", address)
+        or not re.match(r"https?://", address, re.IGNORECASE)
+    ):
+        return None
+    try:
+        parts = urlsplit(address)
+        return address if parts.hostname and parts.username is None and parts.password is None else None
+    except ValueError:
+        return None

@@ -97,9 +97,8 @@ def test_a_bench_is_repeated_with_the_arguments_of_each_system(
 
 
 def test_an_address_with_a_password_however_plain_is_not_kept() -> None:
-    given = [("--base-url", "http://u:swordfish@h/v1"), ("--limit", 3)]
-    given += [("--store", f"milvus:http://{each}") for each in ("h:1?token=abc&collection=c", "u:swordfish@h:1/db")]
-    kept = _arguments(given)
+    stores = ["milvus:http://h:1?token=abc&collection=c", "milvus:http://u:swordfish@h:1/db"]
+    kept = _arguments({"base_url": "http://u:swordfish@h/v1", "limit": 3, "store": stores})
     assert kept[:4] == ["--base-url", "http://h/v1", "--limit", "3"]
     assert kept[4:] == ["--store", "milvus:http://h:1?collection=c", "--store", "milvus:http://h:1/db"]
 

@@ -17,11 +17,10 @@ from markupsafe import Markup
 
 from redargue.claims import Claim, Label, LabelSet, Meaning
 from redargue.events import ClaimEnded
-from redargue.reports.addresses import web_address
 from redargue.reports.html.environment import environment, macro
 from redargue.reports.markdown import code, plain
 from redargue.reports.render import render
-from redargue.sanitize import printable
+from redargue.sanitize import link_address, printable
 from redargue.verdicts import Verdict
 from support.payloads import ADDRESSES, ALL, DOCUMENTS, FORMULAS, MARKUP, TERMINAL
 from support.reported import bench_of, run_of, text_of, written
@@ -133,7 +132,7 @@ def test_a_queue_as_csv_holds_no_formula(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_that_may_not_be_a_link_is_text(address: str) -> None:
-    assert web_address(address) is None
+    assert link_address(address) is None
     assert "<" not in macro("parts.html", "link")(address)
 
 

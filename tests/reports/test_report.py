@@ -211,14 +211,14 @@ def test_a_texts_claims_are_marked_where_they_stand_and_lead_to_their_debates(tm
     assert json.loads(render(folder, "json"))["run"]["text"]["claims"][1]["start"] == 18
 
 
-def test_the_cost_of_a_text_holds_what_taking_it_apart_cost(tmp_path: Path) -> None:
+def test_the_cost_of_a_text_includes_the_extraction_of_its_claims(tmp_path: Path) -> None:
     folder = text_of(tmp_path / "r", ["The first claim.", "The second claim."])
     cost = {row[0]: row[1] for row in tables(render(folder))["How it was done"]}["Cost"]
     assert cost.startswith("12 calls")  # four a claim, four for the text
     about = json.loads((folder / "run.json").read_text())
     about["text"]["usage"] = {"calls": "many"}
     (folder / "run.json").write_text(json.dumps(about))
-    with pytest.raises(RecordError, match="cost of its text"):
+    with pytest.raises(RecordError, match="no valid usage for its text"):
         render(folder)
 
 
@@ -293,7 +293,7 @@ def test_a_filled_queue_is_counted_and_replaces_gold(bench: Path, tmp_path: Path
     counts = shown["Disagreements of single-reader with gold, adjudicated"]
     assert counts[1] == ["wrong label", "1", "0", "0", "1"]
     assert counts[-1] == ["All", "2", "1", "1", "4"]
-    after = shown["Accuracy with the adjudicated label in place of gold"]
+    after = shown["Accuracy with the adjudicated label instead of gold"]
     before, then = (float(after[2][at]) for at in (2, 3))
     assert then == pytest.approx(before + 2 / 12, abs=1e-3)  # it said SUPPORTS, and two of its claims are true
     assert "adjudicated" in render(bench, "md", adjudicated=path)

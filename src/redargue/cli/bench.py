@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -23,6 +23,7 @@ from redargue.cli.parameters import (
     option,
     with_parameters,
 )
+from redargue.errors import UsageError
 
 if TYPE_CHECKING:
     from redargue.bench.compare import Comparison, Row
@@ -75,16 +76,9 @@ class BenchParameters:
         from redargue.config import RunConfig
 
         model, models = read_models(self.model or [])
-        return RunConfig(
-            model=model,
-            models=models,
-            base_url=self.base_url,
-            embedding_model=self.embedding_model if model else "",
-            store=self.store,
-            offline=self.offline,
-            budget=self.budget,
-            seed=seed,
-        )
+        embedding_model = self.embedding_model if model else ""
+        named = {"model": model, "models": models, "embedding_model": embedding_model, "seed": seed}
+        return RunConfig(**{**vars(self), **named})
 
 
 @app.command("run")
@@ -122,21 +116,11 @@ def run(
     if seeds > 1:
         systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
     examples, drawn = _drawn(sample)
-    arguments: list[tuple[str, object]] = [("--qrels", qrels), ("--pages", pages), ("--store", options.store)]
-    arguments += [("--base-url", options.base_url), ("--budget", options.budget)]
-    arguments += [("--embedding-model", options.embedding_model), ("--offline", options.offline)]
-    arguments += [("--as-of", sample.as_of), ("--strict-as-of", sample.strict_as_of)]
-    arguments += [("--model", name) for name in options.model or []]
-    bench = Bench(
-        out,
-        examples,
-        systems,
-        sample=drawn,
-        config=options.config(sample.seed),
-        pages=pages,
-        qrels=qrels,
-        arguments=_arguments(arguments),
-    )
+    shared = ("store", "base_url", "budget", "embedding_model", "offline")
+    values: dict[str, object] = {"qrels": qrels, "pages": pages, **{name: getattr(options, name) for name in shared}}
+    values |= {"as_of": sample.as_of, "strict_as_of": sample.strict_as_of, "model": options.model}
+    config, arguments = options.config(sample.seed), _arguments(values)
+    bench = Bench(out, examples, systems, sample=drawn, config=config, pages=pages, qrels=qrels, arguments=arguments)
     _run_all(bench, systems, concurrency=concurrency or 2, json=json, quiet=quiet)
 
 
@@ -148,21 +132,13 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
     from redargue.config import read_date
 
     options = read_settings(sample.option or []) | ({"mapping": sample.mapping} if sample.mapping else {})
-    loaded = load(
-        sample.dataset,
-        sample.path,
-        limit=sample.limit,
-        take=sample.take,
-        half=sample.half,
-        seed=sample.seed,
-        options=options,
-    )
+    how, limit, half = sample.take, sample.limit, sample.half
+    loaded = load(sample.dataset, sample.path, limit=limit, take=how, half=half, seed=sample.seed, options=options)
     drawn, as_of = loaded.sample.model_dump(mode="json"), read_date(sample.as_of)
     return apply_as_of(loaded.examples, drawn, as_of=as_of, strict_as_of=sample.strict_as_of)
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    """Runs the systems, prints the comparison and exits with the code for their verdicts."""
     import asyncio
 
     from redargue.bench import compare as comparison
@@ -224,7 +200,6 @@ def compare(
 def list_benches(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of bench folders.")]) -> None:
     """List bench folders with their samples and systems."""
     from redargue.bench.harness import BENCH, read_bench_file
-    from redargue.errors import UsageError
 
     paths = sorted([*folder.glob(f"*/{BENCH}"), *folder.glob(BENCH)])
     if not paths:
@@ -288,15 +263,17 @@ def _print(result: Comparison, *, json: bool) -> None:
         print_comparison(result)
 
 
-def _arguments(options: Iterable[tuple[str, object]]) -> list[str]:
+def _arguments(options: Mapping[str, object]) -> list[str]:
     """Options as they are typed on a command line, without keys in URLs."""
     from redargue.net.secrets import Secrets, has_credentials, without_credentials
 
     secrets = Secrets.from_environment()
     arguments: list[str] = []
-    for name, value in options:
-        secrets.add_url(str(value))
-        if value:
-            shown = secrets.hide(without_credentials(str(value)) if has_credentials(str(value)) else str(value))
-            arguments += [name] if value is True else [name, shown]
+    for name, option_value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        for value in option_value if isinstance(option_value, list) else [option_value]:
+            secrets.add_url(str(value))
+            if value:
+                shown = secrets.hide(without_credentials(str(value)) if has_credentials(str(value)) else str(value))
+                arguments += [flag] if value is True else [flag, shown]
     return arguments

@@ -12,6 +12,8 @@ import typer
 
 from redargue.cli.exit import INTERRUPTED, NO_GATE, exit_code
 from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, option, with_parameters
+from redargue.errors import UsageError
+from redargue.registry import did_you_mean
 
 if TYPE_CHECKING:
     from redargue.bench.harness import Outcome
@@ -39,15 +41,10 @@ class TableParameters:
     def config(self) -> RunConfig:
         from redargue.config import RunConfig
 
-        return RunConfig(
-            profile=self.profile or ("paper" if self.model else "hardened"),
-            model=self.model,
-            base_url=self.base_url,
-            embedding_model=self.embedding_model if self.model else "",
-            offline=self.offline,
-            budget=self.budget,
-            seed=self.seed,
-        )
+        profile = self.profile or ("paper" if self.model else "hardened")
+        embedding_model = self.embedding_model if self.model else ""
+        options = {name: value for name, value in vars(self).items() if name not in ("take", "half")}
+        return RunConfig(**{**options, "profile": profile, "embedding_model": embedding_model})
 
 
 @with_parameters
@@ -88,11 +85,12 @@ def table(
     from redargue.bench.tables.runner import Choice
     from redargue.bench.tables.schema import find_table, papers
 
+    known = [published for paper in papers() for published in paper.tables]
     if not names:
-        _list()
+        for published in known:
+            print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
         return
-    known = [published.name for paper in papers() for published in paper.tables]
-    chosen = [find_table(name) for name in (known if names == ["all"] else names)]
+    chosen = [find_table(name) for name in ([published.name for published in known] if names == ["all"] else names)]
     choice = Choice(
         out=out,
         data=data,
@@ -111,21 +109,12 @@ def table(
     _run(chosen, choice, json=json, quiet=quiet)
 
 
-def _list() -> None:
-    from redargue.bench.tables.schema import papers
-
-    for paper in papers():
-        for published in paper.tables:
-            print(f"{published.name}: {published.label}, {published.title}")  # noqa: T201
-
-
 def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json: bool, quiet: bool) -> NoReturn:
-    """Runs and prints the tables, and exits with the code for their verdicts."""
     from redargue.bench.batch import Tally
     from redargue.bench.tables.comparison import compare_table
     from redargue.bench.tables.runner import Runner
     from redargue.cli.progress import bench_progress
-    from redargue.reports.published import published_table
+    from redargue.reports.tables import published_table
     from redargue.reports.terminal import print_tables
 
     def report(message: str) -> None:
@@ -155,13 +144,6 @@ def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json
 
 
 def _pairs(option: str, pairs: list[str] | None, known: tuple[str, ...] = ()) -> dict[str, str]:
-    """The NAME=VALUE pairs of an option.
-
-    Raises:
-        UsageError: not a pair, or an unknown name.
-    """
-    from redargue.errors import UsageError
-    from redargue.registry import did_you_mean
 
     values = {}
     for pair in pairs or ():

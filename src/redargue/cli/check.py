@@ -76,15 +76,9 @@ def _verify(
         Verifier(config, components=connected(config), folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, concurrency=concurrency, quiet=output.quiet) as viewer,
     ):
-        verdicts = run_or_interrupt(
-            folder,
-            verifier.verify_all(
-                claims,
-                concurrency=concurrency,
-                listeners=[viewer.see],
-                done=lambda item, verdict: show.print_jsonl(verdict) if output.jsonl else None,
-            ),
-        )
+        done = (lambda _, verdict: show.print_jsonl(verdict)) if output.jsonl else None
+        work = verifier.verify_all(claims, concurrency=concurrency, listeners=[viewer.see], done=done)
+        verdicts = run_or_interrupt(folder, work)
     if json:
         show.print_json(show.CheckResult(verdicts=tuple(verdicts)))
     elif not output.jsonl:

@@ -7,14 +7,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS, INTERRUPTED
 from redargue.cli.parameters import AsJson, option
+from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:  # numpy and pydantic would slow down --help
@@ -26,13 +26,6 @@ if TYPE_CHECKING:  # numpy and pydantic would slow down --help
 app = typer.Typer(help="Index files and folders, and search them without a network.", no_args_is_help=True)
 
 Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http://…); default: your own corpus.")]
-
-
-class Mode(StrEnum):
-    """Ranking by meaning and keywords, or by keywords alone."""
-
-    FUSED = "fused"
-    KEYWORDS = "keywords"
 
 
 @app.command()
@@ -107,8 +100,6 @@ def remove(
     as_json: AsJson = False,
 ) -> None:
     """Remove documents."""
-    from redargue.errors import UsageError
-
     if everything == bool(names):
         raise UsageError("rm takes ids or paths, or --all", hint="list the ids with redargue corpus ls")
     with _open(store, write=True, create=False) as corpus:
@@ -126,18 +117,19 @@ def search(
     query: str,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of passages.")] = 3,
     mode: Annotated[
-        Mode, typer.Option(help="fused: passages by meaning and keywords; keywords: whole documents.")
-    ] = Mode.FUSED,
+        Literal["fused", "keywords"],
+        typer.Option(help="fused: passages by meaning and keywords; keywords: whole documents."),
+    ] = "fused",
     store: Store = "",
     as_json: AsJson = False,
 ) -> None:
     """Search the documents."""
     with _open(store) as corpus:
-        find = corpus.search if mode is Mode.FUSED else corpus.search_keywords
+        find = corpus.search if mode == "fused" else corpus.search_keywords
         passages, revision = find(query, k), corpus.revision
     if as_json:
         dumped = [passage.model_dump(mode="json") for passage in passages]
-        _print_json({"query": query, "mode": mode.value, "revision": revision, "passages": dumped})
+        _print_json({"query": query, "mode": mode, "revision": revision, "passages": dumped})
         return
     for passage in passages:
         typer.echo(_passage_text(passage))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
+from redargue.errors import UsageError
 from redargue.sanitize import printable
 
 
@@ -109,7 +110,6 @@ def _versions() -> str:
 def _home() -> str:
     import os
 
-    from redargue.errors import UsageError
     from redargue.paths import home
 
     folder = home()
@@ -132,7 +132,6 @@ def _models() -> str:
     import hashlib
     import json
 
-    from redargue.errors import UsageError
     from redargue.nli.session import WEIGHTS
 
     manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
@@ -143,7 +142,6 @@ def _models() -> str:
 
 
 def _backend() -> str:
-    from redargue.errors import UsageError
     from redargue.nli.backend import EmbeddedBackend
 
     entailment = EmbeddedBackend().entailment

@@ -3,89 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
 
-from redargue.events import (
-    Answered,
-    CallFailed,
-    ClaimStarted,
-    Decomposed,
-    Event,
-    EvidenceFound,
-    EvidenceMissing,
-    EvidenceRecalled,
-    EvidenceRemembered,
-    Judged,
-    QueryWritten,
-    Refereed,
-    RoundEnded,
-    RoundVoted,
-    Scored,
-    Spoke,
-    Stepped,
-)
+from redargue import events
 from redargue.evidence import Passage, QuoteStatus
 from redargue.sanitize import counted, printable
 
 MARKS = {QuoteStatus.VERIFIED: "✓", QuoteStatus.REPAIRED: "≈", QuoteStatus.NOT_FOUND: "✗"}
 NO_LABEL = "(no label)"
 
-Turn: TypeAlias = QueryWritten | EvidenceFound | EvidenceMissing | Answered | Scored | Spoke | Refereed
 
-
-def describe(event: Event) -> str:
+def describe(event: events.Event) -> str:
     """The event in words; empty for one that a person does not need to see."""
     match event:
-        case ClaimStarted():
+        case events.ClaimStarted():
             return f"claim: {printable(event.claim.text)}"
-        case Decomposed():
+        case events.Decomposed():
             triplets = "; ".join(printable(triplet.line) for triplet in event.triplets)
             return f"{event.agent} decomposes the claim: {triplets}"
-        case EvidenceRecalled() | EvidenceRemembered():
+        case events.EvidenceRecalled() | events.EvidenceRemembered():
             return f"{event.agent} {memory_text(event)}"
-        case RoundEnded():
+        case events.RoundEnded():
             agreed = "agreement" if event.agreed else "no agreement"
             outcome = "accepted" if event.accepted else f"not accepted: {'; '.join(event.why)}"
             return f"round {event.round} ends: {agreed}; {outcome}"
-        case RoundVoted():
+        case events.RoundVoted():
             return f"round {event.round} ends: {event.winner}, with {event.consensus:.2f} of the confidence"
-        case Judged():
+        case events.Judged():
             return f"the judge decides: {printable(event.label or NO_LABEL)}"
-        case CallFailed():
+        case events.CallFailed():
             return f"{event.agent}, {event.task}: {printable(event.error.what)}"
-        case Stepped():
+        case events.Stepped():
             return f"step {event.round}, {event.agent} {step_text(event)}"
-        case QueryWritten() | EvidenceFound() | EvidenceMissing() | Answered() | Scored() | Spoke() | Refereed():
-            return f"round {event.round}, {event.agent} {_turn_text(event)}"
-    return ""
+        case events.ClaimEnded():
+            return ""
+    text = _turn_text(event)
+    return f"round {event.round}, {event.agent} {text}" if text else ""
 
 
-def _turn_text(event: Turn) -> str:
+def _turn_text(event: events.Event) -> str:
     match event:
-        case QueryWritten():
+        case events.QueryWritten():
             return f"searches for: {printable(event.query)}{' (unchanged)' if event.kept else ''}"
-        case EvidenceFound():
+        case events.EvidenceFound():
             return f"finds: {_titles(event.passages)}"
-        case EvidenceMissing():
+        case events.EvidenceMissing():
             return f"cannot search: {printable(event.why)}"
-        case Answered():
+        case events.Answered():
             quotes = "".join(f"\n    {MARKS[quote.status]} “{printable(quote.text)[:200]}”" for quote in event.quotes)
             return f"answers: {printable(event.label or NO_LABEL)}{quotes}"
-        case Scored():
+        case events.Scored():
             score = event.score
             value = f"undefined ({score.undefined})" if score.value is None else f"{score.value:.3f}"
             return f"scores: {score.metric} {value}"
-        case Spoke():
+        case events.Spoke():
             return f"says: {printable(event.text)[:300]}"
-        case Refereed():
+        case events.Refereed():
             if event.problem:
                 return f"does not vote: {printable(event.problem)}"
             return f"votes: {event.vote} ({event.confidence:.2f})"
+    return ""
 
 
-def memory_text(event: EvidenceRecalled | EvidenceRemembered) -> str:
-    """What an agent took from the evidence memory, or stored there."""
-    if isinstance(event, EvidenceRemembered):
+def memory_text(event: events.EvidenceRecalled | events.EvidenceRemembered) -> str:
+    if isinstance(event, events.EvidenceRemembered):
         words, left_out = f"stores in the memory: {counted(len(event.passages), 'passage')}", event.dropped
     else:
         words = f"recalls: {_titles(item.passage for item in event.items)}"
@@ -93,8 +73,7 @@ def memory_text(event: EvidenceRecalled | EvidenceRemembered) -> str:
     return words + "".join(f", {count} {printable(reason)}" for reason, count in left_out.items() if count)
 
 
-def step_text(event: Stepped) -> str:
-    """What an agent that acts in steps did."""
+def step_text(event: events.Stepped) -> str:
     if event.answer is not None:
         return f"answers: {printable(event.answer)}"
     if not event.tool:

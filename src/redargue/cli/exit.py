@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from redargue.errors import UsageError
+from redargue.registry import did_you_mean
+
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from pathlib import Path
@@ -30,14 +33,8 @@ def run_or_interrupt(folder: Path, work: Coroutine[Any, Any, T]) -> T:
 
 
 def read_gate(output: OutputParameters) -> tuple[frozenset[str], float | None]:
-    """The meanings that fail a run, and the smallest accepted share of supported claims.
-
-    Raises:
-        UsageError: a name that is not a verdict's meaning.
-    """
+    """The meanings that fail a run, and the smallest accepted share of supported claims."""
     from redargue.claims import Meaning
-    from redargue.errors import UsageError
-    from redargue.registry import did_you_mean
 
     fail_on = output.fail_on or []
     for name in fail_on:

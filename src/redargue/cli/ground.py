@@ -15,6 +15,7 @@ from redargue.cli.parameters import (
     SearchParameters,
     with_parameters,
 )
+from redargue.errors import UnreadableFile, UsageError
 
 if TYPE_CHECKING:
     from redargue.evidence import Passage
@@ -56,7 +57,6 @@ def ground(
     """
     from redargue.cli.options import run_config
     from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
-    from redargue.errors import UsageError
     from redargue.paths import home
     from redargue.runs.record import new_run_folder
 
@@ -71,12 +71,7 @@ def ground(
 
 
 def _documents(context: str) -> list[Passage]:
-    """The documents of a file, or the text itself.
-
-    Raises:
-        UsageError: the file cannot be read.
-    """
-    from redargue.errors import UnreadableFile, UsageError
+    """The documents of a file, or the text itself."""
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import read_documents
 

@@ -15,30 +15,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from redargue import events
 from redargue.claims import Claim
 from redargue.cli.event_text import MARKS, NO_LABEL, describe, memory_text, step_text
 from redargue.cli.progress import progress_bar
-from redargue.events import (
-    Answered,
-    CallFailed,
-    CallFinished,
-    ClaimEnded,
-    ClaimStarted,
-    Decomposed,
-    Event,
-    EvidenceFound,
-    EvidenceMissing,
-    EvidenceRecalled,
-    EvidenceRemembered,
-    Judged,
-    QueryWritten,
-    Refereed,
-    RoundEnded,
-    RoundVoted,
-    Scored,
-    Spoke,
-    Stepped,
-)
 from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
 from redargue.methods.tool_mad.settings import ToolMadSettings, debater_names
@@ -59,13 +39,7 @@ def columns_of(debaters: Sequence[str]) -> dict[str, str]:
 
 
 class DebateView:
-    """One claim's debate as a renderable: a column per debater or team, which fills round by round.
-
-    Args:
-        claim: the text of the claim.
-        debaters: in order.
-        limits: thresholds by metric, shown beside the bars.
-    """
+    """One claim's debate as a renderable: a column per debater or team, which fills round by round."""
 
     def __init__(self, claim: str, debaters: Sequence[str], limits: dict[Metric, float]) -> None:
         self.claim, self.limits = claim, limits
@@ -76,20 +50,21 @@ class DebateView:
         self.below: list[Text] = []
         self.calls = 0
 
-    def see(self, event: Event) -> None:
-        if isinstance(event, CallFinished | CallFailed):
+    def see(self, event: events.Event) -> None:
+        if isinstance(event, events.CallFinished | events.CallFailed):
             self.calls += event.requests * (event.charge == "call")
-        elif isinstance(event, RoundEnded | RoundVoted | Refereed | Judged):
+        elif isinstance(event, events.RoundEnded | events.RoundVoted | events.Refereed | events.Judged):
             self.below.append(Text(describe(event), style="dim"))
-        elif not isinstance(event, ClaimStarted | ClaimEnded) and event.agent in self._heading_of:
+        elif not isinstance(event, events.ClaimStarted | events.ClaimEnded) and event.agent in self._heading_of:
             column = self._heading_of[event.agent]
             self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
 
-    def _round_heading(self, column: str, event: Event) -> list[Text]:
+    def _round_heading(self, column: str, event: events.Event) -> list[Text]:
         """The heading of a round, where it begins in this column."""
-        if not isinstance(event, QueryWritten | Spoke | Stepped | Answered) or not event.round:
+        starts = events.QueryWritten | events.Spoke | events.Stepped | events.Answered
+        if not isinstance(event, starts) or not event.round:
             return []
-        heading = f"{'Step' if isinstance(event, Stepped) else 'Round'} {event.round}"
+        heading = f"{'Step' if isinstance(event, events.Stepped) else 'Round'} {event.round}"
         if self._rounds.get(column) == heading:
             return []
         self._rounds[column] = heading
@@ -105,30 +80,30 @@ class DebateView:
         self._last[agent] = lines
         return repeated if again else lines
 
-    def _lines(self, event: Event) -> list[Text]:
+    def _lines(self, event: events.Event) -> list[Text]:
         match event:
-            case QueryWritten():
+            case events.QueryWritten():
                 unchanged = " (unchanged)" if event.kept else ""
                 return [Text(f"{self._speaker(event.agent)}searches for: {printable(event.query)}{unchanged}")]
-            case EvidenceFound():
+            case events.EvidenceFound():
                 titles = (printable(passage.title or passage.text)[:70] for passage in event.passages)
                 return [Text(f"  · {title}", style="cyan") for title in titles] or [
                     Text("  · nothing found", style="yellow")
                 ]
-            case EvidenceMissing():
+            case events.EvidenceMissing():
                 return [Text(f"  · {printable(event.why)}", style="red")]
-            case Spoke():
+            case events.Spoke():
                 speaker = (self._speaker(event.agent), "bold")
                 statement = Text.assemble(speaker, "says: ", printable(event.text)[:400])
                 repeated = Text.assemble(speaker, ("repeats its statement", "dim"))
                 return self._unless_repeated(event.agent, [statement], [repeated])
-            case Decomposed():
+            case events.Decomposed():
                 return [Text(f"  · {printable(triplet.line)}") for triplet in event.triplets]
-            case Stepped():
+            case events.Stepped():
                 return [Text(step_text(event))]
-            case EvidenceRecalled() | EvidenceRemembered():
+            case events.EvidenceRecalled() | events.EvidenceRemembered():
                 return [Text(f"  · {memory_text(event)}", style="cyan")]
-            case Answered():
+            case events.Answered():
                 label = (printable(event.label or NO_LABEL), "bold")
                 answer = Text.assemble((self._speaker(event.agent), "bold"), "answers: ", label)
                 quotes = [
@@ -140,7 +115,7 @@ class DebateView:
                 ]
                 repeated = Text.assemble(answer, (" (as before)", "dim")) if quotes else answer
                 return self._unless_repeated(event.agent, [answer, *quotes], [repeated])
-            case Scored():
+            case events.Scored():
                 return [Text(f"  {_bar(event.score, self.limits)}")]
         return []
 
@@ -180,19 +155,19 @@ class Viewer:
             vertical_overflow="visible",
         )
 
-    def see(self, event: Event) -> None:
+    def see(self, event: events.Event) -> None:
         if self._animated:
             self._draw(event)
         elif not self._quiet and (text := describe(event)):
             number = f"[{event.item + 1}] " if len(self._claims) > 1 else ""
             self._console.print(Text(number + text), soft_wrap=True)
 
-    def _draw(self, event: Event) -> None:
-        if isinstance(event, ClaimStarted):
+    def _draw(self, event: events.Event) -> None:
+        if isinstance(event, events.ClaimStarted):
             self._view = DebateView(event.claim.text, self._debaters, self._limits)
             self._live.update(self._view if self._debates else self._progress)
         self._view.see(event)
-        if isinstance(event, ClaimEnded):
+        if isinstance(event, events.ClaimEnded):
             self._errors += event.verdict.error is not None
             self._progress.update(self._task, advance=1, note=counted(self._errors, "error") if self._errors else "")
             if self._debates:
@@ -209,7 +184,6 @@ class Viewer:
 
 
 def _bar(score: Score, limits: dict[Metric, float]) -> str:
-    """A score as a bar with its threshold."""
     name = {Metric.FAITHFULNESS: "faithful", Metric.RELEVANCE: "relevant"}.get(score.metric, score.metric)
     if score.value is None:
         return f"{name} {'·' * BAR_WIDTH} {score.undefined}"

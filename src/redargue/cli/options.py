@@ -26,30 +26,14 @@ CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable networ
 
 
 def run_config(run: RunParameters, search: SearchParameters, folder: Path | None = None) -> RunConfig:
-    """The configuration that the options of a command describe.
-
-    Args:
-        run: options of the run.
-        search: options of its evidence.
-        folder: the run folder; a resumed run keeps its tools.
-
-    Raises:
-        UsageError: an option cannot be read.
-    """
+    """The configuration that the options of a command describe; the run in ``folder`` keeps its tools if resumed."""
     model, models = read_models(run.model or [])
     settings = read_settings(run.setting or [])
     settings |= {name: value for name, value in (("rounds", run.rounds), ("top_k", run.top_k)) if value is not None}
     same_name = {name: value for name, value in (vars(run) | vars(search)).items() if name in RunConfig.model_fields}
-    return RunConfig(
-        **{
-            **same_name,
-            "model": model,
-            "models": models,
-            "settings": settings,
-            "tools": _tools(run, search, settings, folder),
-            "mcp": tuple(search.mcp or ()),
-        }
-    )
+    tools = _tools(run, search, settings, folder)
+    named = {"model": model, "models": models, "settings": settings, "tools": tools, "mcp": tuple(search.mcp or ())}
+    return RunConfig(**{**same_name, **named})
 
 
 def _tools(
@@ -70,31 +54,18 @@ def _tools(
 
 
 def claims_of(claim: str, config: RunConfig) -> list[Claim]:
-    """The claims that the argument of a command names.
-
-    Raises:
-        UsageError: a file cannot be read, or a claim has no as-of date though the configuration needs one.
-    """
+    """The claims that the argument of a command names; all have an as-of date if the configuration needs one."""
     claims = read_claims(claim, config.labels, config.as_of)
     return with_strict_as_of(claims) if config.strict_as_of else claims
 
 
 def connected(config: RunConfig) -> Components:
-    """The components of a run, including the tools of its MCP servers.
-
-    Raises:
-        UsageError: the method's agents cannot call such tools.
-        ToolFailed: a server does not answer.
-    """
+    """The components of a run, including the tools of its MCP servers; raises ToolFailed if one does not answer."""
     return asyncio.run(connect(config)) if config.mcp else Components()
 
 
 def read_models(options: list[str]) -> tuple[str, dict[str, str]]:
-    """The default model, and the models of single roles.
-
-    Raises:
-        UsageError: two default models, or models for some roles and no default.
-    """
+    """The default model, and the models of single roles."""
     defaults: list[str] = []
     roles: dict[str, str] = {}
     for option in (word for text in options for word in text.split()):
@@ -150,11 +121,7 @@ def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
 
 
 def read_claims(argument: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:
-    """The claims of a .txt or .jsonl file, of standard input (``-``), or the argument itself as one claim.
-
-    Raises:
-        UsageError: a missing or empty file, or a row without a claim; quotes the line number.
-    """
+    """The claims of a .txt or .jsonl file, of standard input (``-``), or the argument itself as one claim."""
     path = Path(argument)
     if path.suffix == ".md":
         raise UsageError(
@@ -181,11 +148,7 @@ def read_claims(argument: str, labels: LabelSet, as_of: date | None = None) -> l
 
 
 def read_argument(argument: str, where: str = "") -> str:
-    """The text of a file, or of standard input for ``-``.
-
-    Raises:
-        UsageError: it cannot be read, or is not UTF-8.
-    """
+    """The text of a UTF-8 file, or of standard input for ``-``."""
     try:
         raw = sys.stdin.buffer.read() if argument == "-" else Path(argument).read_bytes()
         return raw.decode("utf-8-sig")

@@ -55,11 +55,8 @@ class Progress:
 
     Args:
         tally: counts; a verdict is added to it before :meth:`moved` is called.
-        total: number of claims.
-        clock: measures the elapsed time.
         name: shown before the counts, where several systems run.
         known: number of claims that had finished before.
-        quiet: shows nothing.
     """
 
     def __init__(
@@ -74,12 +71,7 @@ class Progress:
         self._task = self._bar.add_task(name or "claims", total=total, note="")
 
     def moved(self, by: int = 1, *, again: bool = False) -> None:
-        """Shows more verdicts.
-
-        Args:
-            by: number of verdicts.
-            again: whether the verdict was already recorded, though not counted in ``known``.
-        """
+        """Shows ``by`` more verdicts; ``again`` if they were already recorded, though not counted in ``known``."""
         self._known += again
         self._bar.update(self._task, advance=by, note=self._cost())
         now = self._clock.elapsed()

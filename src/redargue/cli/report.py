@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from redargue.errors import UsageError
+
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a bench folder.")],
@@ -29,7 +31,6 @@ def report(
     """
     import sys
 
-    from redargue.errors import UsageError
     from redargue.reports.render import render
 
     csv = out is not None and out.suffix.lower() == ".csv"
@@ -38,8 +39,7 @@ def report(
         sys.stdout.write(text)
         return
     try:
-        with out.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        out.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise UsageError(f"{str(out)!r} cannot be written: {error.strerror}", where="--out") from error
     typer.echo(f"{format} report: {out} ({len(text.encode()):,} bytes)", err=True)

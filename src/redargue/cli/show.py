@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -39,7 +38,6 @@ def print_jsonl(result: Verdict | CheckedClaim) -> None:
 
 
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
-    """Prints verdicts for a person."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     for verdict in verdicts:
         _verdict(console, verdict)
@@ -116,8 +114,3 @@ def _quote(quote: Quote) -> Text:
     repaired = " (typography repaired)" if quote.status is QuoteStatus.REPAIRED else ""
     origin = f"— {', '.join(map(printable, parts))}; {quote.agent}{repaired}"
     return Text.assemble("“", printable(quote.text), "” ", (origin, "dim"))
-
-
-def schema(model: type[Frozen] = CheckResult) -> dict[str, Any]:
-    """The JSON schema of what ``--json`` prints."""
-    return model.model_json_schema(mode="serialization")

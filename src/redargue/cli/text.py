@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from redargue.errors import UsageError
+from redargue.registry import did_you_mean
+
 if TYPE_CHECKING:
     from redargue.cli.parameters import OutputParameters
     from redargue.config import RunConfig
@@ -21,13 +24,7 @@ SUFFIXES = (".txt", ".md")
 
 
 def kind_of(kind: str, claim: str) -> str:
-    """What the argument of ``check`` is: the value of --as, by default a text for a .md file and claims otherwise.
-
-    Raises:
-        UsageError: an unknown kind.
-    """
-    from redargue.errors import UsageError
-    from redargue.registry import did_you_mean
+    """What the argument of ``check`` is: the value of --as, by default a text for a .md file and claims otherwise."""
     from redargue.text.segment import KINDS
 
     if kind and kind not in (CLAIMS, *KINDS):
@@ -36,11 +33,7 @@ def kind_of(kind: str, claim: str) -> str:
 
 
 def read_text(argument: str, kind: str, question: str, where: str) -> Text:
-    """The text that an argument names: a .txt or .md file, standard input, or the text itself.
-
-    Raises:
-        UsageError: it cannot be read, or does not fit the kind.
-    """
+    """The text that an argument names: a .txt or .md file, standard input, or the text itself."""
     from typing import cast
 
     from redargue.text.segment import Kind
@@ -67,11 +60,7 @@ def verify_text(
     concurrency: int | None,
     json: bool,
 ) -> NoReturn:
-    """Verifies a text, prints its report and exits; ``documents``, if given, are the only evidence.
-
-    Raises:
-        Exit: with the code for the verdicts and the user's gate.
-    """
+    """Verifies a text, prints its report and exits; ``documents``, if given, are the only evidence."""
     from redargue.cli import show
     from redargue.cli.exit import exit_code, read_gate, run_or_interrupt
     from redargue.cli.options import connected

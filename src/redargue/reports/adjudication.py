@@ -57,11 +57,10 @@ def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
 
 def _evidence(verdict: Verdict | None) -> list[dict[str, str]]:
     evidence = []
-    for quote in verdict.quotes if verdict else ():
-        if quote.found:
-            source = quote.source or Source(document="")
-            named = {"source": source.title or source.document, "published": source.published, "url": source.url}
-            evidence.append({"text": quote.text, "side": quote.side.value, **named})
+    for quote in (quote for quote in verdict.quotes if quote.found) if verdict else ():
+        source = quote.source or Source(document="")
+        named = {"source": source.title or source.document, "published": source.published, "url": source.url}
+        evidence.append({"text": quote.text, "side": quote.side.value, **named})
     return evidence
 
 
@@ -95,11 +94,7 @@ class Adjudicated(NamedTuple):
 
 
 def read_back(path: Path, bench: BenchRun) -> tuple[Adjudicated, ...]:
-    """Reads a completed queue.
-
-    Raises:
-        UsageError: the file cannot be read; a row belongs to another bench, repeats a claim or holds an unknown value.
-    """
+    """Reads a completed queue; raises UsageError, with the row's number, for a row that does not fit the bench."""
     decisions: dict[int, Adjudicated] = {}
     for line, row in _rows(path):
         where = f"{path}, row {line}"
@@ -179,21 +174,20 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
     spec = rows[0].method if rows else bench.comparison.rows[0].spec
     counts = Counter((row.why or NO_REASON, row.verdict) for row in done)
     reasons = [why for why in (*WHYS, NO_REASON) if any(counts[why, verdict] for verdict in VERDICTS)]
-    lines: list[tuple[Cell, ...]] = []
-    for why in reasons:
-        per_verdict = [counts[why, verdict] for verdict in VERDICTS]
-        lines.append((why, *per_verdict, sum(per_verdict)))
-    lines.append(("All", *(sum(row.verdict == verdict for row in done) for verdict in VERDICTS), len(done)))
+    per_verdict = {why: [counts[why, verdict] for verdict in VERDICTS] for why in reasons}
+    per_verdict["All"] = [sum(row.verdict == verdict for row in done) for verdict in VERDICTS]
+    lines: tuple[tuple[Cell, ...], ...] = tuple((why, *numbers, sum(numbers)) for why, numbers in per_verdict.items())
     filled = f"{len(done)} of {len(rows)} rows are filled in."
     note = f"{filled} The person decides whether the claim is true, not who is right."
     columns = (Column("Why"), *map(number, (*VERDICTS, "All")))
-    by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, tuple(lines), (note,))
+    by_reason = Table(f"Disagreements of {spec} with gold, adjudicated", columns, lines, (note,))
     return (by_reason, _accuracies(bench, done, spec))
 
 
 def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Table:
     comparison = bench.comparison
-    labels = _label_set(bench)
+    recorded = bench.abouts[0].get("claims") if bench.abouts else None
+    labels = LabelSet.model_validate(recorded[0]["labels"]) if recorded else None
     gold = {ask.item: ask.gold for ask in comparison.claims if ask.gold is not None}
     adjudicated, unmapped = dict(gold), 0
     for row in done:
@@ -212,13 +206,8 @@ def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Tabl
         "counts as right, so the last column does not compare systems."
     )
     columns = (number("Accuracy against gold", ".3f"), number("Accuracy against adjudicated gold", ".3f"))
-    return Table("Accuracy with the adjudicated label in place of gold", (*SYSTEM, *columns), rows, (note,))
+    return Table("Accuracy with the adjudicated label instead of gold", (*SYSTEM, *columns), rows, (note,))
 
 
 def _share(gold: Mapping[int, str], said: Sequence[Any]) -> float | None:
     return sum(said[item].label == label for item, label in gold.items()) / len(gold) if gold else None
-
-
-def _label_set(bench: BenchRun) -> LabelSet | None:
-    claims = bench.abouts[0].get("claims") if bench.abouts else None
-    return LabelSet.model_validate(claims[0]["labels"]) if claims else None

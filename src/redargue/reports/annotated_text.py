@@ -55,7 +55,6 @@ def _worst(verdicts: Sequence[Verdict | None]) -> str:
 
 
 def text_outcome(run: SingleRun) -> str:
-    """What the claims say about their text, once all of them have finished."""
     if run.unfinished:
         claims = f"{run.unfinished} claim{'s have' if run.unfinished > 1 else ' has'} not finished"
         return f"{claims}: there is no result for the text yet."

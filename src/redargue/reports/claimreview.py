@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from redargue.evidence import Source
-from redargue.reports.addresses import web_address
-from redargue.sanitize import WORDS, printable
+from redargue.sanitize import WORDS, link_address, printable
 from redargue.verdicts import Verdict
 
 
@@ -43,7 +42,7 @@ def claim_review(verdict: Verdict) -> dict[str, Any]:
 
 def _work(source: Source) -> dict[str, str]:
     work = {"@type": "CreativeWork", "name": printable(source.title or source.document, lines=False)}
-    if address := web_address(source.url):
+    if address := link_address(source.url):
         work["url"] = address
     if source.published:
         work["datePublished"] = printable(source.published, lines=False)

@@ -34,10 +34,8 @@ class BenchRun(NamedTuple):
 
     @property
     def flipping(self) -> frozenset[int]:
-        rows = self.comparison.rows
-        return frozenset(
-            item for item in range(len(self.comparison.claims)) if len({row.said[item].label for row in rows}) > 1
-        )
+        by_claim = enumerate(zip(*(row.said for row in self.comparison.rows), strict=True))
+        return frozenset(item for item, said in by_claim if len({prediction.label for prediction in said}) > 1)
 
     def shown(self) -> tuple[int, ...]:
         """The claims whose debates are shown: those that flip, then the first of the others."""
@@ -46,11 +44,7 @@ class BenchRun(NamedTuple):
         return (*sorted(flipping), *others[:OTHERS_SHOWN])
 
     def row(self, spec: str) -> int:
-        """The index of a system; the first where none is named.
-
-        Raises:
-            UsageError: no system has this name.
-        """
+        """The index of a system; the first where none is named."""
         specs = [row.spec for row in self.comparison.rows]
         if spec and spec not in specs:
             raise UsageError(f"no system {spec!r}", where="--method", hint=did_you_mean(spec, specs))
@@ -73,11 +67,7 @@ class SingleRun(NamedTuple):
 
     @property
     def text(self) -> tuple[Text, Extraction] | None:
-        """The text from which its claims were extracted; None where claims were given.
-
-        Raises:
-            RecordError: the recorded text is invalid.
-        """
+        """The text from which its claims were extracted; None where claims were given."""
         if not self.about.get("text"):
             return None
         try:
@@ -87,16 +77,12 @@ class SingleRun(NamedTuple):
 
     @property
     def usages(self) -> tuple[Usage, ...]:
-        """The usage of each claim and, for a text, of extracting the claims.
-
-        Raises:
-            RecordError: the recorded usage is invalid.
-        """
+        """The usage of each claim and, for a text, of extracting the claims."""
         usage = (self.about.get("text") or {}).get("usage")
         try:
             extraction = (Usage.model_validate(usage),) if usage else ()
         except ValidationError:
-            raise self._damaged("holds no valid cost of its text") from None
+            raise self._damaged("records no valid usage for its text") from None
         return (*(verdict.usage for verdict in self.verdicts.values()), *extraction)
 
     def _damaged(self, what: str) -> RecordError:
@@ -104,12 +90,7 @@ class SingleRun(NamedTuple):
 
 
 def load(folder: Path) -> BenchRun | SingleRun:
-    """Reads a bench folder's results or a run folder.
-
-    Raises:
-        UsageError: it is neither, or the bench has no results yet.
-        RecordError: its record is damaged or holds no verdict.
-    """
+    """Reads a bench folder's results or a run folder; RecordError if its record is damaged or has no verdict."""
     if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
         comparison = read_results(folder)
         return BenchRun(folder, comparison, tuple(_about(folder / row.slug) for row in comparison.rows))
@@ -120,7 +101,7 @@ def load(folder: Path) -> BenchRun | SingleRun:
         )
     run = SingleRun(folder, _about(folder), _verdicts(folder))
     if not run.verdicts and (run.unfinished or run.text is None):
-        raise RecordError(f"{str(folder)!r} holds no verdict yet", hint="the command that began the run resumes it")
+        raise RecordError(f"{str(folder)!r} has no verdict yet", hint="the command that began the run resumes it")
     return run
 
 

@@ -6,18 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from redargue.evidence import Quote, Side
-from redargue.reports import tables
+from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import text_table
 from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import QUOTE_STATUS, label_counts, summary
-from redargue.reports.reproducibility import (
-    commands,
-    not_comparable,
-    run_commands,
-    run_facts,
-    sample_facts,
-    versions,
-)
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
 from redargue.sanitize import WORDS, counted, printable
@@ -27,7 +19,7 @@ _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
 
 
 def plain(words: str) -> str:
-    """Text on one line that reads as it was written and holds no markup.
+    """Text on one line that reads as it was written and contains no markup.
 
     Escapes and code spans that a reader does not see break what some renderers turn into links by themselves:
     ``https://…``, ``www.…``, ``name@host``.
@@ -57,7 +49,6 @@ def block(words: str) -> str:
 
 
 def table_markdown(table: Table) -> str:
-
     def line(cells: Iterable[str]) -> str:
         return f"| {' | '.join(cells)} |"
 
@@ -73,7 +64,11 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
     comparison = bench.comparison
     labels = [*(tables.confusion(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
     flips = [tables.flips(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
-    reproduce = [*map(block, commands(bench)), table_markdown(versions(bench)), _list(sample_facts(bench))]
+    reproduce = [
+        *map(block, reproducibility.commands(bench)),
+        table_markdown(reproducibility.versions(bench)),
+        _list(reproducibility.sample_facts(bench)),
+    ]
     sections = {
         "Results": _tables(tables.results(comparison)),
         "Paired tests": _tables([tables.pairs(comparison)]) or ["One system: nothing to compare."],
@@ -82,13 +77,10 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         "Adjudicated": _tables(adjudication),
         "Flips": _tables(flips),
         "To reproduce it": reproduce,
-        "What is not comparable": [_list(not_comparable(bench))],
+        "What is not comparable": [_list(reproducibility.not_comparable(bench))],
     }
-    systems = counted(len(comparison.rows), "system")
-    parts = [
-        f"# {systems} on {plain(comparison.sample['dataset'])}",
-        plain(tables.sample_text(comparison.sample)) + ".",
-    ]
+    heading = f"# {counted(len(comparison.rows), 'system')} on {plain(comparison.sample['dataset'])}"
+    parts = [heading, plain(tables.sample_text(comparison.sample)) + "."]
     for title, body in sections.items():
         if body:
             parts += [f"## {title}", *body]
@@ -105,8 +97,8 @@ def run_markdown(run: SingleRun) -> str:
         parts += ["## The text", table_markdown(text_table(run, *run.text))]
     for verdict in run.verdicts.values():
         parts += _claim(verdict)
-    facts = _list(f"{name}: {value}" for name, value in run_facts(run))
-    return "\n\n".join([*parts, "## How it was done", facts, *map(block, run_commands(run))]) + "\n"
+    facts = _list(f"{name}: {value}" for name, value in reproducibility.run_facts(run))
+    return "\n\n".join([*parts, "## How it was done", facts, *map(block, reproducibility.run_commands(run))]) + "\n"
 
 
 def _claim(verdict: Verdict) -> list[str]:
@@ -120,11 +112,8 @@ def _claim(verdict: Verdict) -> list[str]:
     words = WORDS.get(str(verdict.meaning), "")
     parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(summary(verdict))]
     gaps = [f"- {plain(gap)}" for gap in verdict.gaps]
-    gaps += [
-        f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}, in no passage"
-        for quote in verdict.quotes
-        if not quote.found
-    ]
+    lost = (quote for quote in verdict.quotes if not quote.found)
+    gaps += [f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}, in no passage" for quote in lost]
     nothing = "Every search found something, and no tool failed."
     return [*parts, "### What could not be found", "\n".join(gaps) or nothing]
 

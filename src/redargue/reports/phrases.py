@@ -13,14 +13,9 @@ from redargue.verdicts import Usage, Verdict
 NO_ANSWER = "no answer"
 DECIDED_BY = {
     "consensus": "by consensus of the debaters",
-    "judge": "by the judge",
     "reader": "by one reader",
-    "referees": "by the referees",
     "leader": "by the leader of the last state",
-    "moderator": "by the moderator",
     "vote": "by a vote",
-    "summariser": "by the summariser",
-    "executor": "by the executor",
     "forced": "by the executor, forced to answer,",
 }
 QUOTE_STATUS = {
@@ -31,7 +26,6 @@ QUOTE_STATUS = {
 
 
 def label_of(verdict: Verdict | None) -> str:
-    """A verdict in a word or two; None is a claim that has not finished."""
     if verdict is None:
         return "not finished"
     return f"error: {verdict.error.type}" if verdict.error else verdict.label or NO_ANSWER

@@ -24,7 +24,7 @@ SCHEMA_VERSION = 1
 def render(
     folder: Path, format_: str = "html", *, method: str = "", adjudicated: Path | None = None, csv: bool = False
 ) -> str:
-    """The report as text; no model is called.
+    """The report of a bench or a run as text; no model is called.
 
     Args:
         folder: of a bench or of a run.
@@ -32,10 +32,6 @@ def render(
         method: the system of a bench to review or queue; default: the first.
         adjudicated: a completed queue to include.
         csv: write the queue as CSV instead of JSON Lines.
-
-    Raises:
-        UsageError: an unknown format or folder, or an option that the format does not take.
-        RecordError: a damaged record.
     """
     if format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(FORMATS)))
@@ -62,16 +58,14 @@ def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, 
     if format_ == "claimreview":
         return claim_reviews(bench.verdicts(bench.row(method)).values())
     report: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "bench",
         "comparison": bench.comparison.model_dump(mode="json"),
         "runs": [_without_claims(about) for about in bench.abouts],
         "commands": commands(bench),
         "not_comparable": not_comparable(bench),
     }
     if rows is not None:
-        report["adjudicated"] = {"rows": [row._asdict() for row in rows], "tables": [_as_json(t) for t in tables]}
-    return json.dumps(report, indent=1) + "\n"
+        report["adjudicated"] = {"rows": [row._asdict() for row in rows], "tables": [_table(table) for table in tables]}
+    return _as_json("bench", report)
 
 
 def _run(run: SingleRun, format_: str) -> str:
@@ -82,20 +76,22 @@ def _run(run: SingleRun, format_: str) -> str:
     if format_ == "claimreview":
         return claim_reviews(run.verdicts.values())
     report = {
-        "schema_version": SCHEMA_VERSION,
-        "kind": "run",
         "run": _without_claims(run.about),
         "unfinished": run.unfinished,
         "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts.values()],
         "commands": run_commands(run),
     }
-    return json.dumps(report, indent=1) + "\n"
+    return _as_json("run", report)
+
+
+def _as_json(kind: str, report: Mapping[str, Any]) -> str:
+    return json.dumps({"schema_version": SCHEMA_VERSION, "kind": kind, **report}, indent=1) + "\n"
 
 
 def _without_claims(about: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in about.items() if name != "claims"}
 
 
-def _as_json(table: Table) -> dict[str, Any]:
+def _table(table: Table) -> dict[str, Any]:
     head = [column.title for column in table.columns]
     return {"caption": table.title, "head": head, "rows": table.text_rows, "note": " ".join(table.notes)}

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from redargue.bench.compare import Comparison
 from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import cost
 from redargue.reports.table import Column, Table, number
@@ -21,15 +20,12 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     """Commands that run the bench, compute its tables and replay the first system's debates."""
     compare = ["redargue", "bench", "compare", str(bench.folder)]
     replay = ["redargue", "replay", str(bench.folder / bench.comparison.rows[0].slug)]
-    runs = _runs(bench.comparison)
+    by_arguments = groupby(bench.comparison.rows, key=lambda row: row.arguments)
+    sample = bench.comparison.sample
+    runs = [_run(sample, arguments, [row.spec for row in rows]) for arguments, rows in by_arguments]
     if all(about.get("backend") == "recorded" for about in bench.abouts):
-        runs = (shlex.join(["redargue", "bench", "import", bench.comparison.sample["file"], "--out", "DIR"]),)
+        runs = [shlex.join(["redargue", "bench", "import", sample["file"], "--out", "DIR"])]
     return (*runs, shlex.join(compare), shlex.join(replay))
-
-
-def _runs(comparison: Comparison) -> tuple[str, ...]:
-    groups = groupby(comparison.rows, key=lambda row: row.arguments)
-    return tuple(_run(comparison.sample, arguments, [row.spec for row in rows]) for arguments, rows in groups)
 
 
 def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[str]) -> str:

@@ -12,16 +12,10 @@ from redargue.reports.tables import SYSTEM, key
 
 
 class RoundScores(NamedTuple):
-    """The outcome had every debate ended after this round.
-
-    Attributes:
-        debating: claims that had this round.
-        agreed: share of all claims on which more than half of the debaters gave one label.
-        right: share of all claims on which that label is the gold label.
-    """
+    """The outcome had every debate ended after this round: shares of all claims with a majority, and a right one."""
 
     round: int
-    debating: int
+    debating: int  # claims that had this round
     agreed: float
     right: float
 

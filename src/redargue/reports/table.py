@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
+
+from redargue.bench.metrics.base import MetricValue
+from redargue.bench.statistics.bootstrap import Interval
 
 DASH = "–"
-
-
-class Estimate(Protocol):
-    """A number with an optional interval, or the reason why it is undefined."""
-
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
-    @property
-    def undefined(self) -> str: ...
 
 
 class Link(NamedTuple):
@@ -27,14 +17,11 @@ class Link(NamedTuple):
     anchor: str
 
 
-Cell: TypeAlias = str | int | float | Estimate | Link | None
+Cell: TypeAlias = str | int | float | MetricValue | Interval | Link | None
 
 
 class Column(NamedTuple):
-    """A column; ``unit`` is written before each number.
-
-    ``number`` is right-aligned, ``name`` and ``long`` are wide, ``key`` holds the letter of a system.
-    """
+    """A column; ``unit`` precedes its numbers; ``name`` and ``long`` are wide, ``key`` is the letter of a system."""
 
     title: str
     kind: Literal["text", "name", "long", "number", "key"] = "text"

@@ -9,6 +9,7 @@ from typing import Any
 from redargue.bench.compare import Comparison, Pair, Prediction, Row
 from redargue.bench.metrics.base import MetricValue
 from redargue.bench.scoring import Scores
+from redargue.bench.tables.comparison import ComparedTable
 from redargue.bench.temporal import TIMINGS
 from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, label_of
@@ -31,7 +32,6 @@ def key(at: int, row: Row) -> tuple[str, str]:
 
 
 def said_label(said: Prediction) -> str:
-    """A system's label for one claim, or why there is none."""
     return said.label or (f"error: {said.error}" if said.error else NO_ANSWER)
 
 
@@ -150,27 +150,24 @@ def _dates(comparison: Comparison) -> Table:
 
 
 def _costs(comparison: Comparison) -> Table:
+    columns = {
+        "calls-per-item": number("Calls", ".1f"),
+        "tokens-per-item": number("Tokens", ",.0f"),
+        "searches-per-item": number("Searches", ".1f"),
+        "seconds-per-item": number("Seconds", ".2f"),
+        "usd-per-item": number("Price", ".4f", unit="$"),
+        "calls-per-correct": number("Calls per correct verdict", ".1f"),
+    }
+
     def cells(row: Row) -> tuple[Cell, ...]:
         cost = row.scores.cost
-        per_claim = {figure.name.removesuffix("-per-item"): figure.value for figure in cost.per_item()}
-        per_correct = {figure.name: figure.value for figure in cost.per_correct()}
-        peak = None if cost.peak_bytes is None else cost.peak_bytes / 2**20
-        names = ("calls", "tokens", "searches", "seconds", "usd")
-        return (*(per_claim[name] for name in names), per_correct["calls-per-correct"], peak)
+        values = {figure.name: figure.value for figure in (*cost.per_item(), *cost.per_correct())}
+        return (*(values[name] for name in columns), None if cost.peak_bytes is None else cost.peak_bytes / 2**20)
 
-    columns = (
-        number("Calls", ".1f"),
-        number("Tokens", ",.0f"),
-        number("Searches", ".1f"),
-        number("Seconds", ".2f"),
-        number("Price", ".4f", unit="$"),
-        number("Calls per correct verdict", ".1f"),
-        number("Peak MiB", ",.0f"),
-    )
     return _per_system(
         comparison,
         "Cost per claim",
-        columns,
+        (*columns.values(), number("Peak MiB", ",.0f")),
         lambda row: [cells(row)],
         "A dash: not known. Seconds: wall time with several claims in progress; later systems find more in the caches. "
         "Peak: resident memory of the process while the system ran.",
@@ -185,12 +182,8 @@ def pairs(comparison: Comparison) -> Table:
         Column("2nd", "key"),
         number("Difference in accuracy", SIGNED),
         number("In macro-F1", SIGNED),
-        number("Only 1st right", ","),
-        number("Only 2nd right", ","),
-        number("Both", ","),
-        number("Neither", ","),
-        number("p", ".3g"),
-        number("p (Holm)", ".3g"),
+        *(number(title, ",") for title in ("Only 1st right", "Only 2nd right", "Both", "Neither")),
+        *(number(title, ".3g") for title in ("p", "p (Holm)")),
         Column("Detectable?", "long"),
     )
 
@@ -279,15 +272,8 @@ def _repeats(comparison: Comparison) -> Table:
         )
         for repeat in comparison.repeats
     )
-    columns = (
-        Column("System", "name"),
-        Column("Seeds"),
-        number("Accuracy", SHARE),
-        number("Standard deviation", SHARE),
-        number("Claims that flip", SHARE),
-        number("Agreement", SHARE),
-        number("Fleiss’ kappa", SHARE),
-    )
+    shares = ("Accuracy", "Standard deviation", "Claims that flip", "Agreement", "Fleiss’ kappa")
+    columns = (Column("System", "name"), Column("Seeds"), *(number(title, SHARE) for title in shares))
     note = (
         "Accuracy: mean over the runs. Claims that flip: the share of claims that not all runs label alike. Agreement: "
         "the share of pairs of runs that do. Paired tests compare the first run of each system."
@@ -344,3 +330,19 @@ def rescored(title: str, scores: Scores, before: Scores) -> Table:
     rows = tuple((name, figure, before.figure(name).value) for name, figure in figures.items())
     columns = (Column("Figure"), number("With these settings", SHARE), number("As recorded", SHARE))
     return Table(title, columns, rows, ("Both columns: the claims that could be rescored.",))
+
+
+def published_table(compared: ComparedTable) -> Table:
+    """The paper's row above ours, and the reason where ours has no figures."""
+    missing = any(len(row.ours) < len(compared.columns) for row in compared.rows)
+    rows: list[tuple[Cell, ...]] = []
+    for row in compared.rows:
+        if row.paper:
+            rows.append((row.name, "paper", *row.paper, *(("",) if missing else ())))
+        whole = len(row.ours) == len(compared.columns)
+        figures = row.ours if whole else (None,) * len(compared.columns)
+        reason = ("" if whole else row.ours[0],) if missing else ()
+        rows.append(("" if row.paper else row.name, "ours", *figures, *reason))
+    columns = (Column("Method", "name"), Column("Source"), *map(Column, compared.columns))
+    title = f"{compared.label}. {compared.title} ({compared.name})"
+    return Table(title, (*columns, *((Column("Not run"),) if missing else ())), tuple(rows), compared.notes)

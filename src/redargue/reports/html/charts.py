@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 from redargue.bench.compare import Comparison, Row
@@ -97,15 +98,15 @@ def _scatter(comparison: Comparison, unit: str) -> Chart | None:
         return None
     most = max(marker.x for marker in markers) or 1.0
     step = _step(most)
-    count = round(-(-most // step))
+    steps = round(-(-most // step))
     return Chart(
         f"Accuracy against {unit}",
         "Bars: 95 % intervals. Markers that would cover one another are set side by side.",
         "; ".join(f"{marker.key}: {marker.x:.4g} {unit}, accuracy {marker.y:.3f}" for marker in markers),
         unit,
-        (0, count * step),
+        (0, steps * step),
         _span(share for _, _, *shares in markers for share in shares if share is not None),
-        [(at * step, f"{'$' * dollars}{at * step:g}") for at in range(count + 1)],
+        [(at * step, f"{'$' * dollars}{at * step:g}") for at in range(steps + 1)],
         markers=sorted(markers, key=lambda marker: (marker.x, marker.key)),
     )
 
@@ -162,8 +163,5 @@ def _span(shares: Iterable[float]) -> tuple[float, float]:
 def _step(most: float) -> float:
     """A round step that gives at most six ticks."""
     size: float = 10.0 ** (len(str(int(most))) - 1) if most >= 1 else 1e-6
-    while True:
-        for factor in (0.2, 0.5, 1, 2, 5):
-            if most / (size * factor) <= 6:
-                return size * factor
-        size *= 10
+    steps = (size * 10.0**power * factor for power in count() for factor in (0.2, 0.5, 1, 2, 5))
+    return next(step for step in steps if most / step <= 6)

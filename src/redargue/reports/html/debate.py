@@ -7,19 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from redargue.events import (
-    Answered,
-    ClaimEnded,
-    ClaimStarted,
-    Event,
-    Judged,
-    Refereed,
-    RoundEnded,
-    RoundVoted,
-    Spoke,
-    Stepped,
-    passages_of,
-)
+from redargue import events
 from redargue.evidence import Passage, Quote
 from redargue.methods.dual_position.prompts import STANCES
 from redargue.methods.dual_position.settings import ROLES, member_name
@@ -44,18 +32,13 @@ class Passages:
         self.by_sha: dict[str, Passage] = {}
         self._spans: dict[str, list[tuple[int, int, bool]]] = {}
         for event in (event for trace in traces for event in trace):
-            for passage in passages_of(event):
+            for passage in events.passages_of(event):
                 self.by_sha.setdefault(passage.sha256, passage)
-            if isinstance(event, Answered):
-                self._quoted(event.quotes)
-            elif isinstance(event, ClaimEnded):
-                self._quoted(event.verdict.quotes)
+            answer = event.verdict if isinstance(event, events.ClaimEnded) else event
+            for quote in answer.quotes if isinstance(answer, events.Answered | Verdict) else ():
+                if quote.found:
+                    self._spans.setdefault(quote.passage, []).append((quote.start, quote.end, True))
         self._numbers = {sha: number for number, sha in enumerate(self.by_sha, start=1)}
-
-    def _quoted(self, quotes: Iterable[Quote]) -> None:
-        for quote in quotes:
-            if quote.found:
-                self._spans.setdefault(quote.passage, []).append((quote.start, quote.end, True))
 
     def number(self, sha: str) -> int | None:
         return self._numbers.get(sha)
@@ -101,20 +84,16 @@ class Round(NamedTuple):
     title: str
     teams: tuple[tuple[Turn, ...], ...]
     others: tuple[Turn, ...]
-    end: RoundEnded | RoundVoted | None
+    end: events.RoundEnded | events.RoundVoted | None
 
 
 class Debate(NamedTuple):
-    """All rounds, then the judge.
-
-    Attributes:
-        silent: whether no agent answered, so that the verdict's reason is all there is to read.
-    """
+    """All rounds, then the judge."""
 
     rounds: tuple[Round, ...]
-    judged: Judged | None
+    judged: events.Judged | None
     verdict: Verdict | None
-    silent: bool
+    silent: bool  # no agent answered: the verdict's reason is all there is to read
 
     @property
     def judge_quotes(self) -> tuple[Quote, ...]:
@@ -129,20 +108,20 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
 
     If an agent repeats itself, ``line`` is called with ``repeated``, the round of the first occurrence.
     """
-    rounds: dict[int, dict[str, list[Event]]] = {}
-    ends: dict[int, RoundEnded | RoundVoted] = {}
-    judged: Judged | None = None
+    rounds: dict[int, dict[str, list[events.Event]]] = {}
+    ends: dict[int, events.RoundEnded | events.RoundVoted] = {}
+    judged: events.Judged | None = None
     verdict: Verdict | None = None
     for event in trace:
-        if isinstance(event, RoundEnded | RoundVoted):
+        if isinstance(event, events.RoundEnded | events.RoundVoted):
             ends[event.round] = event
-        elif isinstance(event, Judged):
+        elif isinstance(event, events.Judged):
             judged = event
-        elif isinstance(event, ClaimEnded):
+        elif isinstance(event, events.ClaimEnded):
             verdict = event.verdict
-        elif not isinstance(event, ClaimStarted):
+        elif not isinstance(event, events.ClaimStarted):
             rounds.setdefault(event.round, {}).setdefault(event.agent, []).append(event)
-    unit = "Step" if any(isinstance(event, Stepped) for event in trace) else "Round"
+    unit = "Step" if any(isinstance(event, events.Stepped) for event in trace) else "Round"
     in_order = verdict is not None and verdict.decided_by == "leader"  # in a chain the order of speakers matters
     said: dict[str, tuple[int, Markup]] = {}
     arranged = []
@@ -151,7 +130,7 @@ def debate(trace: Trace, passages: Passages, line: Line) -> Debate:
         names = agents if in_order else sorted(agents)
         turns = {name: Turn(name, _lines(agents[name], passages, said, line)) for name in names}
         arranged.append(Round(f"{unit} {number}" if titled else "", *_by_team(turns), ends.get(number)))
-    return Debate(tuple(arranged), judged, verdict, not any(isinstance(event, Answered) for event in trace))
+    return Debate(tuple(arranged), judged, verdict, not any(isinstance(event, events.Answered) for event in trace))
 
 
 def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], tuple[Turn, ...]]:
@@ -162,13 +141,13 @@ def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], t
 
 
 def _lines(
-    events: Iterable[Event], passages: Passages, said: dict[str, tuple[int, Markup]], line: Line
+    agent_events: Iterable[events.Event], passages: Passages, said: dict[str, tuple[int, Markup]], line: Line
 ) -> tuple[Markup, ...]:
     """Each line once; a statement repeated from an earlier round becomes a reference to that round."""
     lines: dict[Markup, None] = {}
-    for event in events:
+    for event in agent_events:
         shown = line(event, passages)
-        if isinstance(event, Spoke | Refereed | Answered) and shown:
+        if isinstance(event, events.Spoke | events.Refereed | events.Answered) and shown:
             first, before = said.get(event.agent, (0, ""))
             if shown == before:
                 shown = line(event, passages, repeated=first)

@@ -13,11 +13,10 @@ from markupsafe import Markup
 
 from redargue.evidence import Side
 from redargue.reports import phrases
-from redargue.reports.addresses import web_address
 from redargue.reports.html.debate import answer, at_most
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, said_label
-from redargue.sanitize import WORDS, counted, printable
+from redargue.sanitize import WORDS, counted, link_address, printable
 
 COLOURS = 6  # of systems, in report.css
 SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
@@ -54,7 +53,7 @@ def environment() -> Environment:
         "said_label": said_label,
         "sides": SIDES,
         "summary": phrases.summary,
-        "web_address": web_address,
+        "link_address": link_address,
     }
     return shared
 

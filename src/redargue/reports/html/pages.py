@@ -10,22 +10,13 @@ from markupsafe import Markup
 from redargue.claims import Meaning
 from redargue.events import Answered
 from redargue.evidence import Side
-from redargue.reports import tables
+from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import segments, sentences, text_outcome
 from redargue.reports.html.charts import charts
 from redargue.reports.html.debate import Debate, Passages, debate
 from redargue.reports.html.environment import macro, page
 from redargue.reports.load import CLAIMS_SHOWN, OTHERS_SHOWN, BenchRun, SingleRun, Trace, traces
 from redargue.reports.phrases import label_counts
-from redargue.reports.reproducibility import (
-    commands,
-    not_comparable,
-    run_commands,
-    run_facts,
-    sample_facts,
-    settings,
-    versions,
-)
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
 from redargue.sanitize import counted
@@ -73,11 +64,11 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         flipping=bench.flipping,
         limits_of_debates=(OTHERS_SHOWN, DEBATES_BYTES // 1_000_000),
         debates=dict(sorted(debates.items())),
-        command_lines=commands(bench),
-        versions=versions(bench),
-        facts=sample_facts(bench),
-        settings_of=[(row, settings(about)) for row, about in zip(rows, bench.abouts, strict=True)],
-        limits=not_comparable(bench),
+        command_lines=reproducibility.commands(bench),
+        versions=reproducibility.versions(bench),
+        facts=reproducibility.sample_facts(bench),
+        settings_of=[(row, reproducibility.settings(about)) for row, about in zip(rows, bench.abouts, strict=True)],
+        limits=reproducibility.not_comparable(bench),
     )
 
 
@@ -112,22 +103,23 @@ class VerdictView(NamedTuple):
 
 def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
     passages = Passages(item, [trace])
-    sides = {Side.FOR: Meaning.SUPPORTED, Side.AGAINST: Meaning.REFUTED}
-    arguments = {side: _last_argument(verdict, trace, meaning) for side, meaning in sides.items()}
+    arguments: dict[Side, Answered | None] = {}
+    for side, meaning in ((Side.FOR, Meaning.SUPPORTED), (Side.AGAINST, Meaning.REFUTED)):
+        label = verdict.claim.labels.named(meaning)
+        answers = (event for event in reversed(trace) if isinstance(event, Answered))
+        arguments[side] = next((answer for answer in answers if label and answer.label == label), None)
     return VerdictView(verdict, passages, arguments, debate(trace, passages, macro("debate.html", "line")))
-
-
-def _last_argument(verdict: Verdict, trace: Trace, meaning: Meaning) -> Answered | None:
-    label = verdict.claim.labels.named(meaning)
-    arguments = [event for event in trace if isinstance(event, Answered) and label and event.label == label]
-    return arguments[-1] if arguments else None
 
 
 def run_page(run: SingleRun) -> str:
     """A run as a page: one claim in full, or a table of claims with each in full below."""
     shown = list(run.verdicts)[:CLAIMS_SHOWN]
     events = traces(run.folder, shown)
-    done = {"command_lines": run_commands(run), "facts": run_facts(run), "settings": settings(run.about)}
+    done = {
+        "command_lines": reproducibility.run_commands(run),
+        "facts": reproducibility.run_facts(run),
+        "settings": reproducibility.settings(run.about),
+    }
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()
         view = _view(item, verdict, events[item])
