@@ -11,7 +11,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
 from redargue.tasks.answer import Answer, claim_lines, documents
-from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
@@ -38,9 +38,7 @@ class FactualityCheck(Frozen):
     correction: str = Field(
         default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
     )
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word", json_schema_extra=list_bounds(6, 400)
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word")
     factuality: bool = Field(description="true if the text is factual, false if it holds an error")
 
     @field_validator("error", "correction", mode="before")

@@ -33,9 +33,6 @@ ANSWER_NEXT = ">>>>>>"  # what stands between a question and its reply in these 
 NEXT_EXAMPLE = "------"
 
 
-QUOTED = list_bounds(6, 400)
-
-
 class Grounded(Frozen):
     """A question and its search results."""
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
-from redargue.tasks.base import Task, exactly_one, lines, list_bounds, max_length
+from redargue.tasks.base import Task, exactly_one, lines, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 
 FACT_CHECKER = "You are a fact-checking agent."
@@ -20,11 +20,7 @@ class FinalAnswer(Frozen):
     reasoning: str = Field(
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word from the knowledge",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the knowledge")
     final_answer: Literal["True", "False"] = Field(description="whether the statement is true")
 
     @field_validator("final_answer", mode="before")
@@ -41,11 +37,7 @@ class Move(Frozen):
     reasoning: str = Field(
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="with an answer: what it rests on, copied word for word from the knowledge",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("with an answer: what it rests on, copied word for word from the knowledge")
     final_answer: Literal["True", "False", ""] = Field(
         default="", description="whether the statement is true; empty with a query"
     )

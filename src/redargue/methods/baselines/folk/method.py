@@ -13,7 +13,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.folk import prompts
 from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
 from redargue.tasks.answer import Answer
@@ -48,6 +48,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         " Findings of EMNLP 2023 (arXiv 2310.05253)"
     )
     graph = "predicates and questions -> all searches concurrently -> truths and label"
+    roles = {DECOMPOSER: FROM_SETTINGS, REASONER: None}
     asks = (prompts.WritePredicates, prompts.VerifyPredicates)
     few_shot = True
 
@@ -86,10 +87,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             profile=profile,
         )
         return await reasoner.perform(task, round_=1, temperature=self.settings.temperature)
-
-    @classmethod
-    def roles_for(cls, settings: FolkSettings) -> Roles:
-        return {DECOMPOSER: settings.tools, REASONER: None}
 
     @classmethod
     def plan_for(cls, settings: FolkSettings) -> CostRange:

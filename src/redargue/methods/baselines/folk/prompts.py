@@ -13,7 +13,6 @@ from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.grounding import (
     ANSWER_NEXT,
     NEXT_EXAMPLE,
-    QUOTED,
     SOME_QUESTIONS,
     Grounded,
     Questions,
@@ -26,7 +25,7 @@ from redargue.methods.baselines.grounding import (
     is_object,
     questions_in,
 )
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PREDICATES = 12
@@ -145,9 +144,7 @@ class Prediction(Frozen):
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
     explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
     written: SkipJsonSchema[Side | None] = None
 
     @property

@@ -11,7 +11,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.program_fc.program import Program, parse_program
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, documents
-from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_SPAN = 200  # characters of a short answer
@@ -20,11 +20,7 @@ LONGEST_SPAN = 200  # characters of a short answer
 class TruthJudgement(Frozen):
     """Whether a statement is true."""
 
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word; empty without documents",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word; empty without documents")
     verdict: Literal["true", "false", "impossible to say"] = Field(
         description="of the statement: true, false, or impossible to say"
     )
@@ -108,11 +104,7 @@ class VerifyFact(RecallFact):
 class Span(Frozen):
     """A short answer: a name, a date, a number; empty where nothing states it."""
 
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word; empty without documents",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word; empty without documents")
     text: str = Field(
         description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
     )

@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.react.prompts import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.retrieval.corpus.chunk import sentence_spans
@@ -58,6 +58,7 @@ class React(Method, name="react", settings=ReactSettings):
     profiles = {"paper": {}, "authors": {"profile": "paper", "max_steps": 7}, "hardened": {}}
     paper = "Yao et al., ReAct: Synergizing Reasoning and Acting in Language Models, 2022, arXiv 2210.03629"
     graph = "(ThinkAndAct [-> ChooseAction] -> search or lookup) x5"
+    roles = {AGENT: FROM_SETTINGS}
     asks = (ThinkAndAct, ChooseAction)
     few_shot = True
 
@@ -151,10 +152,6 @@ class React(Method, name="react", settings=ReactSettings):
         return self.verdict(
             step.answer, reason=step.thought, confidence=step.confidence, decided_by="executor", rounds=steps
         )
-
-    @classmethod
-    def roles_for(cls, settings: ReactSettings) -> Roles:
-        return {AGENT: settings.tools}
 
     @classmethod
     def plan_for(cls, settings: ReactSettings) -> CostRange:

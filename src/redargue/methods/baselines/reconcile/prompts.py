@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines
-from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, list_bounds, max_length
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -21,11 +21,7 @@ class AnswerWithConfidence(Frozen):
     confidence_level: float = Field(
         ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
     )
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word from the evidence",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the evidence")
 
     @field_validator("confidence_level", mode="before")
     @classmethod

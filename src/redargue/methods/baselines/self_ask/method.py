@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.grounding import (
     MOST_QUESTIONS,
     Grounded,
@@ -68,6 +68,7 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         " Findings of EMNLP 2023 (arXiv 2210.03350)"
     )
     graph = "(question -> search) xN -> answer; decomposed: questions -> all searches concurrently -> answer"
+    roles = {ASKER: FROM_SETTINGS}
     few_shot = True
 
     settings: SelfAskSettings
@@ -100,10 +101,6 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
             self.round += 1
         last = prompts.ConcludeAsking(asked=self.asked, **prompt)
         return await asker.perform(last, round_=self.round, temperature=temperature)
-
-    @classmethod
-    def roles_for(cls, settings: SelfAskSettings) -> Roles:
-        return {ASKER: settings.tools}
 
     @classmethod
     def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:

@@ -10,7 +10,6 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.grounding import (
     ANSWER_NEXT,
-    QUOTED,
     SOME_QUESTIONS,
     Grounded,
     Questions,
@@ -24,7 +23,7 @@ from redargue.methods.baselines.grounding import (
     questions_in,
 )
 from redargue.tasks.answer import documents
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -71,9 +70,7 @@ class Aggregate(Frozen):
     """Whether a claim is supported."""
 
     explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
     answer: Side = Field(description="SUPPORTED or NOT_SUPPORTED")
 
 
@@ -121,9 +118,7 @@ class FollowUp(Frozen):
         default="", description="the follow up question; empty if none is needed", json_schema_extra=max_length(300)
     )
     explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
     answer: Literal["SUPPORTED", "NOT_SUPPORTED", ""] = Field(
         default="",
         description="SUPPORTED or NOT_SUPPORTED; not read where a question is needed",
