@@ -63,9 +63,7 @@ class ArgueStance(_Speaker, Task[Argument], _OfAStance):
         return lines(_case(self), why(self.claim, self.stance))
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {
-            "asked": why(self.claim, self.stance),
-        }
+        return _case_vars(self) | {"asked": why(self.claim, self.stance)}
 
 
 class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
@@ -87,10 +85,7 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         )
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {
-            "argument": wrap_untrusted(self.argument),
-            "asked": self._asked(),
-        }
+        return _case_vars(self) | {"argument": wrap_untrusted(self.argument), "asked": self._asked()}
 
 
 class RebutCritic(_Speaker, Task[Argument], _OfAStance):
@@ -157,19 +152,17 @@ class JudgeStances(AnswerClaim):
         return FORMAT_LAST
 
     def _threads(self) -> str:
-        return "\n".join(
-            lines(
-                f"{name}: {wrap_untrusted(each.argument)}",
-                f"Critic: {wrap_untrusted(each.criticism)}",
-                f"{name}: {wrap_untrusted(each.rebuttal)}",
-            )
-            for name, each in zip(self._names(), self.threads, strict=True)
-        )
-
-    def _names(self) -> list[str]:
         sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
         meaning = self.claim.labels.meaning
-        return [sides.get(meaning(thread.stance), f"Option {thread.stance}") for thread in self.threads]
+        names = (sides.get(meaning(thread.stance), f"Option {thread.stance}") for thread in self.threads)
+        return "\n".join(
+            lines(
+                f"{name}: {wrap_untrusted(thread.argument)}",
+                f"Critic: {wrap_untrusted(thread.criticism)}",
+                f"{name}: {wrap_untrusted(thread.rebuttal)}",
+            )
+            for name, thread in zip(names, self.threads, strict=True)
+        )
 
     def template_vars(self) -> dict[str, str]:
         return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}

@@ -13,10 +13,10 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.events import Judged, RoundEnded, Spoke
+from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
+from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answer import Answer
@@ -50,7 +50,7 @@ class MadkeSettings(MethodSettings):
     temperature: float = Field(default=0.5, ge=0, le=2)
 
 
-class Madke(EqualAgents, name="madke", settings=MadkeSettings):
+class Madke(EvidencePool, name="madke", settings=MadkeSettings):
     """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854)."""
 
     profiles = {
@@ -133,16 +133,8 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         except BadReply as error:
             consistent, reason = False, error.what
         self.run.emit(Spoke(agent=JUDGE, round=round_, text=reason))
-        labels = self.labels[-1]
-        self.run.emit(
-            RoundEnded(
-                round=round_,
-                labels=labels,
-                agreed=None not in labels and len(set(labels)) == 1,
-                accepted=consistent,
-                why=("the judge finds the answers consistent" if consistent else "the judge finds that they differ",),
-            )
-        )
+        why = "the judge finds the answers consistent" if consistent else "the judge finds that they differ"
+        self.end_round(round_, self.labels[-1], accepted=consistent, why=why)
         return consistent
 
     async def summarise(self) -> Verdict:
