@@ -58,7 +58,6 @@ class Fire(Method, name="fire", settings=FireSettings):
     settings: FireSettings
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
-        """At most ``max_steps`` moves; if none of them is an answer, an answer is forced."""
         self.correct, self.incorrect = self.two_sides()
         self.results: list[SearchResult] = []
         for step in range(1, self.settings.max_steps + 1):

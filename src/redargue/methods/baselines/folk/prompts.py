@@ -14,13 +14,14 @@ from redargue.methods.baselines.grounding import (
     ANSWER_NEXT,
     NEXT_EXAMPLE,
     SOME_QUESTIONS,
+    AsksQuestions,
     Grounded,
+    JudgesResults,
     Questions,
     Side,
     asked_whether,
     bracketed,
     context,
-    examples,
     in_place,
     is_object,
     questions_in,
@@ -73,10 +74,8 @@ class Predicates(Frozen):
         return raw
 
 
-class WritePredicates(Task[Predicates]):
+class WritePredicates(AsksQuestions, Task[Predicates]):
     """Predicates and questions of a claim (Section 3.1)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
@@ -88,21 +87,11 @@ class WritePredicates(Task[Predicates]):
             "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
         )
 
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return lines(
             "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
             "then an empty line, and the questions, one line each: Followup Question: your question",
         )
-
-    def input_text(self) -> str:
-        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim)}{after}"
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> Predicates | None:
         return None if is_object(text) else parse_predicates(text)
@@ -114,17 +103,17 @@ def parse_predicates(text: str) -> Predicates:
     Raises:
         ValueError: no predicate or no question, or a line with ":::" that is no predicate.
     """
-    found = []
+    predicates = []
     for line in map(str.strip, text.partition(NEXT_EXAMPLE)[0].splitlines()):
         predicate, mark, verify = line.partition(":::")
         if not mark:
             continue
         if not re.fullmatch(r"[^()]+\(.+\)", predicate.strip()):
             raise ValueError(f"{line[:80]!r} is not of the form Name(argument, argument) ::: Verify that ...")
-        found.append(Predicate(predicate=predicate, verify=verify))
-    if not found:
+        predicates.append(Predicate(predicate=predicate, verify=verify))
+    if not predicates:
         raise ValueError("no line is of the form Name(argument, argument) ::: Verify that ...")
-    return Predicates(predicates=tuple(found), questions=questions_in(text))
+    return Predicates(predicates=tuple(predicates), questions=questions_in(text))
 
 
 class PredicateTruth(Frozen):
@@ -156,7 +145,7 @@ class Prediction(Frozen):
 _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
 
 
-class VerifyPredicates(Task[Prediction]):
+class VerifyPredicates(JudgesResults, Task[Prediction]):
     """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
@@ -173,12 +162,6 @@ class VerifyPredicates(Task[Prediction]):
             "Explain your prediction so that a person understands it.",
         )
 
-    def quote_source(self) -> str:
-        return "what was found"
-
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return lines(
             "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
@@ -189,8 +172,8 @@ class VerifyPredicates(Task[Prediction]):
 
     def input_text(self) -> str:
         after = ANSWER_NEXT if self.profile == "paper" else None
-        shown = f"{self._predicates()}\n"
-        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
+        opening = f"{asked_whether(self.claim)}\n\nContext:\n{self._predicates()}\n"
+        return lines(opening, context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
         return {
@@ -213,9 +196,10 @@ class VerifyPredicates(Task[Prediction]):
     def validate_answer(self, answer: Prediction) -> Prediction:
         """Every predicate has to be judged; in the paper's form a label is enough (FOLK-2)."""
         written = answer.written if self.profile == "paper" else None
-        judged, wanted = ({each.predicate for each in some} for some in (answer.truths, self.predicates))
-        if not written and len(judged) != len(wanted):
-            raise ValueError(f"{len(judged)} predicates were judged, not {len(wanted)}")
+        judged = {truth.predicate for truth in answer.truths}
+        expected = {predicate.predicate for predicate in self.predicates}
+        if not written and len(judged) != len(expected):
+            raise ValueError(f"{len(judged)} predicates were judged, not {len(expected)}")
         return answer.model_copy(update={"written": written})
 
 

@@ -124,26 +124,17 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     @classmethod
     def plan_for(cls, settings: MadSettings) -> CostRange:
-        most = settings.max_rounds
-        return CostRange(
-            cls._plan(settings, 1, judged=False),
-            cls._plan(settings, min(2, most), judged=False),
-            cls._plan(settings, most, judged=True),
-        )
-
-    @classmethod
-    def _plan(cls, settings: MadSettings, rounds: int, *, judged: bool) -> CostPlan:
         turn, ruling, listing, deciding = (task.name() for task in cls.asks_for(settings))
-        judging = {listing: 1, deciding: 1} if judged else {}
-        return CostPlan(
-            calls={turn: 2 * rounds, ruling: rounds, **judging},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={
-                turn: (AFFIRMATIVE, NEGATIVE),
-                ruling: (MODERATOR,),
-                listing: (JUDGE,),
-                deciding: (JUDGE,),
-            },
-            call_depth=3 * rounds + 2 * judged,
-            search_depth=int(bool(settings.tools)),
-        )
+
+        def plan(rounds: int, *, judged: bool) -> CostPlan:
+            judging = {listing: 1, deciding: 1} if judged else {}
+            return CostPlan(
+                calls={turn: 2 * rounds, ruling: rounds, **judging},
+                searches=dict.fromkeys(settings.tools, 1),
+                asked_by={turn: (AFFIRMATIVE, NEGATIVE), ruling: (MODERATOR,), listing: (JUDGE,), deciding: (JUDGE,)},
+                call_depth=3 * rounds + 2 * judged,
+                search_depth=int(bool(settings.tools)),
+            )
+
+        most = settings.max_rounds
+        return CostRange(plan(1, judged=False), plan(min(2, most), judged=False), plan(most, judged=True))

@@ -170,26 +170,23 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
 
     @classmethod
     def plan_for(cls, settings: MadkeSettings) -> CostRange:
+        def plan(rounds: int, *, selecting: bool) -> CostPlan:
+            turns = settings.agents * rounds
+            choosing = {"SelectEvidence": turns} if selecting else {}
+            waits = selecting + (settings.agents if settings.sequential else 1) + 1
+            return CostPlan(
+                calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
+                searches=dict.fromkeys(settings.tools, 1),
+                asked_by={
+                    **dict.fromkeys(("SelectEvidence", "AnswerWithKnowledge"), cls.debaters_for(settings)),
+                    "JudgeConsistency": (JUDGE,),
+                    "SummariseAnswers": (SUMMARISER,),
+                },
+                call_depth=rounds * waits + 1,
+                search_depth=1,
+            )
+
         selecting = settings.selecting
         return CostRange(
-            cls._plan(settings, 1, selecting=False),
-            cls._plan(settings, 1, selecting=selecting),
-            cls._plan(settings, settings.max_rounds, selecting=selecting),
-        )
-
-    @classmethod
-    def _plan(cls, settings: MadkeSettings, rounds: int, *, selecting: bool) -> CostPlan:
-        turns = settings.agents * rounds
-        choosing = {"SelectEvidence": turns} if selecting else {}
-        waits = selecting + (settings.agents if settings.sequential else 1) + 1
-        return CostPlan(
-            calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={
-                **dict.fromkeys(("SelectEvidence", "AnswerWithKnowledge"), cls.debaters_for(settings)),
-                "JudgeConsistency": (JUDGE,),
-                "SummariseAnswers": (SUMMARISER,),
-            },
-            call_depth=rounds * waits + 1,
-            search_depth=1,
+            plan(1, selecting=False), plan(1, selecting=selecting), plan(settings.max_rounds, selecting=selecting)
         )

@@ -7,8 +7,8 @@ is data: its lines are tasks, independent lines are asked concurrently, and noth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, 
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
-from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.base import AnyTask, Profile, Task
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
@@ -179,16 +179,23 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         agent = self.agents[QUESTIONER if is_question else VERIFIER]
         passages = await self.evidence(agent, text, number)
         try:
-            if is_question:
-                span = await agent.perform(self.question(text, passages), round_=number)
-                return result._replace(value=span.text, quotes=self.quotes_of(span), passages=passages)
-            truth = await agent.perform(self.fact(text, passages), round_=number)
-            return result._replace(value=truth.verdict, quotes=self.quotes_of(truth), passages=passages)
+            answer = await agent.perform(self.task(step.function, text, passages), round_=number)
+            value = answer.text if isinstance(answer, prompts.Span) else answer.verdict
+            quotes = () if self.settings.setting == "closed-book" else answer.quotes
+            return result._replace(value=value, quotes=quotes, passages=passages)
         except BadReply as error:
             vote = None if is_question else self.vote_unread(number, name)
             if vote is None:
                 return result._replace(problem=f"{result.line}: {error.what}")
             return result._replace(value="true" if vote is Meaning.SUPPORTED else "false")
+
+    def task(self, function: Function, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
+        """The prompt for a line: a question or a fact, with documents or without."""
+        _, question, fact = self.asks_for(self.settings)
+        fields = {"question": text} if function == "Question" else {"statement": text}
+        documents = {} if self.settings.setting == "closed-book" else {"passages": passages}
+        kind: Callable[..., Task[Any]] = question if function == "Question" else fact
+        return kind(**fields, **documents, profile=self.settings.profile)
 
     async def evidence(self, agent: Agent, text: str, number: int) -> tuple[Passage, ...]:
         if self.settings.setting == "closed-book":
@@ -198,20 +205,6 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         query = text[:LONGEST_QUERY]
         self.run.emit(QueryWritten(agent=agent.name, round=number, query=query))
         return await agent.search(query, self.settings.top_k, round_=number)
-
-    def question(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallAnswer:
-        if self.settings.setting == "closed-book":
-            return prompts.RecallAnswer(question=text, profile=self.settings.profile)
-        return prompts.AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
-
-    def fact(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallFact:
-        if self.settings.setting == "closed-book":
-            return prompts.RecallFact(statement=text, profile=self.settings.profile)
-        return prompts.VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
-
-    def quotes_of(self, answer: prompts.Span | prompts.TruthJudgement) -> tuple[str, ...]:
-        """An answer's quotations; a closed-book answer has none."""
-        return () if self.settings.setting == "closed-book" else answer.quotes
 
     def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
         """Emits the answer to a question; its quotations are on no side."""

@@ -161,16 +161,15 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
 
     @classmethod
     def plan_for(cls, settings: ReconcileSettings) -> CostRange:
-        most = settings.rounds
-        return CostRange(cls._plan(settings, 0), cls._plan(settings, min(1, most)), cls._plan(settings, most))
-
-    @classmethod
-    def _plan(cls, settings: ReconcileSettings, rounds: int) -> CostPlan:
         (task,) = cls.asks_for(settings)
-        return CostPlan(
-            calls={task.name(): settings.agents * (1 + rounds)},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={task.name(): cls.debaters_for(settings)},
-            call_depth=1 + rounds,
-            search_depth=int(bool(settings.tools)),
-        )
+
+        def plan(rounds: int) -> CostPlan:
+            return CostPlan(
+                calls={task.name(): settings.agents * (1 + rounds)},
+                searches=dict.fromkeys(settings.tools, 1),
+                asked_by={task.name(): cls.debaters_for(settings)},
+                call_depth=1 + rounds,
+                search_depth=int(bool(settings.tools)),
+            )
+
+        return CostRange(plan(0), plan(min(1, settings.rounds)), plan(settings.rounds))

@@ -59,7 +59,6 @@ class Safe(Method, name="safe", settings=SafeSettings):
     settings: SafeSettings
 
     async def check(self, claim: Claim, rater: Agent) -> Verdict:
-        """Revises, drops what is irrelevant, searches ``max_steps`` times, rates."""
         self.rater = rater
         self.labels = self.labels_of_ratings()
         self.results: list[SearchResult] = []

@@ -111,28 +111,23 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     @classmethod
     def plan_for(cls, settings: SelfAskSettings) -> CostRange:
         """No question (decomposed: one); two; the most."""
+        decomposed = settings.variant == "decomposed"
+        most = MOST_QUESTIONS if decomposed else settings.most_questions
 
-        def interleaved(questions: int) -> CostPlan:
-            last = questions == settings.most_questions
+        def plan(questions: int) -> CostPlan:
+            calls = {"AskFollowUp": questions + 1}
+            if decomposed:
+                calls = {"WriteFollowUps": 1, "JudgeAnswers": 1}
+            elif questions == most:
+                calls = {"AskFollowUp": questions, "ConcludeAsking": 1}
             return CostPlan(
-                calls={"AskFollowUp": questions + (not last)} | ({"ConcludeAsking": 1} if last else {}),
+                calls=calls,
                 searches=dict.fromkeys(settings.tools, questions),
-                call_depth=questions + 1,
-                search_depth=questions,
+                call_depth=2 if decomposed else questions + 1,
+                search_depth=1 if decomposed else questions,
             )
 
-        def decomposed(questions: int) -> CostPlan:
-            return CostPlan(
-                calls={"WriteFollowUps": 1, "JudgeAnswers": 1},
-                searches=dict.fromkeys(settings.tools, questions),
-                call_depth=2,
-                search_depth=1,
-            )
-
-        if settings.variant == "decomposed":
-            return CostRange(decomposed(1), decomposed(2), decomposed(MOST_QUESTIONS))
-        most = settings.most_questions
-        return CostRange(interleaved(0), interleaved(min(2, most)), interleaved(most))
+        return CostRange(plan(1 if decomposed else 0), plan(min(2, most)), plan(most))
 
 
 class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):
@@ -155,7 +150,6 @@ def question_examples(profile: Profile) -> str:
 
 
 def aggregate_examples(profile: Profile) -> str:
-
     def read(text: str) -> prompts.Aggregate:
         return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
 

@@ -11,13 +11,14 @@ from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.grounding import (
     ANSWER_NEXT,
     SOME_QUESTIONS,
+    AsksQuestions,
     Grounded,
+    JudgesResults,
     Questions,
     Side,
     asked_whether,
     bracketed,
     context,
-    examples,
     in_place,
     is_object,
     questions_in,
@@ -35,10 +36,8 @@ class FollowUps(Frozen):
     )
 
 
-class WriteFollowUps(Task[FollowUps]):
+class WriteFollowUps(AsksQuestions, Task[FollowUps]):
     """All questions before the first search (FOLK's Self-Ask)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
@@ -49,18 +48,8 @@ class WriteFollowUps(Task[FollowUps]):
             "Each is put to a search engine alone, and has to be understood alone.",
         )
 
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return "Reply with the questions alone, one a line: Followup Question: your question"
-
-    def input_text(self) -> str:
-        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim)}{after}"
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
 
     def parse_plain(self, text: str) -> FollowUps | None:
         return None if is_object(text) else FollowUps(questions=questions_in(text))
@@ -74,7 +63,7 @@ class Aggregate(Frozen):
     answer: Side = Field(description="SUPPORTED or NOT_SUPPORTED")
 
 
-class JudgeAnswers(Task[Aggregate]):
+class JudgeAnswers(JudgesResults, Task[Aggregate]):
     """The label, from all questions and what was found for them."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
@@ -85,12 +74,6 @@ class JudgeAnswers(Task[Aggregate]):
 
     def instructions(self) -> str:
         return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
-
-    def quote_source(self) -> str:
-        return "what was found"
-
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
@@ -129,7 +112,7 @@ class FollowUp(Frozen):
 _FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate answer:"
 
 
-class AskFollowUp(Task[FollowUp]):
+class AskFollowUp(JudgesResults, Task[FollowUp]):
     """The next follow-up question of Self-Ask, or its final answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
@@ -144,12 +127,6 @@ class AskFollowUp(Task[FollowUp]):
             "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
         )
 
-    def quote_source(self) -> str:
-        return "what was found"
-
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return lines(
             f"Reply with the next line alone: {_ASKS} your question",
@@ -160,11 +137,7 @@ class AskFollowUp(Task[FollowUp]):
         return lines(asked_whether(self.claim), self._so_far())
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": in_place(self.claim),
-            "asked": self._so_far(),
-            "demonstrations": self.demonstrations,
-        }
+        return {"claim": in_place(self.claim), "asked": self._so_far(), "demonstrations": self.demonstrations}
 
     def _so_far(self) -> str:
         needed = "Are follow up questions needed here:"
@@ -172,9 +145,9 @@ class AskFollowUp(Task[FollowUp]):
             return needed
         parts = [f"{needed} Yes."]
         for question in self.asked:
-            found = documents(question.passages, self.profile)
-            found = " ".join(found.split()) if self.profile == "paper" else found
-            parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {found}"]
+            results = documents(question.passages, self.profile)
+            results = " ".join(results.split()) if self.profile == "paper" else results
+            parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {results}"]
         return "\n".join(parts)
 
     def parse_plain(self, text: str) -> FollowUp | None:
@@ -186,12 +159,12 @@ class AskFollowUp(Task[FollowUp]):
         if is_object(text):
             return None
         own = text.partition(_FOUND)[0]
-        found = re.search(rf"({_FINAL}|{_ASKS})[ \t]*([^\n]*)", own)
-        if found is None:
+        match = re.search(rf"({_FINAL}|{_ASKS})[ \t]*([^\n]*)", own)
+        if match is None:
             raise ValueError(f"neither {_ASKS!r} nor {_FINAL!r} is there")
-        if found.group(1) == _ASKS:
-            return FollowUp(needed=True, question=found.group(2).strip())
-        return FollowUp(needed=False, answer=_side(found.group(2)), explanation=own.strip())
+        if match.group(1) == _ASKS:
+            return FollowUp(needed=True, question=match.group(2).strip())
+        return FollowUp(needed=False, answer=_side(match.group(2)), explanation=own.strip())
 
     def validate_answer(self, answer: FollowUp) -> FollowUp:
         question = " ".join(answer.question.split())
