@@ -17,7 +17,7 @@ from redargue.verdicts import Verdict
 
 
 def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Queries or questions, each on one line and once, at most ``most``.
+    """At most ``most`` distinct queries or questions, without line breaks.
 
     Raises:
         ValueError: there is none.

@@ -138,7 +138,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
             return ()
 
     async def without_duplicates(self, asker: Agent, questions: tuple[str, ...]) -> list[str]:
-        """The questions that are not similar to one kept before them."""
         similarities = await gather_or_cancel(
             self.similarities(asker, question, questions[:place]) for place, question in enumerate(questions) if place
         )

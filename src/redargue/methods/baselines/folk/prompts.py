@@ -10,22 +10,7 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.grounding import (
-    ANSWER_NEXT,
-    NEXT_EXAMPLE,
-    SOME_QUESTIONS,
-    AsksQuestions,
-    Grounded,
-    JudgesResults,
-    Questions,
-    Side,
-    asked_whether,
-    bracketed,
-    context,
-    in_place,
-    is_object,
-    questions_in,
-)
+from redargue.methods.baselines import grounding
 from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -62,8 +47,8 @@ class Predicates(Frozen):
     predicates: tuple[Predicate, ...] = Field(
         description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
     )
-    questions: Questions = Field(
-        description="what has to be known to verify them, one question each", json_schema_extra=SOME_QUESTIONS
+    questions: grounding.Questions = Field(
+        description="what has to be known to verify them, one question each", json_schema_extra=grounding.SOME_QUESTIONS
     )
 
     @field_validator("predicates")
@@ -74,7 +59,7 @@ class Predicates(Frozen):
         return raw
 
 
-class WritePredicates(AsksQuestions, Task[Predicates]):
+class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
     """Predicates and questions of a claim (Section 3.1)."""
 
     claim: Claim
@@ -94,7 +79,7 @@ class WritePredicates(AsksQuestions, Task[Predicates]):
         )
 
     def parse_plain(self, text: str) -> Predicates | None:
-        return None if is_object(text) else parse_predicates(text)
+        return None if grounding.is_object(text) else parse_predicates(text)
 
 
 def parse_predicates(text: str) -> Predicates:
@@ -104,7 +89,7 @@ def parse_predicates(text: str) -> Predicates:
         ValueError: no predicate or no question, or a line with ":::" that is no predicate.
     """
     predicates = []
-    for line in map(str.strip, text.partition(NEXT_EXAMPLE)[0].splitlines()):
+    for line in map(str.strip, text.partition(grounding.NEXT_EXAMPLE)[0].splitlines()):
         predicate, mark, verify = line.partition(":::")
         if not mark:
             continue
@@ -113,7 +98,7 @@ def parse_predicates(text: str) -> Predicates:
         predicates.append(Predicate(predicate=predicate, verify=verify))
     if not predicates:
         raise ValueError("no line is of the form Name(argument, argument) ::: Verify that ...")
-    return Predicates(predicates=tuple(predicates), questions=questions_in(text))
+    return Predicates(predicates=tuple(predicates), questions=grounding.questions_in(text))
 
 
 class PredicateTruth(Frozen):
@@ -134,10 +119,10 @@ class Prediction(Frozen):
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
     explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
-    written: SkipJsonSchema[Side | None] = None
+    written: SkipJsonSchema[grounding.Side | None] = None
 
     @property
-    def answer(self) -> Side:
+    def answer(self) -> grounding.Side:
         """The written label; else the conjunction of the predicates."""
         return self.written or ("SUPPORTED" if all(truth.holds for truth in self.truths) else "NOT_SUPPORTED")
 
@@ -145,14 +130,14 @@ class Prediction(Frozen):
 _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
 
 
-class VerifyPredicates(JudgesResults, Task[Prediction]):
+class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
     """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
 
     claim: Claim
     predicates: tuple[Predicate, ...]
-    asked: tuple[Grounded, ...]
+    asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
     def instructions(self) -> str:
@@ -171,15 +156,15 @@ class VerifyPredicates(JudgesResults, Task[Prediction]):
         )
 
     def input_text(self) -> str:
-        after = ANSWER_NEXT if self.profile == "paper" else None
-        opening = f"{asked_whether(self.claim)}\n\nContext:\n{self._predicates()}\n"
-        return lines(opening, context(self.asked, self.profile), after)
+        after = grounding.ANSWER_NEXT if self.profile == "paper" else None
+        opening = f"{grounding.asked_whether(self.claim)}\n\nContext:\n{self._predicates()}\n"
+        return lines(opening, grounding.context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": in_place(self.claim),
+            "claim": grounding.in_place(self.claim),
             "predicates": self._predicates(),
-            "context": context(self.asked, self.profile),
+            "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
@@ -191,7 +176,7 @@ class VerifyPredicates(JudgesResults, Task[Prediction]):
 
     def parse_plain(self, text: str) -> Prediction | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""
-        return None if is_object(text) else parse_prediction(text)
+        return None if grounding.is_object(text) else parse_prediction(text)
 
     def validate_answer(self, answer: Prediction) -> Prediction:
         """Every predicate has to be judged; in the paper's form a label is enough (FOLK-2)."""
@@ -209,9 +194,9 @@ def parse_prediction(text: str) -> Prediction:
     Raises:
         ValueError: the first brackets hold no label.
     """
-    own = text.partition(NEXT_EXAMPLE)[0]
+    own = text.partition(grounding.NEXT_EXAMPLE)[0]
     judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
-    label = bracketed(own)
+    label = grounding.bracketed(own)
     truths = {
         name: PredicateTruth(predicate=name.strip(), reason=why.strip(), holds=value == "True")
         for name, value, why in reversed(judged)

@@ -12,14 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.evidence_prompts import (
-    DebatePrompt,
-    OnEvidence,
-    evidence_line,
-    label_in,
-    label_question,
-    topic_vars,
-)
+from redargue.methods.baselines import evidence_prompts
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
@@ -56,10 +49,14 @@ class _Debated(Frozen):
 
 
 def topic(task: Any) -> str:
-    return lines(claim_lines(task.claim), evidence_line(task), label_question(task.claim.labels))
+    return lines(
+        claim_lines(task.claim),
+        evidence_prompts.evidence_line(task),
+        evidence_prompts.label_question(task.claim.labels),
+    )
 
 
-class DebateTurn(DebatePrompt, LabelledTask, _Debated):
+class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
     """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
@@ -94,10 +91,10 @@ class DebateTurn(DebatePrompt, LabelledTask, _Debated):
         return AGREE if self.before else DISAGREE
 
     def template_vars(self) -> dict[str, str]:
-        return topic_vars(self) | {"opponent": wrap_untrusted(self.opponent), "asked": self._asked()}
+        return evidence_prompts.topic_vars(self) | {"opponent": wrap_untrusted(self.opponent), "asked": self._asked()}
 
 
-class DebateTurnOnEvidence(OnEvidence, DebateTurn, AnswerClaim):
+class DebateTurnOnEvidence(evidence_prompts.OnEvidence, DebateTurn, AnswerClaim):
     """What a side says that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
@@ -154,7 +151,7 @@ class _Moderator:
         return before
 
     def template_vars(self) -> dict[str, str]:
-        return topic_vars(self)
+        return evidence_prompts.topic_vars(self)
 
 
 class _BothSides(_Moderator):
@@ -165,7 +162,7 @@ class _BothSides(_Moderator):
 
     def template_vars(self: Any) -> dict[str, str]:
         sides = {side: wrap_untrusted(getattr(self, side)) for side in ("affirmative", "negative")}
-        return topic_vars(self) | sides
+        return evidence_prompts.topic_vars(self) | sides
 
 
 class _Deciding(_Moderator):
@@ -180,7 +177,7 @@ class _Deciding(_Moderator):
 
     def validate_answer(self: Any, answer: Any) -> Any:
         text = answer.debate_answer.strip()
-        return answer.model_copy(update={"debate_answer": text and label_in(text, self.claim.labels)})
+        return answer.model_copy(update={"debate_answer": text and evidence_prompts.label_in(text, self.claim.labels)})
 
 
 class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
@@ -212,7 +209,7 @@ class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
         return super().template_vars() | {"round": ORDINALS[self.number - 1]}
 
 
-class ModerateRoundOnEvidence(OnEvidence, ModerateRound):
+class ModerateRoundOnEvidence(evidence_prompts.OnEvidence, ModerateRound):
     """The ruling of a moderator who sees evidence."""
 
 
@@ -242,7 +239,7 @@ class ListCandidates(_BothSides, Task[Candidates], _Debated):
         return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
 
 
-class ListCandidatesOnEvidence(OnEvidence, ListCandidates):
+class ListCandidatesOnEvidence(evidence_prompts.OnEvidence, ListCandidates):
     """The first step of a judge who sees evidence."""
 
 
@@ -255,9 +252,9 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
         return 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
 
     def input_text(self) -> str:
-        question = topic(self) if self.topic_in_system else label_question(self.claim.labels)
+        question = topic(self) if self.topic_in_system else evidence_prompts.label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
 
-class DecideDebateOnEvidence(OnEvidence, DecideDebate):
+class DecideDebateOnEvidence(evidence_prompts.OnEvidence, DecideDebate):
     """The second step of a judge who sees evidence."""

@@ -29,8 +29,8 @@ STEPS = "Think step by step."
 
 def bracketed(text: str, labels: LabelSet) -> str | None:
     """The label in the last square brackets; None without brackets, or if they hold something else."""
-    found = BRACKETS.findall(text)
-    return labels.single(found[-1]) if found else None
+    contents = BRACKETS.findall(text)
+    return labels.single(contents[-1]) if contents else None
 
 
 def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
@@ -96,17 +96,17 @@ class SelectEvidence(Task[Selection]):
 
     def parse_plain(self, text: str) -> Selection | None:
         """The numbers in brackets, from the last one back; none where the reply says so."""
-        found = BRACKETS.findall(text)
-        if not found:
+        contents = BRACKETS.findall(text)
+        if not contents:
             return None
-        if "no found" in (match.strip().lower() for match in found):
+        if "no found" in (content.strip().lower() for content in contents):
             return Selection(pieces=())
-        numbers = [int(match) for match in reversed(found) if match.strip().isdecimal()]
+        numbers = [int(content) for content in reversed(contents) if content.strip().isdecimal()]
         return Selection(pieces=tuple(Piece(number=number) for number in numbers if 1 <= number <= len(self.pool)))
 
     def validate_answer(self, answer: Selection) -> Selection:
-        numbers = dict.fromkeys(piece.number for piece in answer.pieces if piece.number <= len(self.pool))
-        return Selection(pieces=tuple(Piece(number=number) for number in list(numbers)[:MOST_PIECES]))
+        pieces = dict.fromkeys(piece for piece in answer.pieces if piece.number <= len(self.pool))
+        return Selection(pieces=tuple(pieces)[:MOST_PIECES])
 
     def chosen(self, answer: Selection) -> tuple[Passage, ...]:
         return tuple(self.pool[piece.number - 1] for piece in answer.pieces)
@@ -154,8 +154,8 @@ class JudgeConsistency(Task[Consistency]):
 
     def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
-        said = [match.strip().lower() for match in BRACKETS.findall(text)]
-        last = next((word for word in reversed(said) if word in ("yes", "no")), None)
+        contents = [content.strip().lower() for content in BRACKETS.findall(text)]
+        last = next((word for word in reversed(contents) if word in ("yes", "no")), None)
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
     def template_vars(self) -> dict[str, str]:

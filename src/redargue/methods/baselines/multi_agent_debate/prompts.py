@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from redargue.methods.baselines.evidence_prompts import (
-    DebatePrompt,
-    OnEvidence,
-    evidence_line,
-    label_question,
-    topic_vars,
-)
+from redargue.methods.baselines import evidence_prompts
 from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
 
-class SolveWithOthers(DebatePrompt, LabelledTask):
+class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
     """An agent's answer: its own first, then one that takes the other agents' last answers as advice.
 
     Attributes:
@@ -45,8 +39,8 @@ class SolveWithOthers(DebatePrompt, LabelledTask):
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
                 claim_lines(self.claim),
-                evidence_line(self),
-                label_question(self.claim.labels),
+                evidence_prompts.evidence_line(self),
+                evidence_prompts.label_question(self.claim.labels),
             )
         if not self.solutions:
             return "Check once more that your answer is correct."
@@ -61,7 +55,7 @@ class SolveWithOthers(DebatePrompt, LabelledTask):
         return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
-        return topic_vars(self) | {"solutions": self._solutions()}
+        return evidence_prompts.topic_vars(self) | {"solutions": self._solutions()}
 
     def _solutions(self) -> str:
         mark = "```" if self.profile == "paper" else ""  # the paper's own fence
@@ -70,7 +64,7 @@ class SolveWithOthers(DebatePrompt, LabelledTask):
         )
 
 
-class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):
+class SolveWithOthersOnEvidence(evidence_prompts.OnEvidence, SolveWithOthers, AnswerClaim):
     """The answer of an agent that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")

@@ -58,12 +58,7 @@ class ProgramFCSettings(MethodSettings):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a program.
-
-    Attributes:
-        vote: None for no vote.
-        reason: the program with its values, or why there are none.
-    """
+    """A program's vote, if any, and the program with its values, or why there are none."""
 
     vote: Meaning | None
     reason: str
@@ -71,12 +66,7 @@ class Outcome(NamedTuple):
 
 
 class LineResult(NamedTuple):
-    """The result of a program's line.
-
-    Attributes:
-        value: an answer, empty where none was found; or a verdict.
-        problem: why there is no value.
-    """
+    """A line's value (an answer, empty where none was found, or a verdict), or why there is none."""
 
     name: str
     function: Function
@@ -207,7 +197,6 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return await agent.search(query, self.settings.top_k, round_=number)
 
     def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
-        """Emits the answer to a question; its quotations are on no side."""
         text = f"{result.line}\n{result.value or 'unknown'}"
         self.run.emit(Spoke(agent=QUESTIONER, round=number, text=text))
         return tuple(find_quote(text, result.passages, agent=QUESTIONER) for text in result.quotes)
@@ -232,11 +221,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return self.claim.labels.named(meaning) if meaning else None
 
     def vote_unread(self, *what: object) -> Meaning | None:
-        """The vote of a reply that cannot be read.
-
-        Args:
-            what: identifies the reply: the program's number, and which of its replies.
-        """
+        """The vote of the reply that ``what`` identifies, which cannot be read."""
         return None
 
     @classmethod

@@ -7,14 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.evidence_prompts import (
-    DebatePrompt,
-    OnEvidence,
-    evidence_line,
-    label_in,
-    label_question,
-    topic_vars,
-)
+from redargue.methods.baselines import evidence_prompts
 from redargue.tasks.answer import claim_lines
 from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
@@ -45,7 +38,7 @@ class Group(Frozen):
     given: tuple[AnswerWithConfidence, ...]
 
 
-class AnswerSurely(DebatePrompt, Task[AnswerWithConfidence]):
+class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
     """An agent's answer with its confidence."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
@@ -69,8 +62,8 @@ class AnswerSurely(DebatePrompt, Task[AnswerWithConfidence]):
     def input_text(self) -> str:
         return lines(
             claim_lines(self.claim),
-            evidence_line(self),
-            label_question(self.claim.labels),
+            evidence_prompts.evidence_line(self),
+            evidence_prompts.label_question(self.claim.labels),
             "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
             "Look carefully at these answers of the agents as further information, then give your own answer with your"
             " reasoning, step by step. Say clearly which view you agree or disagree with, and why."
@@ -92,13 +85,13 @@ class AnswerSurely(DebatePrompt, Task[AnswerWithConfidence]):
         return {} if labels.free_text else {"answer": labels.names}
 
     def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
-        return answer.model_copy(update={"answer": label_in(answer.answer, self.claim.labels)})
+        return answer.model_copy(update={"answer": evidence_prompts.label_in(answer.answer, self.claim.labels)})
 
     def template_vars(self) -> dict[str, str]:
-        return topic_vars(self) | {"groups": self._groups(), "demonstrations": self.samples}
+        return evidence_prompts.topic_vars(self) | {"groups": self._groups(), "demonstrations": self.samples}
 
 
-class AnswerSurelyOnEvidence(OnEvidence, AnswerSurely):
+class AnswerSurelyOnEvidence(evidence_prompts.OnEvidence, AnswerSurely):
     """The answer of an agent that sees evidence."""
 
 

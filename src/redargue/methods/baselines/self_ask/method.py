@@ -17,14 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
 from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
-from redargue.methods.baselines.grounding import (
-    MOST_QUESTIONS,
-    Grounded,
-    GroundingMethod,
-    bracketed,
-    examples_in,
-    questions_in,
-)
+from redargue.methods.baselines import grounding
 from redargue.methods.baselines.self_ask import prompts
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
@@ -48,11 +41,11 @@ class SelfAskSettings(MethodSettings):
     variant: Literal["interleaved", "decomposed"] = "interleaved"
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
     top_k: int = Field(default=1, ge=1, le=50)
-    most_questions: int = Field(default=5, ge=1, le=MOST_QUESTIONS)
+    most_questions: int = Field(default=5, ge=1, le=grounding.MOST_QUESTIONS)
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 
-class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
+class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettings):
     """Follow-up questions that a search engine answers (Self-Ask, 2210.03350).
 
     The small models play it on a claim's clauses: they ask whether each is true, and read all results.
@@ -75,7 +68,7 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
 
     async def check(self, claim: Claim, asker: Agent) -> Verdict:
         self.two_sides()
-        self.asked: tuple[Grounded, ...] = ()
+        self.asked: tuple[grounding.Grounded, ...] = ()
         self.round = 1
         try:
             aggregate = await self.ask_and_answer(asker)
@@ -112,7 +105,7 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     def plan_for(cls, settings: SelfAskSettings) -> CostRange:
         """No question (decomposed: one); two; the most."""
         decomposed = settings.variant == "decomposed"
-        most = MOST_QUESTIONS if decomposed else settings.most_questions
+        most = grounding.MOST_QUESTIONS if decomposed else settings.most_questions
 
         def plan(questions: int) -> CostPlan:
             calls = {"AskFollowUp": questions + 1}
@@ -146,11 +139,13 @@ class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "deco
 
 
 def question_examples(profile: Profile) -> str:
-    return examples_in(profile, __package__, "questions", lambda text: prompts.FollowUps(questions=questions_in(text)))
+    return grounding.examples_in(
+        profile, __package__, "questions", lambda text: prompts.FollowUps(questions=grounding.questions_in(text))
+    )
 
 
 def aggregate_examples(profile: Profile) -> str:
     def read(text: str) -> prompts.Aggregate:
-        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
+        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=grounding.bracketed(text))
 
-    return examples_in(profile, __package__, "aggregate", read)
+    return grounding.examples_in(profile, __package__, "aggregate", read)

@@ -8,21 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.grounding import (
-    ANSWER_NEXT,
-    SOME_QUESTIONS,
-    AsksQuestions,
-    Grounded,
-    JudgesResults,
-    Questions,
-    Side,
-    asked_whether,
-    bracketed,
-    context,
-    in_place,
-    is_object,
-    questions_in,
-)
+from redargue.methods.baselines import grounding
 from redargue.tasks.answer import documents
 from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
@@ -31,12 +17,13 @@ from redargue.tasks.untrusted import wrap_untrusted
 class FollowUps(Frozen):
     """The questions that a claim's check needs answers to."""
 
-    questions: Questions = Field(
-        description="what has to be known to check the claim, one question each", json_schema_extra=SOME_QUESTIONS
+    questions: grounding.Questions = Field(
+        description="what has to be known to check the claim, one question each",
+        json_schema_extra=grounding.SOME_QUESTIONS,
     )
 
 
-class WriteFollowUps(AsksQuestions, Task[FollowUps]):
+class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
     """All questions before the first search (FOLK's Self-Ask)."""
 
     claim: Claim
@@ -52,7 +39,7 @@ class WriteFollowUps(AsksQuestions, Task[FollowUps]):
         return "Reply with the questions alone, one a line: Followup Question: your question"
 
     def parse_plain(self, text: str) -> FollowUps | None:
-        return None if is_object(text) else FollowUps(questions=questions_in(text))
+        return None if grounding.is_object(text) else FollowUps(questions=grounding.questions_in(text))
 
 
 class Aggregate(Frozen):
@@ -60,16 +47,16 @@ class Aggregate(Frozen):
 
     explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
-    answer: Side = Field(description="SUPPORTED or NOT_SUPPORTED")
+    answer: grounding.Side = Field(description="SUPPORTED or NOT_SUPPORTED")
 
 
-class JudgeAnswers(JudgesResults, Task[Aggregate]):
+class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
     """The label, from all questions and what was found for them."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
 
     claim: Claim
-    asked: tuple[Grounded, ...]
+    asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
     def instructions(self) -> str:
@@ -79,18 +66,22 @@ class JudgeAnswers(JudgesResults, Task[Aggregate]):
         return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
     def input_text(self) -> str:
-        after = ANSWER_NEXT if self.profile == "paper" else None
-        return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
+        after = grounding.ANSWER_NEXT if self.profile == "paper" else None
+        return lines(
+            f"{grounding.asked_whether(self.claim)}\n\nContext:", grounding.context(self.asked, self.profile), after
+        )
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": in_place(self.claim),
-            "context": context(self.asked, self.profile),
+            "claim": grounding.in_place(self.claim),
+            "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        return None if is_object(text) else Aggregate(explanation=text.strip(), answer=bracketed(text))
+        return (
+            None if grounding.is_object(text) else Aggregate(explanation=text.strip(), answer=grounding.bracketed(text))
+        )
 
 
 class FollowUp(Frozen):
@@ -112,13 +103,13 @@ class FollowUp(Frozen):
 _FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate answer:"
 
 
-class AskFollowUp(JudgesResults, Task[FollowUp]):
+class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
     """The next follow-up question of Self-Ask, or its final answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
     claim: Claim
-    asked: tuple[Grounded, ...] = ()
+    asked: tuple[grounding.Grounded, ...] = ()
     demonstrations: str = ""
 
     def instructions(self) -> str:
@@ -134,10 +125,10 @@ class AskFollowUp(JudgesResults, Task[FollowUp]):
         )
 
     def input_text(self) -> str:
-        return lines(asked_whether(self.claim), self._so_far())
+        return lines(grounding.asked_whether(self.claim), self._so_far())
 
     def template_vars(self) -> dict[str, str]:
-        return {"claim": in_place(self.claim), "asked": self._so_far(), "demonstrations": self.demonstrations}
+        return {"claim": grounding.in_place(self.claim), "asked": self._so_far(), "demonstrations": self.demonstrations}
 
     def _so_far(self) -> str:
         needed = "Are follow up questions needed here:"
@@ -156,7 +147,7 @@ class AskFollowUp(JudgesResults, Task[FollowUp]):
         Raises:
             ValueError: neither occurs.
         """
-        if is_object(text):
+        if grounding.is_object(text):
             return None
         own = text.partition(_FOUND)[0]
         match = re.search(rf"({_FINAL}|{_ASKS})[ \t]*([^\n]*)", own)
@@ -175,7 +166,7 @@ class AskFollowUp(JudgesResults, Task[FollowUp]):
         return answer.model_copy(update={"question": question})
 
 
-def _side(text: str) -> Side:
+def _side(text: str) -> grounding.Side:
     plain = text.strip(" .*_`\"'[]").replace(" ", "_").upper()
     if plain not in ("SUPPORTED", "NOT_SUPPORTED"):
         raise ValueError(f"{text.strip()[:60]!r} is neither SUPPORTED nor NOT_SUPPORTED")
@@ -203,7 +194,7 @@ class ConcludeAsking(JudgeAnswers):
         return self._asking().template_vars()
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        if is_object(text):
+        if grounding.is_object(text):
             return None
         own = text.strip().removeprefix(_FINAL).strip()
         return Aggregate(explanation=text.strip(), answer=_side(own.partition("\n")[0]))
