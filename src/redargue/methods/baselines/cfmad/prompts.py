@@ -12,8 +12,6 @@ from redargue.tasks.answer import AnswerClaim, claim_lines, documents
 from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
 from redargue.tasks.untrusted import wrap_untrusted
 
-OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
-
 
 def why(claim: Claim, stance: str) -> str:
     meaning = claim.labels.meaning(stance)
@@ -42,7 +40,7 @@ def _case_vars(task: Any) -> dict[str, str]:
 
 
 class _Speaker:
-    """The fields-free part of every member of a thread; a plain class, so it goes first."""
+    """What the prompts of a thread share; a plain class without fields, so it goes first."""
 
     quotes_in_text: ClassVar[bool] = True
 
@@ -50,8 +48,8 @@ class _Speaker:
         return "the evidence"
 
     def parse_plain(self, text: str) -> Argument | None:
-        said = text.strip()
-        return Argument(text=said) if said and not said.startswith("{") else None
+        plain = text.strip()
+        return Argument(text=plain) if plain and not plain.startswith("{") else None
 
 
 class ArgueStance(_Speaker, Task[Argument], _OfAStance):
@@ -77,7 +75,8 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
 
     def _asked(self) -> str:
-        truth = OPPOSITE.get(self.claim.labels.meaning(self.stance))
+        opposite = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
+        truth = opposite.get(self.claim.labels.meaning(self.stance))
         if truth is None:
             return "The assistant's answer may be wrong. Persuade it that its answer may be wrong."
         return (

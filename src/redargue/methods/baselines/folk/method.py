@@ -62,7 +62,9 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             prediction = await self.reason(reasoner, parts, tuple(asked))
         except BadReply as error:
             return self.verdict(None, reason=error.what, decided_by="reader", rounds=1)
-        answer = Answer(text=in_words(prediction), label=self.label(prediction.answer), quotes=prediction.quotes)
+        truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
+        text = "\n".join([*truths, prediction.explanation])
+        answer = Answer(text=text, label=self.label(prediction.answer), quotes=prediction.quotes)
         return self.conclude(reasoner, answer, asked, round_=1)
 
     async def decompose(self, decomposer: Agent) -> prompts.Predicates:
@@ -101,11 +103,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             )
 
         return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))
-
-
-def in_words(prediction: prompts.Prediction) -> str:
-    truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
-    return "\n".join([*truths, prediction.explanation])
 
 
 def predicate_examples(profile: Profile) -> str:
