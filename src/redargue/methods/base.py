@@ -37,6 +37,7 @@ from redargue.verdicts import RENAMED_METHODS, Score, Verdict
 
 Tools = str | tuple[str, ...] | None
 Roles = Mapping[str, Tools]
+FROM_SETTINGS = "settings.tools"  # in ``roles``: the tools that the method's setting ``tools`` names
 
 
 class CostPlan(Frozen):
@@ -105,7 +106,7 @@ class Method:
             so that a released program's deviations stay out of the paper's algorithm.
 
     Attributes:
-        roles: search tools by agent: one, several, or None.
+        roles: search tools by agent: one, several, ``FROM_SETTINGS``, or None.
         asks: types of the tasks that its agents perform.
         may_ask: types of further tasks, which only some claims need; see :meth:`require`.
         about: one line for lists; by default the first line of the docstring.
@@ -173,7 +174,7 @@ class Method:
     @classmethod
     def roles_for(cls, settings: Any) -> Roles:
         """``roles`` under these settings; override where they depend on settings."""
-        return cls.roles
+        return {agent: settings.tools if tools == FROM_SETTINGS else tools for agent, tools in cls.roles.items()}
 
     @classmethod
     def asks_for(cls, settings: Any) -> tuple[type[AnyTask], ...]:

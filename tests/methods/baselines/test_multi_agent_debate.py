@@ -12,12 +12,9 @@ from redargue.errors import BadReply
 from redargue.events import RoundEnded
 from redargue.llm.rendering import Renderer
 from redargue.methods.base import ConfiguredMethod, configure
-from redargue.methods.baselines.multi_agent_debate.method import (
-    MultiAgentDebate,
-    MultiAgentDebateSettings,
-    most_frequent,
-)
+from redargue.methods.baselines.multi_agent_debate.method import MultiAgentDebate, MultiAgentDebateSettings
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers
+from redargue.methods.baselines.self_consistency import majority
 from redargue.run import Run
 from redargue.tasks.answer import Answer
 from redargue.verdicts import Verdict
@@ -94,7 +91,7 @@ async def test_an_agent_alone_is_asked_to_check_its_answer() -> None:
 )
 async def test_the_most_frequent_label_stands(labels: tuple[str | None, ...], expected: str | None) -> None:
     verdict, run, _ = await debate(lambda task, call: said(labels[int(call.agent[-1]) - 1]), rounds=1)
-    assert verdict.label == expected == most_frequent(labels)
+    assert verdict.label == expected == majority(labels)
     assert verdict.round_labels == (labels,)
     (ended,) = [each for each in run.events if isinstance(each, RoundEnded)]
     assert ended.agreed is False

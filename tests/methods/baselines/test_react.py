@@ -17,13 +17,15 @@ from redargue.llm.rendering import Renderer, schema_of
 from redargue.llm.tool_calls import functions
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.methods.baselines.react import React
-from redargue.methods.baselines.react.method import ReactSettings, examples_for
+from redargue.methods.baselines.react.method import ReactSettings
 from redargue.methods.baselines.react.prompts import ChooseAction, ThinkAndAct
+from redargue.methods.few_shot import read_examples, with_labels
 from redargue.run import Run
 from redargue.tasks.step import Step, ToolCall
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, ShelfTool
 
+EXAMPLES = read_examples("redargue.methods.baselines.react")
 pytestmark = pytest.mark.anyio
 PAGE = (
     "Cape Ansel is a cape. The lamp was lit in 1871. It burned oil. In 1902 the lamp was replaced. It is white. A lamp."
@@ -133,13 +135,13 @@ async def test_react_1_five_steps_in_the_paper_and_seven_in_the_program() -> Non
 
 
 def test_demonstrations_end_in_the_labels_of_the_claim() -> None:
-    assert [line for line in examples_for(FEVER).splitlines() if "finish" in line] == [
+    assert [line for line in with_labels(EXAMPLES, FEVER).splitlines() if "finish" in line] == [
         "Action 4: finish[SUPPORTS]",
         "Action 3: finish[REFUTES]",
         "Action 4: finish[NOT ENOUGH INFO]",
     ]
-    assert examples_for(TWO).count("finish[") == 2
-    assert examples_for(OPTIONS) == ""
+    assert with_labels(EXAMPLES, TWO).count("finish[") == 2
+    assert with_labels(EXAMPLES, OPTIONS) == ""
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_finish_may_be_named_as_a_tool_in_json() -> None:
 
 
 def test_labels_and_words_are_the_same_in_every_form() -> None:
-    task = ThinkAndAct(claim=CLAIM, demonstrations=examples_for(CLAIM.labels))
+    task = ThinkAndAct(claim=CLAIM, demonstrations=with_labels(EXAMPLES, CLAIM.labels))
     assert schema_of(task)["properties"]["answer"]["enum"] == [*FEVER.names, ""]
     *_, answer = functions(task)
     assert answer["parameters"]["properties"]["answer"]["enum"] == list(FEVER.names)

@@ -17,7 +17,7 @@ from redargue.methods.baselines.self_consistency import Sampling, SamplingSettin
 from redargue.methods.faithfulness import faithfulness
 from redargue.tasks.answer import AnswerClaim
 from redargue.tasks.score import CheckStatements, WriteStatements
-from redargue.verdicts import Score, Verdict
+from redargue.verdicts import Verdict
 
 
 class BestOfNSettings(SamplingSettings):
@@ -61,7 +61,7 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
         scores = dict(zip(labelled, results, strict=True))
         for score in results:
             self.run.emit(Scored(agent=score.agent, round=1, score=score))
-        best = max(labelled, key=lambda place: _worth(scores[place]), default=0)
+        best = max(labelled, key=lambda place: -1.0 if (value := scores[place].value) is None else value, default=0)
         self.keep_quotes_of([best], answers)
         kept = answers[best]
         return self.verdict(
@@ -86,7 +86,3 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
         )
         least = {"calls": dict.fromkeys(tasks[:-1], len(readers)), "call_depth": len(tasks) - 1}
         return CostRange(plan.model_copy(update=least), plan, plan)
-
-
-def _worth(score: Score) -> float:
-    return -1.0 if score.value is None else score.value

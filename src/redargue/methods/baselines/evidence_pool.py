@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redargue.concurrency import gather_or_cancel
-from redargue.events import QueryWritten
+from redargue.events import QueryWritten, RoundEnded
 from redargue.evidence import Passage
 from redargue.methods.base import Method, Roles
 
@@ -32,12 +32,14 @@ class EvidencePool(Method):
         results = await gather_or_cancel(searcher.search(self.claim.text, wanted[tool], tool=tool) for tool in tools)
         self.passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
 
-
-class EqualAgents(EvidencePool):
-    """A debate of ``agents`` debaters, ``agent-1`` and so on, that differ in nothing but their models."""
+    def end_round(self, round_: int, labels: tuple[str | None, ...], *, accepted: bool, why: str) -> None:
+        """Emits the labels of a round; ``accepted`` where the debate ends with it."""
+        agreed = None not in labels and len(set(labels)) == 1
+        self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=accepted, why=(why,)))
 
     @classmethod
     def debaters_for(cls, settings: Any) -> tuple[str, ...]:
+        """``agent-1`` and so on, which differ only in their models."""
         return tuple(f"agent-{place}" for place in range(1, settings.agents + 1))
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 
 from redargue.claims import Frozen, LabelSet
 from redargue.evidence import Passage
-from redargue.tasks.answer import documents
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines, documents
 from redargue.tasks.base import Task
 
 
@@ -16,6 +16,19 @@ class OnEvidence(Frozen):
     passages: tuple[Passage, ...] = ()
 
 
+class DebatePrompt:
+    """What a debater's prompts share; a plain class without fields, so it goes first."""
+
+    def instructions(self) -> str:
+        return ""
+
+    def hardened_rules(self) -> str:
+        return STYLE_IS_NO_EVIDENCE
+
+    def quote_source(self) -> str:
+        return "the evidence" if isinstance(self, OnEvidence) else ""
+
+
 def label_question(labels: LabelSet) -> str:
     if labels.free_text:
         return "What is the answer?"
@@ -23,6 +36,25 @@ def label_question(labels: LabelSet) -> str:
     return f"Which of these is right: {meanings}?"
 
 
+def label_in(text: str, labels: LabelSet) -> str:
+    """The label that an agent names.
+
+    Raises:
+        ValueError: another text, or several labels.
+    """
+    label = labels.single(text)
+    if label is None:
+        raise ValueError(f"{text[:60]!r} is none of the labels {', '.join(labels.names)}")
+    return label
+
+
+def topic_vars(task: Any) -> dict[str, str]:
+    return {
+        "claim": claim_lines(task.claim).removeprefix("Claim: "),
+        "labels": label_question(task.claim.labels),
+        "evidence": (evidence_line(task) or "").removeprefix("Evidence: "),
+    }
+
+
 def evidence_line(task: Task[Any]) -> str | None:
-    """The evidence, if the task shows any."""
     return f"Evidence: {documents(task.passages, task.profile)}" if isinstance(task, OnEvidence) else None

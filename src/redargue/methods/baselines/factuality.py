@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
@@ -11,13 +11,13 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
 from redargue.tasks.answer import Answer, claim_lines, documents
-from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 
 def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """Queries or questions, each on one line and once, at most ``most``.
+    """At most ``most`` distinct queries or questions, without line breaks.
 
     Raises:
         ValueError: there is none.
@@ -26,6 +26,21 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
     if not plain:
         raise ValueError("the list is empty")
     return tuple(plain)[:most]
+
+
+class ClaimPrompt:
+    """A prompt with the claim alone, and examples if there are any; a plain class without fields, so it goes first."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    def worked_examples(self: Any) -> str:
+        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
+
+    def input_text(self: Any) -> str:
+        return claim_lines(self.claim)
+
+    def template_vars(self: Any) -> dict[str, str]:
+        return {"claim": claim_lines(self.claim).removeprefix("Claim: "), "demonstrations": self.demonstrations}
 
 
 class FactualityCheck(Frozen):
@@ -38,9 +53,7 @@ class FactualityCheck(Frozen):
     correction: str = Field(
         default="", description="the text without the error; None if there is none", json_schema_extra=max_length(600)
     )
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word", json_schema_extra=list_bounds(6, 400)
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word")
     factuality: bool = Field(description="true if the text is factual, false if it holds an error")
 
     @field_validator("error", "correction", mode="before")
@@ -96,8 +109,8 @@ class FactualityMethod(Method):
     def read(self, check: FactualityCheck) -> Answer:
         """The check's reasoning, with the error and the correction if there are any."""
         notes = {"Error": check.error, "Correction": check.correction}
-        lines = (f"{name}: {text}" for name, text in notes.items() if text and text.strip(" .").lower() != "none")
-        text = "\n".join([check.reasoning, *lines])
+        stated = (f"{name}: {text}" for name, text in notes.items() if text and text.strip(" .").lower() != "none")
+        text = "\n".join([check.reasoning, *stated])
         return Answer(text=text, label=self.label(check.factuality), quotes=check.quotes)
 
     def conclude(self, answer: Answer, passages: Sequence[Passage]) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator
 from pydantic.config import JsonDict
@@ -27,13 +27,10 @@ Side = Literal["SUPPORTED", "NOT_SUPPORTED"]
 MOST_QUESTIONS = 12
 
 
-ANSWER_NEXT = ">>>>>>"  # what stands between a question and its reply in these prompts
+ANSWER_NEXT = ">>>>>>"  # between a question and its reply in these prompts
 
 
 NEXT_EXAMPLE = "------"
-
-
-QUOTED = list_bounds(6, 400)
 
 
 class Grounded(Frozen):
@@ -62,11 +59,11 @@ def bracketed(text: str) -> Side:
     Raises:
         ValueError: no brackets, or something else in them.
     """
-    found = re.search(r"\[(.*?)\]", text)
-    if found is None or found.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
-        held = f"hold {found.group(1)[:60]!r}" if found else "are missing"
-        raise ValueError(f"the brackets {held}; [SUPPORTED] or [NOT_SUPPORTED] was asked for")
-    return "SUPPORTED" if found.group(1) == "SUPPORTED" else "NOT_SUPPORTED"
+    match = re.search(r"\[(.*?)\]", text)
+    if match is None or match.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
+        content = f"hold {match.group(1)[:60]!r}" if match else "are missing"
+        raise ValueError(f"the brackets {content}; [SUPPORTED] or [NOT_SUPPORTED] was asked for")
+    return "SUPPORTED" if match.group(1) == "SUPPORTED" else "NOT_SUPPORTED"
 
 
 def questions_in(text: str) -> tuple[str, ...]:
@@ -76,10 +73,10 @@ def questions_in(text: str) -> tuple[str, ...]:
         ValueError: there is none.
     """
     body = text.partition(NEXT_EXAMPLE)[0]
-    found = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
-    if not found:
+    questions = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
+    if not questions:
         raise ValueError('no line begins with "Followup Question:"')
-    return tuple(found)
+    return tuple(questions)
 
 
 def is_object(text: str) -> bool:
@@ -87,10 +84,10 @@ def is_object(text: str) -> bool:
 
 
 def _some(raw: tuple[str, ...]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(text for answer in raw if (text := " ".join(answer.split()))))
-    if not 0 < len(found) <= MOST_QUESTIONS:
-        raise ValueError(f"{len(found)} questions; 1 to {MOST_QUESTIONS} were asked for")
-    return found
+    questions = tuple(dict.fromkeys(text for question in raw if (text := " ".join(question.split()))))
+    if not 0 < len(questions) <= MOST_QUESTIONS:
+        raise ValueError(f"{len(questions)} questions; 1 to {MOST_QUESTIONS} were asked for")
+    return questions
 
 
 Questions = Annotated[tuple[str, ...], AfterValidator(_some)]
@@ -110,8 +107,31 @@ def asked_whether(claim: Claim) -> str:
     return in_place(claim, f"Question: Is it true that {text}?")
 
 
-def examples(demonstrations: str) -> str:
-    return f"\n{demonstrations.strip()}\n" if demonstrations else ""
+class ShowsExamples:
+    """A prompt with examples; a plain class without fields, so it goes first."""
+
+    def worked_examples(self: Any) -> str:
+        return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
+
+
+class AsksQuestions(ShowsExamples):
+    """A prompt that turns a claim into questions."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+
+    def input_text(self: Any) -> str:
+        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
+        return f"Claim: {in_place(self.claim)}{after}"
+
+    def template_vars(self: Any) -> dict[str, str]:
+        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
+
+
+class JudgesResults(ShowsExamples):
+    """A prompt with questions and their search results."""
+
+    def quote_source(self) -> str:
+        return "what was found"
 
 
 class GroundingMethod(Method):

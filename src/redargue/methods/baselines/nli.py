@@ -15,7 +15,7 @@ from redargue.claims import Claim, Meaning
 from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
@@ -56,6 +56,7 @@ class Nli(Method, name="nli", settings=NliSettings):
         " arXiv 2212.10057"
     )
     graph = "searches -> inference"
+    roles = {READER: FROM_SETTINGS}
     asks = (InferClaim,)
 
     settings: NliSettings
@@ -88,10 +89,6 @@ class Nli(Method, name="nli", settings=NliSettings):
         if max(inferred.supports, inferred.refutes) < threshold:
             return undecided
         return correct if inferred.supports >= inferred.refutes else incorrect
-
-    @classmethod
-    def roles_for(cls, settings: NliSettings) -> Roles:
-        return {READER: settings.tools}
 
     @classmethod
     def plan_for(cls, settings: NliSettings) -> CostRange:

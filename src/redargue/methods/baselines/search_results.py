@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from redargue.claims import Claim, Frozen
+from typing import Any, ClassVar
+
+from redargue.claims import Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import claim_lines, documents
 from redargue.tasks.base import Profile, lines
@@ -30,18 +32,22 @@ def found_in(results: tuple[SearchResult, ...]) -> tuple[Passage, ...]:
 
 
 def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
-    """The results joined by newlines; hardened: the passages, each fenced."""
+    """The results joined by newlines; hardened: the passages, separately fenced."""
     if profile == "paper":
         return "\n".join(result.text for result in results) or NOTHING_KNOWN
     passages = found_in(results)
     return documents(passages, profile) if passages else NOTHING_KNOWN
 
 
-def statement_and_knowledge(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> str:
-    statement = claim_lines(claim).replace("Claim: ", "STATEMENT: ", 1)
-    return lines(statement, f"KNOWLEDGE: {knowledge(results, profile)}")
+class ShowsKnowledge:
+    """A prompt with a statement and what is known of it; a plain class without fields, so it goes first."""
 
+    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
-def statement_vars(claim: Claim, results: tuple[SearchResult, ...], profile: Profile) -> dict[str, str]:
-    statement = claim_lines(claim).removeprefix("Claim: ")
-    return {"statement": statement, "knowledge": knowledge(results, profile)}
+    def input_text(self: Any) -> str:
+        statement = claim_lines(self.claim).replace("Claim: ", "STATEMENT: ", 1)
+        return lines(statement, f"KNOWLEDGE: {knowledge(self.results, self.profile)}")
+
+    def template_vars(self: Any) -> dict[str, str]:
+        statement = claim_lines(self.claim).removeprefix("Claim: ")
+        return {"statement": statement, "knowledge": knowledge(self.results, self.profile)}

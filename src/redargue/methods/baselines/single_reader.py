@@ -10,7 +10,7 @@ from pydantic import Field
 
 from redargue.claims import Claim
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
 from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 
@@ -29,6 +29,7 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
 
     paper = "none: what a debate has to beat"
     graph = "searches of all tools concurrently -> answer"
+    roles = {READER: FROM_SETTINGS}
     asks = (AnswerClaim,)
 
     settings: SingleReaderSettings
@@ -39,10 +40,6 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
         answer = await reader.perform(task, round_=1)
         self.answered(READER, answer, round_=1, passages=passages)
         return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1)
-
-    @classmethod
-    def roles_for(cls, settings: SingleReaderSettings) -> Roles:
-        return {READER: settings.tools}
 
     @classmethod
     def plan_for(cls, settings: SingleReaderSettings) -> CostRange:

@@ -65,26 +65,21 @@ def sided(
     supports, refutes, _ = reading.probabilities()
     factual = supports >= refutes
     meaning = Meaning.SUPPORTED if factual else Meaning.REFUTED
-    heard = reading.strongest(meaning) > MIN_SIGNAL
-    best = reading.best(meaning, QUOTES) if heard else ()
-    opening = (CORRECT if factual else INCORRECT) if heard else OPEN
+    decided = reading.strongest(meaning) > MIN_SIGNAL
+    best = reading.best(meaning, QUOTES) if decided else ()
+    opening = (CORRECT if factual else INCORRECT) if decided else OPEN
     return factual, best, "\n".join([*map(cite, best), opening + " ".join(claim.split())])
 
 
 def untried(claim: str, best: tuple[SourcedSentence, ...], asked: Collection[str]) -> Iterator[str]:
     """New queries: the claim, its uncovered words with names found so far, its content words, its parts."""
-    said = " ".join(sentence.quote for sentence in best)
-    covered = {word.lower() for word in words(said)}
-    still_open = [word for word in words(claim) if word.lower() not in covered]
-    bridges = [name for name in names_in(said) if name.lower() not in claim.lower()]
-    every = [claim]
-    every += [" ".join([*bridges[:2], *still_open])] if bridges and still_open else []
-    every += [" ".join(words(claim)), *decompose(claim).entities]
-    seen = set(asked)
-    for query in (query[:300] for query in every):
-        if query and query not in seen:
-            seen.add(query)
-            yield query
+    found = " ".join(quotes_of(best))
+    covered = {word.lower() for word in words(found)}
+    uncovered = [word for word in words(claim) if word.lower() not in covered]
+    bridges = [name for name in names_in(found) if name.lower() not in claim.lower()]
+    bridging = " ".join([*bridges[:2], *uncovered]) if bridges and uncovered else ""
+    queries = (claim, bridging, " ".join(words(claim)), *decompose(claim).entities)
+    yield from (query for query in dict.fromkeys(query[:300] for query in queries) if query and query not in asked)
 
 
 def quotes_of(best: tuple[SourcedSentence, ...]) -> tuple[str, ...]:
@@ -93,8 +88,8 @@ def quotes_of(best: tuple[SourcedSentence, ...]) -> tuple[str, ...]:
 
 def clauses_of(claim: Claim) -> tuple[str, ...]:
     """The claim's clauses; the whole claim where there are too many for one check."""
-    found = statements(claim.text)
-    return found if len(found) <= MOST_QUESTIONS else (" ".join(claim.text.split()),)
+    clauses = statements(claim.text)
+    return clauses if len(clauses) <= MOST_QUESTIONS else (" ".join(claim.text.split()),)
 
 
 def is_it_true(statement: str) -> str:
@@ -113,6 +108,4 @@ def likeliest(reading: Reading) -> Meaning:
 
 
 def quotes_for(reading: Reading, meaning: Meaning) -> tuple[str, ...]:
-    return (
-        tuple(sentence.quote for sentence in reading.best(meaning, QUOTES)) if meaning is not Meaning.NOT_ENOUGH else ()
-    )
+    return () if meaning is Meaning.NOT_ENOUGH else quotes_of(reading.best(meaning, QUOTES))

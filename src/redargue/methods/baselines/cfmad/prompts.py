@@ -12,8 +12,6 @@ from redargue.tasks.answer import AnswerClaim, claim_lines, documents
 from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
 from redargue.tasks.untrusted import wrap_untrusted
 
-OPPOSITE = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
-
 
 def why(claim: Claim, stance: str) -> str:
     meaning = claim.labels.meaning(stance)
@@ -42,7 +40,7 @@ def _case_vars(task: Any) -> dict[str, str]:
 
 
 class _Speaker:
-    """The fields-free part of every member of a thread; a plain class, so it goes first."""
+    """What the prompts of a thread share; a plain class without fields, so it goes first."""
 
     quotes_in_text: ClassVar[bool] = True
 
@@ -50,8 +48,8 @@ class _Speaker:
         return "the evidence"
 
     def parse_plain(self, text: str) -> Argument | None:
-        said = text.strip()
-        return Argument(text=said) if said and not said.startswith("{") else None
+        plain = text.strip()
+        return Argument(text=plain) if plain and not plain.startswith("{") else None
 
 
 class ArgueStance(_Speaker, Task[Argument], _OfAStance):
@@ -63,9 +61,7 @@ class ArgueStance(_Speaker, Task[Argument], _OfAStance):
         return lines(_case(self), why(self.claim, self.stance))
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {
-            "asked": why(self.claim, self.stance),
-        }
+        return _case_vars(self) | {"asked": why(self.claim, self.stance)}
 
 
 class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
@@ -79,7 +75,8 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
 
     def _asked(self) -> str:
-        truth = OPPOSITE.get(self.claim.labels.meaning(self.stance))
+        opposite = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
+        truth = opposite.get(self.claim.labels.meaning(self.stance))
         if truth is None:
             return "The assistant's answer may be wrong. Persuade it that its answer may be wrong."
         return (
@@ -87,10 +84,7 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         )
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {
-            "argument": wrap_untrusted(self.argument),
-            "asked": self._asked(),
-        }
+        return _case_vars(self) | {"argument": wrap_untrusted(self.argument), "asked": self._asked()}
 
 
 class RebutCritic(_Speaker, Task[Argument], _OfAStance):
@@ -157,19 +151,17 @@ class JudgeStances(AnswerClaim):
         return FORMAT_LAST
 
     def _threads(self) -> str:
-        return "\n".join(
-            lines(
-                f"{name}: {wrap_untrusted(each.argument)}",
-                f"Critic: {wrap_untrusted(each.criticism)}",
-                f"{name}: {wrap_untrusted(each.rebuttal)}",
-            )
-            for name, each in zip(self._names(), self.threads, strict=True)
-        )
-
-    def _names(self) -> list[str]:
         sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
         meaning = self.claim.labels.meaning
-        return [sides.get(meaning(thread.stance), f"Option {thread.stance}") for thread in self.threads]
+        names = (sides.get(meaning(thread.stance), f"Option {thread.stance}") for thread in self.threads)
+        return "\n".join(
+            lines(
+                f"{name}: {wrap_untrusted(thread.argument)}",
+                f"Critic: {wrap_untrusted(thread.criticism)}",
+                f"{name}: {wrap_untrusted(thread.rebuttal)}",
+            )
+            for name, thread in zip(names, self.threads, strict=True)
+        )
 
     def template_vars(self) -> dict[str, str]:
         return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}

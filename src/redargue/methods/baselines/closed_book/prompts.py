@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
+from redargue.methods.baselines.factuality import ClaimPrompt
 from redargue.tasks.answer import LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, max_length
 
@@ -35,9 +36,6 @@ class AnswerClosedBook(LabelledTask):
     must_answer: bool = False
 
     def instructions(self) -> str:
-        return self._asked()
-
-    def _asked(self) -> str:
         return lines("Check the claim from what you know. You have no documents.", self._must())
 
     def _must(self) -> str | None:
@@ -100,10 +98,8 @@ class SelfChecked(Frozen):
         return {name: "None" if value is None and name != "factuality" else value for name, value in data.items()}
 
 
-class SelfCheck(Task[SelfChecked]):
+class SelfCheck(ClaimPrompt, Task[SelfChecked]):
     """Whether a claim is factual, from what the model knows (FacTool's baseline Self-Check)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
@@ -126,16 +122,10 @@ class SelfCheck(Task[SelfChecked]):
     def worked_examples(self) -> str:
         return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
 
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
-
     def layout(self) -> tuple[PromptPart, ...]:
         if self.demonstrations:
             return "instructions", "output_format", "worked_examples", "input_text"
         return FORMAT_LAST
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": self.input_text().removeprefix("Claim: "), "demonstrations": self.demonstrations}
 
 
 class AnswerZeroShot(AnswerClosedBook):
@@ -152,7 +142,7 @@ class AnswerZeroShot(AnswerClosedBook):
 class AnswerStepByStep(AnswerClosedBook):
     """Reasons step by step, then the label."""
 
-    def _asked(self) -> str:
+    def instructions(self) -> str:
         return lines("Say whether the claim is correct. Think step by step before you answer.", self._must())
 
 
@@ -168,8 +158,6 @@ class ReasonStepByStep(AnswerStepByStep):
 
 class AnswerFromReasoning(AnswerZeroShot):
     """The answer after the reasoning: the second question, in the same chat."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
 
     reasoning: Exchange
 

@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
@@ -89,6 +89,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         "[JudgeWorthiness ->] AskQuestions | AskQuestions -> CompareTexts | … -> (search -> RateTexts) | …"
         " -> CheckFactuality [-> StateStance | …]"
     )
+    roles = {ASKER: None, SEARCHER: FROM_SETTINGS, VERIFIER: None}
     few_shot = True
 
     settings: FactcheckGptSettings
@@ -137,7 +138,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
             return ()
 
     async def without_duplicates(self, asker: Agent, questions: tuple[str, ...]) -> list[str]:
-        """The questions that are not similar to one kept before them."""
         similarities = await gather_or_cancel(
             self.similarities(asker, question, questions[:place]) for place, question in enumerate(questions) if place
         )
@@ -171,10 +171,6 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
 
     async def label_unread(self, verifier: Agent, evidence: tuple[Passage, ...]) -> str | None:
         return None
-
-    @classmethod
-    def roles_for(cls, settings: FactcheckGptSettings) -> Roles:
-        return {ASKER: None, SEARCHER: settings.tools, VERIFIER: None}
 
     @classmethod
     def asks_for(cls, settings: FactcheckGptSettings) -> tuple[type[AnyTask], ...]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
-from redargue.methods.baselines.factuality import plain_texts
+from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
 from redargue.tasks.answer import claim_lines
 from redargue.tasks.base import Task, lines, list_bounds, max_length
 from redargue.tasks.query import LONGEST_QUERY
@@ -58,14 +58,12 @@ class JudgeWorthiness(Task[Worthiness]):
         return {"claim": claim_lines(self.claim).removeprefix("Claim: ")}
 
 
-class AskQuestions(Task[Questions]):
+class AskQuestions(ClaimPrompt, Task[Questions]):
     """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each a sample of its own.
 
     Attributes:
         most: questions that are read.
     """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     most: int = 5
@@ -77,18 +75,8 @@ class AskQuestions(Task[Questions]):
             " each thing that the claim says, and each to be understood without the claim."
         )
 
-    def worked_examples(self) -> str:
-        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
-
     def output_format(self) -> str:
         return 'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
-
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
-
-    def template_vars(self) -> dict[str, str]:
-        claim = claim_lines(self.claim).removeprefix("Claim: ")
-        return {"claim": claim, "demonstrations": self.demonstrations}
 
     def validate_answer(self, answer: Questions) -> Questions:
         return Questions(questions=plain_texts(answer.questions, self.most))

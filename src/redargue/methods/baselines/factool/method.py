@@ -15,7 +15,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
@@ -49,6 +49,7 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
     profiles = {"paper": {}, "authors": {"profile": "paper", "unparsed": "true"}, "hardened": {}}
     paper = "Chern et al., FacTool: Factuality Detection in Generative AI, 2023, arXiv 2307.13528"
     graph = "WriteScepticalQueries -> search | search -> CheckFactuality"
+    roles = {SEARCHER: FROM_SETTINGS, VERIFIER: None}
     asks = (WriteScepticalQueries, CheckFactuality)
     few_shot = True
 
@@ -81,10 +82,6 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
             return (await searcher.perform(task, round_=1, temperature=self.settings.temperature)).queries
         except BadReply:
             return (self.claim.text[:LONGEST_QUERY],)
-
-    @classmethod
-    def roles_for(cls, settings: FacToolSettings) -> Roles:
-        return {SEARCHER: settings.tools, VERIFIER: None}
 
     @classmethod
     def plan_for(cls, settings: FacToolSettings) -> CostRange:

@@ -7,8 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.factuality import plain_texts
-from redargue.tasks.answer import claim_lines
+from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
 from redargue.tasks.base import Task, lines, list_bounds
 from redargue.tasks.query import LONGEST_QUERY
 
@@ -19,7 +18,7 @@ class Queries(Frozen):
     queries: tuple[str, ...] = Field(description="the queries", json_schema_extra=list_bounds(4, LONGEST_QUERY))
 
 
-class WriteScepticalQueries(Task[Queries]):
+class WriteScepticalQueries(ClaimPrompt, Task[Queries]):
     """FacTool's queries for a claim, written by a sceptic."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "count", "demonstrations")
@@ -35,18 +34,11 @@ class WriteScepticalQueries(Task[Queries]):
             f"Write {self.count} queries. Each is specific, stands for itself, and does not presume the claim.",
         )
 
-    def worked_examples(self) -> str:
-        return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
-
     def output_format(self) -> str:
         return 'Reply in JSON and with nothing else: {"queries": ["a query", "another query"]}'
 
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
-
     def template_vars(self) -> dict[str, str]:
-        claim = claim_lines(self.claim).removeprefix("Claim: ")
-        return {"claim": claim, "count": str(self.count), "demonstrations": self.demonstrations}
+        return {**super().template_vars(), "count": str(self.count)}
 
     def validate_answer(self, answer: Queries) -> Queries:
         return Queries(queries=plain_texts(answer.queries, self.count))

@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
@@ -52,12 +52,12 @@ class Fire(Method, name="fire", settings=FireSettings):
     profiles = {"paper": {}, "hardened": {}}
     paper = "Xie et al., FIRE: Fact-checking with Iterative Retrieval and Verification, 2024, 2411.00784"
     graph = "(SearchOrAnswer -> CompareTexts | CompareTexts -> search) x5 -> GiveFinalAnswer"
+    roles = {CHECKER: FROM_SETTINGS, COMPARER: None}
     asks = (SearchOrAnswer, CompareTexts, GiveFinalAnswer)
 
     settings: FireSettings
 
     async def check(self, claim: Claim, checker: Agent) -> Verdict:
-        """At most ``max_steps`` moves; if none of them is an answer, an answer is forced."""
         self.correct, self.incorrect = self.two_sides()
         self.results: list[SearchResult] = []
         for step in range(1, self.settings.max_steps + 1):
@@ -119,10 +119,6 @@ class Fire(Method, name="fire", settings=FireSettings):
     def conclude(self, answer: Answer, *, round_: int, decided_by: str) -> Verdict:
         self.answered(CHECKER, answer, round_=round_, passages=found_in(tuple(self.results)))
         return self.verdict(answer.label, reason=answer.text, decided_by=decided_by, rounds=self.step)
-
-    @classmethod
-    def roles_for(cls, settings: FireSettings) -> Roles:
-        return {CHECKER: settings.tools, COMPARER: None}
 
     @classmethod
     def plan_for(cls, settings: FireSettings) -> CostRange:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
-from redargue.tasks.base import Task, exactly_one, lines, list_bounds, max_length
+from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
+from redargue.tasks.base import Task, exactly_one, lines, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 
-FACT_CHECKER = "You are a fact-checking agent."
+
+def _spelled(value: object) -> object:
+    return str(value) if isinstance(value, bool) else value
 
 
 class FinalAnswer(Frozen):
@@ -20,17 +22,10 @@ class FinalAnswer(Frozen):
     reasoning: str = Field(
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word from the knowledge",
-        json_schema_extra=list_bounds(6, 400),
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the knowledge")
+    final_answer: Annotated[Literal["True", "False"], BeforeValidator(_spelled)] = Field(
+        description="whether the statement is true"
     )
-    final_answer: Literal["True", "False"] = Field(description="whether the statement is true")
-
-    @field_validator("final_answer", mode="before")
-    @classmethod
-    def _spelled(cls, value: object) -> object:
-        return str(value) if isinstance(value, bool) else value
 
 
 class Move(Frozen):
@@ -41,22 +36,21 @@ class Move(Frozen):
     reasoning: str = Field(
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="with an answer: what it rests on, copied word for word from the knowledge",
-        json_schema_extra=list_bounds(6, 400),
-    )
-    final_answer: Literal["True", "False", ""] = Field(
+    quotes: tuple[str, ...] = quotes_field("with an answer: what it rests on, copied word for word from the knowledge")
+    final_answer: Annotated[Literal["True", "False", ""], BeforeValidator(_spelled)] = Field(
         default="", description="whether the statement is true; empty with a query"
     )
     search_query: str = Field(
         default="", description="the next query; empty with an answer", json_schema_extra=max_length(LONGEST_QUERY)
     )
 
-    @field_validator("final_answer", mode="before")
-    @classmethod
-    def _spelled(cls, value: object) -> object:
-        return str(value) if isinstance(value, bool) else value
+
+class _FactChecker(ShowsKnowledge):
+    def system(self) -> str:
+        return "You are a fact-checking agent."
+
+    def quote_source(self) -> str:
+        return "the knowledge"
 
 
 class _FromKnowledge(Frozen):
@@ -64,13 +58,8 @@ class _FromKnowledge(Frozen):
     results: tuple[SearchResult, ...] = ()
 
 
-class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
+class GiveFinalAnswer(_FactChecker, Task[FinalAnswer], _FromKnowledge):
     """FIRE's forced answer, once it searches no more."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
-
-    def system(self) -> str:
-        return FACT_CHECKER
 
     def instructions(self) -> str:
         return lines(
@@ -79,20 +68,11 @@ class GiveFinalAnswer(Task[FinalAnswer], _FromKnowledge):
             "Then you have to decide: answer with True or with False.",
         )
 
-    def quote_source(self) -> str:
-        return "the knowledge"
-
     def output_format(self) -> str:
         return 'End with one JSON object: {"final_answer": "True"} or {"final_answer": "False"}'
 
-    def input_text(self) -> str:
-        return statement_and_knowledge(self.claim, self.results, self.profile)
 
-    def template_vars(self) -> dict[str, str]:
-        return statement_vars(self.claim, self.results, self.profile)
-
-
-class SearchOrAnswer(Task[Move], _FromKnowledge):
+class SearchOrAnswer(_FactChecker, Task[Move], _FromKnowledge):
     """FIRE's step: the answer where the agent is sure, else the next query.
 
     Attributes:
@@ -103,9 +83,6 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
 
     diverse: bool = False
 
-    def system(self) -> str:
-        return FACT_CHECKER
-
     def instructions(self) -> str:
         return lines(
             "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
@@ -113,9 +90,6 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
             "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
             " tell you most: it has to aim at information that the knowledge does not hold yet.",
         )
-
-    def quote_source(self) -> str:
-        return "the knowledge"
 
     def output_format(self) -> str:
         return lines(
@@ -125,12 +99,10 @@ class SearchOrAnswer(Task[Move], _FromKnowledge):
         )
 
     def input_text(self) -> str:
-        known = statement_and_knowledge(self.claim, self.results, self.profile)
-        return lines(known, _DIVERSE if self.diverse else None)
+        return lines(super().input_text(), _DIVERSE if self.diverse else None)
 
     def template_vars(self) -> dict[str, str]:
-        known = statement_vars(self.claim, self.results, self.profile)
-        return {**known, "diverse": _DIVERSE if self.diverse else ""}
+        return {**super().template_vars(), "diverse": _DIVERSE if self.diverse else ""}
 
     def validate_answer(self, answer: Move) -> Move:
         """An answer wins over a query beside it, as in the authors' program."""

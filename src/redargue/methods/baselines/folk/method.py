@@ -13,7 +13,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
 from redargue.methods.baselines.folk import prompts
 from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
 from redargue.tasks.answer import Answer
@@ -48,6 +48,7 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         " Findings of EMNLP 2023 (arXiv 2310.05253)"
     )
     graph = "predicates and questions -> all searches concurrently -> truths and label"
+    roles = {DECOMPOSER: FROM_SETTINGS, REASONER: None}
     asks = (prompts.WritePredicates, prompts.VerifyPredicates)
     few_shot = True
 
@@ -61,7 +62,9 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             prediction = await self.reason(reasoner, parts, tuple(asked))
         except BadReply as error:
             return self.verdict(None, reason=error.what, decided_by="reader", rounds=1)
-        answer = Answer(text=in_words(prediction), label=self.label(prediction.answer), quotes=prediction.quotes)
+        truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
+        text = "\n".join([*truths, prediction.explanation])
+        answer = Answer(text=text, label=self.label(prediction.answer), quotes=prediction.quotes)
         return self.conclude(reasoner, answer, asked, round_=1)
 
     async def decompose(self, decomposer: Agent) -> prompts.Predicates:
@@ -88,10 +91,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
         return await reasoner.perform(task, round_=1, temperature=self.settings.temperature)
 
     @classmethod
-    def roles_for(cls, settings: FolkSettings) -> Roles:
-        return {DECOMPOSER: settings.tools, REASONER: None}
-
-    @classmethod
     def plan_for(cls, settings: FolkSettings) -> CostRange:
 
         def plan(questions: int) -> CostPlan:
@@ -104,11 +103,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
             )
 
         return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))
-
-
-def in_words(prediction: prompts.Prediction) -> str:
-    truths = (f"{truth.predicate} is {truth.holds}: {truth.reason}" for truth in prediction.truths)
-    return "\n".join([*truths, prediction.explanation])
 
 
 def predicate_examples(profile: Profile) -> str:

@@ -10,23 +10,8 @@ from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.grounding import (
-    ANSWER_NEXT,
-    NEXT_EXAMPLE,
-    QUOTED,
-    SOME_QUESTIONS,
-    Grounded,
-    Questions,
-    Side,
-    asked_whether,
-    bracketed,
-    context,
-    examples,
-    in_place,
-    is_object,
-    questions_in,
-)
-from redargue.tasks.base import Task, lines, max_length
+from redargue.methods.baselines import grounding
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 MOST_PREDICATES = 12
@@ -62,8 +47,8 @@ class Predicates(Frozen):
     predicates: tuple[Predicate, ...] = Field(
         description="all predicates of the claim", json_schema_extra={"minItems": 1, "maxItems": MOST_PREDICATES}
     )
-    questions: Questions = Field(
-        description="what has to be known to verify them, one question each", json_schema_extra=SOME_QUESTIONS
+    questions: grounding.Questions = Field(
+        description="what has to be known to verify them, one question each", json_schema_extra=grounding.SOME_QUESTIONS
     )
 
     @field_validator("predicates")
@@ -74,10 +59,8 @@ class Predicates(Frozen):
         return raw
 
 
-class WritePredicates(Task[Predicates]):
+class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
     """Predicates and questions of a claim (Section 3.1)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
@@ -89,24 +72,14 @@ class WritePredicates(Task[Predicates]):
             "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
         )
 
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return lines(
             "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
             "then an empty line, and the questions, one line each: Followup Question: your question",
         )
 
-    def input_text(self) -> str:
-        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim)}{after}"
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
-
     def parse_plain(self, text: str) -> Predicates | None:
-        return None if is_object(text) else parse_predicates(text)
+        return None if grounding.is_object(text) else parse_predicates(text)
 
 
 def parse_predicates(text: str) -> Predicates:
@@ -115,17 +88,17 @@ def parse_predicates(text: str) -> Predicates:
     Raises:
         ValueError: no predicate or no question, or a line with ":::" that is no predicate.
     """
-    found = []
-    for line in map(str.strip, text.partition(NEXT_EXAMPLE)[0].splitlines()):
+    predicates = []
+    for line in map(str.strip, text.partition(grounding.NEXT_EXAMPLE)[0].splitlines()):
         predicate, mark, verify = line.partition(":::")
         if not mark:
             continue
         if not re.fullmatch(r"[^()]+\(.+\)", predicate.strip()):
             raise ValueError(f"{line[:80]!r} is not of the form Name(argument, argument) ::: Verify that ...")
-        found.append(Predicate(predicate=predicate, verify=verify))
-    if not found:
+        predicates.append(Predicate(predicate=predicate, verify=verify))
+    if not predicates:
         raise ValueError("no line is of the form Name(argument, argument) ::: Verify that ...")
-    return Predicates(predicates=tuple(found), questions=questions_in(text))
+    return Predicates(predicates=tuple(predicates), questions=grounding.questions_in(text))
 
 
 class PredicateTruth(Frozen):
@@ -145,13 +118,11 @@ class Prediction(Frozen):
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
     explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
-    )
-    written: SkipJsonSchema[Side | None] = None
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
+    written: SkipJsonSchema[grounding.Side | None] = None
 
     @property
-    def answer(self) -> Side:
+    def answer(self) -> grounding.Side:
         """The written label; else the conjunction of the predicates."""
         return self.written or ("SUPPORTED" if all(truth.holds for truth in self.truths) else "NOT_SUPPORTED")
 
@@ -159,14 +130,14 @@ class Prediction(Frozen):
 _TRUTH = re.compile(r"(?m)^[ \t]*([^()\n]+\([^\n]*?\)) is (True|False)\b(?: because)?[ \t]*([^\n]*)$")
 
 
-class VerifyPredicates(Task[Prediction]):
+class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
     """Whether the predicates hold, their conjunction, the label, an explanation (Section 3.3)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "predicates", "context", "demonstrations")
 
     claim: Claim
     predicates: tuple[Predicate, ...]
-    asked: tuple[Grounded, ...]
+    asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
     def instructions(self) -> str:
@@ -175,12 +146,6 @@ class VerifyPredicates(Task[Prediction]):
             " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
             "Explain your prediction so that a person understands it.",
         )
-
-    def quote_source(self) -> str:
-        return "what was found"
-
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
 
     def output_format(self) -> str:
         return lines(
@@ -191,15 +156,15 @@ class VerifyPredicates(Task[Prediction]):
         )
 
     def input_text(self) -> str:
-        after = ANSWER_NEXT if self.profile == "paper" else None
-        shown = f"{self._predicates()}\n"
-        return lines(f"{asked_whether(self.claim)}\n\nContext:", shown, context(self.asked, self.profile), after)
+        after = grounding.ANSWER_NEXT if self.profile == "paper" else None
+        opening = f"{grounding.asked_whether(self.claim)}\n\nContext:\n{self._predicates()}\n"
+        return lines(opening, grounding.context(self.asked, self.profile), after)
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": in_place(self.claim),
+            "claim": grounding.in_place(self.claim),
             "predicates": self._predicates(),
-            "context": context(self.asked, self.profile),
+            "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
@@ -211,14 +176,15 @@ class VerifyPredicates(Task[Prediction]):
 
     def parse_plain(self, text: str) -> Prediction | None:
         """The first label in brackets, whatever its predicates say (FOLK-2)."""
-        return None if is_object(text) else parse_prediction(text)
+        return None if grounding.is_object(text) else parse_prediction(text)
 
     def validate_answer(self, answer: Prediction) -> Prediction:
         """Every predicate has to be judged; in the paper's form a label is enough (FOLK-2)."""
         written = answer.written if self.profile == "paper" else None
-        judged, wanted = ({each.predicate for each in some} for some in (answer.truths, self.predicates))
-        if not written and len(judged) != len(wanted):
-            raise ValueError(f"{len(judged)} predicates were judged, not {len(wanted)}")
+        judged = {truth.predicate for truth in answer.truths}
+        expected = {predicate.predicate for predicate in self.predicates}
+        if not written and len(judged) != len(expected):
+            raise ValueError(f"{len(judged)} predicates were judged, not {len(expected)}")
         return answer.model_copy(update={"written": written})
 
 
@@ -228,9 +194,9 @@ def parse_prediction(text: str) -> Prediction:
     Raises:
         ValueError: the first brackets hold no label.
     """
-    own = text.partition(NEXT_EXAMPLE)[0]
+    own = text.partition(grounding.NEXT_EXAMPLE)[0]
     judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
-    label = bracketed(own)
+    label = grounding.bracketed(own)
     truths = {
         name: PredicateTruth(predicate=name.strip(), reason=why.strip(), holds=value == "True")
         for name, value, why in reversed(judged)

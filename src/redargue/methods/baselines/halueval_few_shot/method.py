@@ -63,7 +63,6 @@ class HaluEvalFewShot(Method, name="halueval-few-shot", settings=HaluEvalSetting
     settings: HaluEvalSettings
 
     async def check(self, claim: Claim, detector: Agent) -> Verdict:
-        """A reply that says both or neither gives no label."""
         self.two_sides()
         settings = self.settings
         knowledge = await detector.search(claim.text, settings.top_k, round_=1) if settings.knowledge else None

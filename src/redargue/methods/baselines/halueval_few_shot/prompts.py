@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 from redargue.claims import Meaning
 from redargue.evidence import Passage
@@ -15,17 +15,10 @@ Kind = Literal["qa", "dialogue", "summarization"]
 Reading = Literal["words", "substrings"]
 
 
-class Names(NamedTuple):
-    """The names of the judged text and of what precedes it, for a kind."""
-
-    judged: str
-    before: str
-
-
-NAMES: dict[Kind, Names] = {
-    "qa": Names("Answer", "Question"),
-    "dialogue": Names("Response", "Dialogue History"),
-    "summarization": Names("Summary", "Document"),
+NAMES: dict[Kind, tuple[str, str]] = {  # of the judged text, and of the text before it
+    "qa": ("Answer", "Question"),
+    "dialogue": ("Response", "Dialogue History"),
+    "summarization": ("Summary", "Document"),
 }
 
 
@@ -45,7 +38,7 @@ class DetectHallucination(LabelledTask):
     reading: Reading = "words"
 
     def system(self) -> str:
-        judged = NAMES[self.kind].judged.lower()
+        judged = NAMES[self.kind][0].lower()
         return (
             f"You detect hallucinations: you say whether the {judged} that you are given holds information that is made"
             ' up or wrong, "Yes" or "No".'
@@ -63,7 +56,7 @@ class DetectHallucination(LabelledTask):
         return f"\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def output_format(self) -> str:
-        judged = NAMES[self.kind].judged.lower()
+        judged = NAMES[self.kind][0].lower()
         return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'
 
     def input_text(self) -> str:
@@ -98,10 +91,10 @@ class DetectHallucination(LabelledTask):
     def label_of(self, text: str) -> str | None:
         """The one word that occurs; None for both or neither."""
         if self.reading == "substrings":
-            found = {word for word in ("Yes", "No") if word in text.replace(".", "")}
+            answers = {word for word in ("Yes", "No") if word in text.replace(".", "")}
         else:
-            found = {word.lower() for word in re.findall(r"\b(?:yes|no)\b", text, re.IGNORECASE)}
-        return self.chosen(found.pop()) if len(found) == 1 else None
+            answers = {word.lower() for word in re.findall(r"\b(?:yes|no)\b", text, re.IGNORECASE)}
+        return self.chosen(answers.pop()) if len(answers) == 1 else None
 
     @property
     def lenient(self) -> bool:

@@ -6,17 +6,18 @@ with the prompts' structure of its program for free topics. The topic is the cla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
 from redargue.claims import Claim
-from redargue.events import Judged, RoundEnded, Spoke
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
+from redargue.events import Judged, Spoke
+from redargue.methods.base import CostPlan, CostRange, MethodSettings
+from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.mad import prompts
-from redargue.tasks.base import AnyTask, Exchange, Out, Task
+from redargue.tasks.answer import Answer
+from redargue.tasks.base import AnyTask, Exchange
 from redargue.verdicts import Verdict
 
 AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"
@@ -54,6 +55,7 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
     settings: MadSettings
 
     async def check(self, claim: Claim) -> Verdict:
+        self.turn, self.ruling, self.listing, self.deciding = self.asks_for(self.settings)
         self.chats: dict[str, tuple[Exchange, ...]] = {}
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
@@ -71,48 +73,33 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     async def take_turn(self, side: str, round_: int, opponent: str) -> str:
         """A side's answer; its label is reported and does not affect the debate."""
-        kind = prompts.DebateTurnOnEvidence if self.settings.tools else prompts.DebateTurn
-        answer = await self.ask(side, kind(**self.shared_fields(side), opponent=opponent), round_)
+        answer: Answer = await self.ask(side, self.turn, round_, opponent=opponent)
         self.answered(side, answer, round_=round_, passages=self.passages)
         self.labels[-1] += (answer.label,)
         return answer.text
 
     async def moderate(self, round_: int, answers: Mapping[str, str]) -> prompts.Ruling:
-        """The moderator's ruling: an answer, or none and the debate continues."""
-        kind = prompts.ModerateRoundOnEvidence if self.settings.tools else prompts.ModerateRound
-        ruling = await self.ask(MODERATOR, kind(**self.shared_fields(MODERATOR), number=round_, **answers), round_)
+        ruling: prompts.Ruling = await self.ask(MODERATOR, self.ruling, round_, number=round_, **answers)
         self.run.emit(Spoke(agent=MODERATOR, round=round_, text=ruling.reason))
-        labels = self.labels[-1]
-        answer = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator goes on"
-        self.run.emit(
-            RoundEnded(
-                round=round_,
-                labels=labels,
-                agreed=None not in labels and len(set(labels)) == 1,
-                accepted=bool(ruling.debate_answer),
-                why=(answer,),
-            )
-        )
+        why = f"the moderator answers {ruling.debate_answer}" if ruling.debate_answer else "the moderator goes on"
+        self.end_round(round_, self.labels[-1], accepted=bool(ruling.debate_answer), why=why)
         return ruling
 
     async def judge(self, answers: Mapping[str, str]) -> Verdict:
         """The judge lists candidates, then chooses one of them, in one chat."""
-        listing = prompts.ListCandidatesOnEvidence if self.settings.tools else prompts.ListCandidates
-        await self.ask(JUDGE, listing(**self.shared_fields(JUDGE), **answers))
-        deciding = prompts.DecideDebateOnEvidence if self.settings.tools else prompts.DecideDebate
-        decision = await self.ask(JUDGE, deciding(**self.shared_fields(JUDGE)))
+        await self.ask(JUDGE, self.listing, **answers)
+        decision: prompts.Decision = await self.ask(JUDGE, self.deciding)
         label = decision.debate_answer or None  # MAD-4
         self.run.emit(Judged(text=decision.reason, label=label))
         return self.conclude(JUDGE, label, decision.reason)
 
-    def shared_fields(self, agent: str) -> dict[str, Any]:
-        fields = {"claim": self.claim, "before": self.chats.get(agent, ()), "profile": self.settings.profile}
-        return {**fields, "passages": self.passages} if self.settings.tools else fields
-
-    async def ask(self, agent: str, task: Task[Out], round_: int = 0) -> Out:
+    async def ask(self, agent: str, kind: Callable[..., AnyTask], round_: int = 0, /, **fields: Any) -> Any:
         """Keeps the question and the verbatim reply in the speaker's chat."""
+        chat = self.chats.get(agent, ())
+        evidence = {"passages": self.passages} if self.settings.tools else {}
+        task = kind(claim=self.claim, before=chat, profile=self.settings.profile, **evidence, **fields)
         (output,) = await self.agents[agent].ask(task, round_=round_, temperature=self.settings.temperature)
-        self.chats[agent] = (*self.chats.get(agent, ()), task.exchange(output.text))
+        self.chats[agent] = (*chat, task.exchange(output.text))
         return output.answer
 
     def conclude(self, decided_by: str, label: str | None, reason: str) -> Verdict:
@@ -121,9 +108,8 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
         )
 
     @classmethod
-    def roles_for(cls, settings: MadSettings) -> Roles:
-        searching = {SEARCHER: settings.tools} if settings.tools else {}
-        return dict.fromkeys((AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE)) | searching
+    def debaters_for(cls, settings: Any) -> tuple[str, ...]:
+        return (AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE)
 
     @classmethod
     def asks_for(cls, settings: MadSettings) -> tuple[type[AnyTask], ...]:
@@ -138,26 +124,17 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
 
     @classmethod
     def plan_for(cls, settings: MadSettings) -> CostRange:
-        most = settings.max_rounds
-        return CostRange(
-            cls._plan(settings, 1, judged=False),
-            cls._plan(settings, min(2, most), judged=False),
-            cls._plan(settings, most, judged=True),
-        )
-
-    @classmethod
-    def _plan(cls, settings: MadSettings, rounds: int, *, judged: bool) -> CostPlan:
         turn, ruling, listing, deciding = (task.name() for task in cls.asks_for(settings))
-        judging = {listing: 1, deciding: 1} if judged else {}
-        return CostPlan(
-            calls={turn: 2 * rounds, ruling: rounds, **judging},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={
-                turn: (AFFIRMATIVE, NEGATIVE),
-                ruling: (MODERATOR,),
-                listing: (JUDGE,),
-                deciding: (JUDGE,),
-            },
-            call_depth=3 * rounds + 2 * judged,
-            search_depth=int(bool(settings.tools)),
-        )
+
+        def plan(rounds: int, *, judged: bool) -> CostPlan:
+            judging = {listing: 1, deciding: 1} if judged else {}
+            return CostPlan(
+                calls={turn: 2 * rounds, ruling: rounds, **judging},
+                searches=dict.fromkeys(settings.tools, 1),
+                asked_by={turn: (AFFIRMATIVE, NEGATIVE), ruling: (MODERATOR,), listing: (JUDGE,), deciding: (JUDGE,)},
+                call_depth=3 * rounds + 2 * judged,
+                search_depth=int(bool(settings.tools)),
+            )
+
+        most = settings.max_rounds
+        return CostRange(plan(1, judged=False), plan(min(2, most), judged=False), plan(most, judged=True))

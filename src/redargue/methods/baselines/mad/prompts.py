@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from redargue.claims import Claim, Frozen, LabelSet
-from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
+from redargue.claims import Claim, Frozen
+from redargue.methods.baselines import evidence_prompts
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
@@ -48,19 +48,15 @@ class _Debated(Frozen):
         return bool(self.profile == "paper")
 
 
-def topic(task: Task[Any], claim: Claim) -> str:
-    return lines(claim_lines(claim), evidence_line(task), label_question(claim.labels))
+def topic(task: Any) -> str:
+    return lines(
+        claim_lines(task.claim),
+        evidence_prompts.evidence_line(task),
+        evidence_prompts.label_question(task.claim.labels),
+    )
 
 
-def topic_vars(task: Task[Any], claim: Claim) -> dict[str, str]:
-    return {
-        "claim": claim_lines(claim).removeprefix("Claim: "),
-        "labels": label_question(claim.labels),
-        "evidence": (evidence_line(task) or "").removeprefix("Evidence: "),
-    }
-
-
-class DebateTurn(LabelledTask, _Debated):
+class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
     """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
@@ -70,20 +66,10 @@ class DebateTurn(LabelledTask, _Debated):
 
     @property
     def lenient(self) -> bool:
-        """The others read the whole reply, with or without a label."""
         return True
 
     def system(self) -> str:
-        return lines(DEBATER, topic(self, self.claim) if self.topic_in_system else None)
-
-    def instructions(self) -> str:
-        return ""
-
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
-
-    def quote_source(self) -> str:
-        return "the evidence" if isinstance(self, OnEvidence) else ""
+        return lines(DEBATER, topic(self) if self.topic_in_system else None)
 
     def output_format(self) -> str:
         return ""
@@ -94,7 +80,7 @@ class DebateTurn(LabelledTask, _Debated):
     def input_text(self) -> str:
         opens = not self.before and not (self.topic_in_system and self.opponent)
         return lines(
-            topic(self, self.claim) if opens else None,
+            topic(self) if opens else None,
             wrap_untrusted(self.opponent) if self.opponent else None,
             self._asked(),
         )
@@ -105,65 +91,42 @@ class DebateTurn(LabelledTask, _Debated):
         return AGREE if self.before else DISAGREE
 
     def template_vars(self) -> dict[str, str]:
-        return topic_vars(self, self.claim) | {
-            "opponent": wrap_untrusted(self.opponent),
-            "asked": self._asked(),
-        }
+        return evidence_prompts.topic_vars(self) | {"opponent": wrap_untrusted(self.opponent), "asked": self._asked()}
 
 
-class DebateTurnOnEvidence(OnEvidence, DebateTurn, AnswerClaim):
+class DebateTurnOnEvidence(evidence_prompts.OnEvidence, DebateTurn, AnswerClaim):
     """What a side says that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
 
 
-def _label_in(text: str, labels: LabelSet) -> str:
-    """The label that a ruling names; empty where it names nothing.
-
-    Raises:
-        ValueError: another text, or several labels.
-    """
-    text = text.strip()
-    label = labels.single(text) if text else ""
-    if label is None:
-        raise ValueError(f"{text[:60]!r} is none of the labels {', '.join(labels.names)}")
-    return label
-
-
-def _named(data: Any) -> Any:
-    """The paper's keys as fields: ``Whether there is a preference`` is ``preference``."""
-    if not isinstance(data, dict):
-        return data
-    names = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in data.items()}
-    if "whether_there_is_a_preference" in names:
-        names["preference"] = names.pop("whether_there_is_a_preference")
-    return names
+class _PaperKeys(Frozen):
+    @model_validator(mode="before")
+    @classmethod
+    def _as_fields(cls, data: Any) -> Any:
+        """The paper's keys as fields: ``Whether there is a preference`` is ``preference``."""
+        if not isinstance(data, dict):
+            return data
+        names = {re.sub(r"\W+", "_", str(name).strip().lower()): value for name, value in data.items()}
+        if "whether_there_is_a_preference" in names:
+            names["preference"] = names.pop("whether_there_is_a_preference")
+        return names
 
 
-class Decision(Frozen):
+class Decision(_PaperKeys):
     """A judge's decision."""
 
     reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
     debate_answer: str = Field(description="the answer that is correct")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _in_the_papers_names(cls, value: Any) -> Any:
-        return _named(value)
 
-
-class Ruling(Frozen):
+class Ruling(_PaperKeys):
     """A moderator's ruling; an answer ends the debate."""
 
     preference: bool = Field(description="whether there is a clear preference for an answer")
     supported_side: Literal["affirmative", "negative", ""] = Field(description="the side that you support, if any")
     reason: str = Field(description="why, in short", json_schema_extra=max_length(1_000))
     debate_answer: str = Field(description="the correct answer, which ends the debate; empty if it shall go on")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _in_the_papers_names(cls, value: Any) -> Any:
-        return _named(value)
 
     @field_validator("supported_side", mode="before")
     @classmethod
@@ -178,10 +141,28 @@ class _Moderator:
     """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
 
     def system(self: Any) -> str:
-        return lines(MODERATOR, topic(self, self.claim) if self.topic_in_system else None)
+        return lines(MODERATOR, topic(self) if self.topic_in_system else None)
 
     def hardened_rules(self) -> str:
         return STYLE_IS_NO_EVIDENCE
+
+    def chat_history(self: Any) -> tuple[Exchange, ...]:
+        before: tuple[Exchange, ...] = self.before
+        return before
+
+    def template_vars(self) -> dict[str, str]:
+        return evidence_prompts.topic_vars(self)
+
+
+class _BothSides(_Moderator):
+    def sides(self: Any) -> str:
+        return lines(
+            f"Affirmative side: {wrap_untrusted(self.affirmative)}", f"Negative side: {wrap_untrusted(self.negative)}"
+        )
+
+    def template_vars(self: Any) -> dict[str, str]:
+        sides = {side: wrap_untrusted(getattr(self, side)) for side in ("affirmative", "negative")}
+        return evidence_prompts.topic_vars(self) | sides
 
 
 class _Deciding(_Moderator):
@@ -195,10 +176,11 @@ class _Deciding(_Moderator):
         return {} if labels.free_text else {"debate_answer": (*labels.names, "")}
 
     def validate_answer(self: Any, answer: Any) -> Any:
-        return answer.model_copy(update={"debate_answer": _label_in(answer.debate_answer, self.claim.labels)})
+        text = answer.debate_answer.strip()
+        return answer.model_copy(update={"debate_answer": text and evidence_prompts.label_in(text, self.claim.labels)})
 
 
-class ModerateRound(_Deciding, Task[Ruling], _Debated):
+class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
     """The moderator's ruling at the end of a round."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "round", "affirmative", "negative")
@@ -213,29 +195,21 @@ class ModerateRound(_Deciding, Task[Ruling], _Debated):
             ' "Reason": "", "debate_answer": ""}'
         )
 
-    def chat_history(self) -> tuple[Exchange, ...]:
-        return self.before
-
     def input_text(self) -> str:
         return lines(
-            None if self.topic_in_system or self.before else topic(self, self.claim),
+            None if self.topic_in_system or self.before else topic(self),
             f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
-            f"Affirmative side: {wrap_untrusted(self.affirmative)}",
-            f"Negative side: {wrap_untrusted(self.negative)}",
+            self.sides(),
             "Evaluate both answers, and say whether one of them is clearly to be preferred. If so, say which side you"
             " support and why, and give the answer that you think is correct: the debate then ends. If not, leave the"
             " answer empty: the debate goes on.",
         )
 
     def template_vars(self) -> dict[str, str]:
-        return topic_vars(self, self.claim) | {
-            "round": ORDINALS[self.number - 1],
-            "affirmative": wrap_untrusted(self.affirmative),
-            "negative": wrap_untrusted(self.negative),
-        }
+        return super().template_vars() | {"round": ORDINALS[self.number - 1]}
 
 
-class ModerateRoundOnEvidence(OnEvidence, ModerateRound):
+class ModerateRoundOnEvidence(evidence_prompts.OnEvidence, ModerateRound):
     """The ruling of a moderator who sees evidence."""
 
 
@@ -245,7 +219,7 @@ class Candidates(Frozen):
     candidates: tuple[str, ...] = Field(description="each answer in question", json_schema_extra=list_bounds(6, 300))
 
 
-class ListCandidates(_Moderator, Task[Candidates], _Debated):
+class ListCandidates(_BothSides, Task[Candidates], _Debated):
     """The judge's first step: which answers there are."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "affirmative", "negative")
@@ -255,9 +229,8 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
 
     def input_text(self) -> str:
         return lines(
-            None if self.topic_in_system else topic(self, self.claim),
-            f"Affirmative side: {wrap_untrusted(self.affirmative)}",
-            f"Negative side: {wrap_untrusted(self.negative)}",
+            None if self.topic_in_system else topic(self),
+            self.sides(),
             "Which answers are in question now? Name them without reasons.",
         )
 
@@ -265,14 +238,8 @@ class ListCandidates(_Moderator, Task[Candidates], _Debated):
         found = tuple(line.strip() for line in text.splitlines() if line.strip())
         return Candidates(candidates=found) if found and not text.lstrip().startswith("{") else None
 
-    def template_vars(self) -> dict[str, str]:
-        return topic_vars(self, self.claim) | {
-            "affirmative": wrap_untrusted(self.affirmative),
-            "negative": wrap_untrusted(self.negative),
-        }
 
-
-class ListCandidatesOnEvidence(OnEvidence, ListCandidates):
+class ListCandidatesOnEvidence(evidence_prompts.OnEvidence, ListCandidates):
     """The first step of a judge who sees evidence."""
 
 
@@ -284,16 +251,10 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
     def output_format(self) -> str:
         return 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
 
-    def chat_history(self) -> tuple[Exchange, ...]:
-        return self.before
-
     def input_text(self) -> str:
-        question = topic(self, self.claim) if self.topic_in_system else label_question(self.claim.labels)
+        question = topic(self) if self.topic_in_system else evidence_prompts.label_question(self.claim.labels)
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
-    def template_vars(self) -> dict[str, str]:
-        return topic_vars(self, self.claim)
 
-
-class DecideDebateOnEvidence(OnEvidence, DecideDebate):
+class DecideDebateOnEvidence(evidence_prompts.OnEvidence, DecideDebate):
     """The second step of a judge who sees evidence."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.methods.baselines.mad import prompts
-from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, read_evidence
+from redargue.methods.baselines.small_models import OPPOSITE, QUOTES, quotes_of, read_evidence
 from redargue.nli.backend import EmbeddedBackend, cite, perform
 from redargue.tasks.answer import Answer
 
@@ -15,37 +17,35 @@ def _take_a_turn(task: prompts.DebateTurnOnEvidence, backend: EmbeddedBackend) -
     """Answers from the evidence; objects with what contradicts the other side, if there is anything."""
     answer = read_evidence(task.claim, task.passages, backend)
     objecting = bool(task.opponent) and not task.before
-    heard = task.claim.labels.parse(task.opponent) if objecting else None
-    if heard is None or heard != answer.label:
+    opponent = task.claim.labels.parse(task.opponent) if objecting else None
+    if opponent is None or opponent != answer.label:
         return answer
-    return _objection(task.claim, heard, task.passages, backend) or answer
+    return _objection(task.claim, opponent, task.passages, backend) or answer
 
 
-def _objection(claim: Claim, heard: str, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer | None:
+def _objection(claim: Claim, opponent: str, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer | None:
     """The strongest sentences for the opposite label; None where none is strong, or there is no such label."""
-    meaning = OPPOSITE.get(claim.labels.meaning(heard))
+    meaning = OPPOSITE.get(claim.labels.meaning(opponent))
     label = claim.labels.named(meaning) if meaning else None
     reading = backend.reader.read(claim.text, passages)
     if meaning is None or label is None or reading.strongest(meaning) <= 0.5:
         return None
     best = reading.best(meaning, QUOTES)
     text = "\n".join([*map(cite, best), f"**{label}**"])
-    return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best))
+    return Answer(text=text, label=label, quotes=quotes_of(best))
 
 
 @perform.register
 def _moderate(task: prompts.ModerateRoundOnEvidence, backend: EmbeddedBackend) -> prompts.Ruling:
     """Prefers the side whose label the evidence supports; otherwise the debate continues."""
     answer, labels = read_evidence(task.claim, task.passages, backend), task.claim.labels
+    side: Literal["affirmative", "negative", ""] = ""
     if answer.label is not None and answer.label == labels.parse(task.affirmative):
-        return prompts.Ruling(
-            preference=True, supported_side="affirmative", reason=answer.text, debate_answer=answer.label
-        )
-    if answer.label is not None and answer.label == labels.parse(task.negative):
-        return prompts.Ruling(
-            preference=True, supported_side="negative", reason=answer.text, debate_answer=answer.label
-        )
-    return prompts.Ruling(preference=False, supported_side="", reason=answer.text, debate_answer="")
+        side = "affirmative"
+    elif answer.label is not None and answer.label == labels.parse(task.negative):
+        side = "negative"
+    label = (side and answer.label) or ""
+    return prompts.Ruling(preference=bool(side), supported_side=side, reason=answer.text, debate_answer=label)
 
 
 @perform.register

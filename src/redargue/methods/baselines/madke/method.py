@@ -13,10 +13,10 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.events import Judged, RoundEnded, Spoke
+from redargue.events import Judged, Spoke
 from redargue.evidence import Passage
 from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.evidence_pool import SEARCHER, EqualAgents
+from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.methods.baselines.madke import prompts
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.tasks.answer import Answer
@@ -50,7 +50,7 @@ class MadkeSettings(MethodSettings):
     temperature: float = Field(default=0.5, ge=0, le=2)
 
 
-class Madke(EqualAgents, name="madke", settings=MadkeSettings):
+class Madke(EvidencePool, name="madke", settings=MadkeSettings):
     """Debaters that choose from one pool of evidence, summarised once they agree (2312.04854)."""
 
     profiles = {
@@ -133,16 +133,8 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
         except BadReply as error:
             consistent, reason = False, error.what
         self.run.emit(Spoke(agent=JUDGE, round=round_, text=reason))
-        labels = self.labels[-1]
-        self.run.emit(
-            RoundEnded(
-                round=round_,
-                labels=labels,
-                agreed=None not in labels and len(set(labels)) == 1,
-                accepted=consistent,
-                why=("the judge finds the answers consistent" if consistent else "the judge finds that they differ",),
-            )
-        )
+        why = "the judge finds the answers consistent" if consistent else "the judge finds that they differ"
+        self.end_round(round_, self.labels[-1], accepted=consistent, why=why)
         return consistent
 
     async def summarise(self) -> Verdict:
@@ -178,26 +170,23 @@ class Madke(EqualAgents, name="madke", settings=MadkeSettings):
 
     @classmethod
     def plan_for(cls, settings: MadkeSettings) -> CostRange:
+        def plan(rounds: int, *, selecting: bool) -> CostPlan:
+            turns = settings.agents * rounds
+            choosing = {"SelectEvidence": turns} if selecting else {}
+            waits = selecting + (settings.agents if settings.sequential else 1) + 1
+            return CostPlan(
+                calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
+                searches=dict.fromkeys(settings.tools, 1),
+                asked_by={
+                    **dict.fromkeys(("SelectEvidence", "AnswerWithKnowledge"), cls.debaters_for(settings)),
+                    "JudgeConsistency": (JUDGE,),
+                    "SummariseAnswers": (SUMMARISER,),
+                },
+                call_depth=rounds * waits + 1,
+                search_depth=1,
+            )
+
         selecting = settings.selecting
         return CostRange(
-            cls._plan(settings, 1, selecting=False),
-            cls._plan(settings, 1, selecting=selecting),
-            cls._plan(settings, settings.max_rounds, selecting=selecting),
-        )
-
-    @classmethod
-    def _plan(cls, settings: MadkeSettings, rounds: int, *, selecting: bool) -> CostPlan:
-        turns = settings.agents * rounds
-        choosing = {"SelectEvidence": turns} if selecting else {}
-        waits = selecting + (settings.agents if settings.sequential else 1) + 1
-        return CostPlan(
-            calls={**choosing, "AnswerWithKnowledge": turns, "JudgeConsistency": rounds, "SummariseAnswers": 1},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={
-                **dict.fromkeys(("SelectEvidence", "AnswerWithKnowledge"), cls.debaters_for(settings)),
-                "JudgeConsistency": (JUDGE,),
-                "SummariseAnswers": (SUMMARISER,),
-            },
-            call_depth=rounds * waits + 1,
-            search_depth=1,
+            plan(1, selecting=False), plan(1, selecting=selecting), plan(settings.max_rounds, selecting=selecting)
         )

@@ -29,16 +29,16 @@ STEPS = "Think step by step."
 
 def bracketed(text: str, labels: LabelSet) -> str | None:
     """The label in the last square brackets; None without brackets, or if they hold something else."""
-    found = BRACKETS.findall(text)
-    return labels.single(found[-1]) if found else None
+    contents = BRACKETS.findall(text)
+    return labels.single(contents[-1]) if contents else None
 
 
 def numbered(passages: tuple[Passage, ...], profile: Profile) -> str:
-    shown = ((passage.text, passage.title) for passage in passages)
-    return "\n".join(
-        f"[{number}] {' - '.join(text.splitlines()) if profile == 'paper' else wrap_untrusted(lines(title, text))}"
-        for number, (text, title) in enumerate(shown, 1)
-    )
+    if profile == "paper":
+        shown = (" - ".join(passage.text.splitlines()) for passage in passages)
+    else:
+        shown = (wrap_untrusted(lines(passage.title, passage.text)) for passage in passages)
+    return "\n".join(f"[{number}] {text}" for number, text in enumerate(shown, 1))
 
 
 def answers(replies: tuple[OtherAnswer, ...]) -> str:
@@ -96,17 +96,17 @@ class SelectEvidence(Task[Selection]):
 
     def parse_plain(self, text: str) -> Selection | None:
         """The numbers in brackets, from the last one back; none where the reply says so."""
-        found = BRACKETS.findall(text)
-        if not found:
+        contents = BRACKETS.findall(text)
+        if not contents:
             return None
-        if "no found" in (match.strip().lower() for match in found):
+        if "no found" in (content.strip().lower() for content in contents):
             return Selection(pieces=())
-        numbers = [int(match) for match in reversed(found) if match.strip().isdecimal()]
+        numbers = [int(content) for content in reversed(contents) if content.strip().isdecimal()]
         return Selection(pieces=tuple(Piece(number=number) for number in numbers if 1 <= number <= len(self.pool)))
 
     def validate_answer(self, answer: Selection) -> Selection:
-        numbers = dict.fromkeys(piece.number for piece in answer.pieces if piece.number <= len(self.pool))
-        return Selection(pieces=tuple(Piece(number=number) for number in list(numbers)[:MOST_PIECES]))
+        pieces = dict.fromkeys(piece for piece in answer.pieces if piece.number <= len(self.pool))
+        return Selection(pieces=tuple(pieces)[:MOST_PIECES])
 
     def chosen(self, answer: Selection) -> tuple[Passage, ...]:
         return tuple(self.pool[piece.number - 1] for piece in answer.pieces)
@@ -154,15 +154,12 @@ class JudgeConsistency(Task[Consistency]):
 
     def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
-        said = [match.strip().lower() for match in BRACKETS.findall(text)]
-        last = next((word for word in reversed(said) if word in ("yes", "no")), None)
+        contents = [content.strip().lower() for content in BRACKETS.findall(text)]
+        last = next((word for word in reversed(contents) if word in ("yes", "no")), None)
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
-            "answers": answers(self.answers),
-        }
+        return {"claim": claim_lines(self.claim).removeprefix("Claim: "), "answers": answers(self.answers)}
 
 
 class SummariseAnswers(LabelledTask):
@@ -212,13 +209,6 @@ class SummariseAnswers(LabelledTask):
         return {"claim": first, "answers": second, "demonstrations": self.example}
 
 
-DEBATER = (
-    "You are an intelligent, diplomatic and assertive debater. You debate with other agents and try to reach a"
-    " consensus on many topics. Where you are sure that your opinion is correct, keep to it; where you find a mistake"
-    " in your reasoning, admit it at once and change your view. What counts is an informed, balanced debate."
-)
-
-
 class AnswerWithKnowledge(AnswerClaim):
     """An answer from the chosen evidence; from the second round on also from the others' and its own last answer."""
 
@@ -229,15 +219,22 @@ class AnswerWithKnowledge(AnswerClaim):
 
     @property
     def lenient(self) -> bool:
-        """The others read the whole reply, with or without a label."""
         return True
 
     def system(self) -> str:
-        return DEBATER
+        return (
+            "You are an intelligent, diplomatic and assertive debater. You debate with other agents and try to reach a"
+            " consensus on many topics. Where you are sure that your opinion is correct, keep to it; where you find a"
+            " mistake in your reasoning, admit it at once and change your view. What counts is an informed, balanced"
+            " debate."
+        )
 
     def instructions(self) -> str:
-        return lines(
-            self._wanted(),
+        if not self.own:
+            return f"Decide whether the claim is correct. {STEPS}"
+        return (
+            "A few other agents have the same task; discuss it with them and think critically. With their answers or"
+            " the evidence as advice you may change your answer, or keep it."
         )
 
     def hardened_rules(self) -> str:
@@ -248,14 +245,6 @@ class AnswerWithKnowledge(AnswerClaim):
 
     def worked_examples(self) -> str:
         return f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else ""
-
-    def _wanted(self) -> str:
-        if not self.own:
-            return f"Decide whether the claim is correct. {STEPS}"
-        return (
-            "A few other agents have the same task; discuss it with them and think critically. With their answers or"
-            " the evidence as advice you may change your answer, or keep it."
-        )
 
     def output_format(self) -> str:
         rules = "\n".join(

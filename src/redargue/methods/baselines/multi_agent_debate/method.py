@@ -6,8 +6,7 @@ the prompts' structure of its program for multiple choice.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pydantic import Field
@@ -15,10 +14,10 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
-from redargue.methods.baselines.evidence_pool import EqualAgents
+from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
+from redargue.methods.baselines.self_consistency import majority
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import AnyTask, Exchange
 from redargue.tasks.query import OtherAnswer
@@ -52,7 +51,7 @@ class Turn(NamedTuple):
     chat: tuple[Exchange, ...]
 
 
-class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAgentDebateSettings):
+class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAgentDebateSettings):
     """Equal agents that read one another's answers, then the most frequent one (2305.14325).
 
     Without tools the small models cannot play it, because they know only what they read.
@@ -76,7 +75,7 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
         await self.fill_pool(self.settings.top_k)
         for round_ in range(1, self.settings.rounds + 1):
             self.labels.append(await self.hold_round(round_))
-        label = most_frequent(self.labels[-1])
+        label = majority(self.labels[-1])
         reason = next((turn.answer.text for turn in self.turns.values() if turn.answer.label == label), "")
         return self.verdict(
             label,
@@ -105,17 +104,12 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
         if len(failures) == len(turns):
             raise failures[0]
         labels = tuple(turn.answer.label if isinstance(turn, Turn) else None for turn in turns.values())
-        self.report_round(round_, labels)
+        votes = ", ".join(f"{agent}: {label or 'no label'}" for agent, label in zip(self.debaters, labels, strict=True))
+        self.end_round(round_, labels, accepted=round_ == self.settings.rounds, why=votes)
         return labels
 
     def keep(self, turns: Mapping[str, Turn | BadReply]) -> None:
         self.turns |= {agent: turn for agent, turn in turns.items() if isinstance(turn, Turn)}
-
-    def report_round(self, round_: int, labels: tuple[str | None, ...]) -> None:
-        votes = ", ".join(f"{agent}: {label or 'no label'}" for agent, label in zip(self.debaters, labels, strict=True))
-        agreed = None not in labels and len(set(labels)) == 1
-        last = round_ == self.settings.rounds
-        self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=last, why=(votes,)))
 
     async def take_turn(self, agent: str, round_: int) -> Turn | BadReply:
         """An agent's answer; an unreadable one has no vote and is shown to nobody."""
@@ -155,9 +149,3 @@ class MultiAgentDebate(EqualAgents, name="multi-agent-debate", settings=MultiAge
             search_depth=int(bool(settings.tools)),
         )
         return CostRange(plan, plan, plan)
-
-
-def most_frequent(labels: Sequence[str | None]) -> str | None:
-    """The most frequent label, among several the first; None where nobody gave one."""
-    votes = Counter(label for label in labels if label is not None)
-    return max(votes, key=votes.__getitem__, default=None)

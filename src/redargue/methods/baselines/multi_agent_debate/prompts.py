@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
+from redargue.methods.baselines import evidence_prompts
+from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece, claim_lines
 from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
-LAST_LINE = "Put your final answer, the label alone and in bold, on the last line of your reply."
 
-
-class SolveWithOthers(LabelledTask):
+class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
     """An agent's answer: its own first, then one that takes the other agents' last answers as advice.
 
     Attributes:
@@ -28,20 +26,10 @@ class SolveWithOthers(LabelledTask):
 
     @property
     def lenient(self) -> bool:
-        """The others read the whole reply, with or without a label."""
         return True
 
-    def instructions(self) -> str:
-        return ""
-
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
-
-    def quote_source(self) -> str:
-        return "the evidence" if isinstance(self, OnEvidence) else ""
-
     def output_format(self) -> str:
-        return LAST_LINE
+        return "Put your final answer, the label alone and in bold, on the last line of your reply."
 
     def chat_history(self) -> tuple[Exchange, ...]:
         return self.before
@@ -51,8 +39,8 @@ class SolveWithOthers(LabelledTask):
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
                 claim_lines(self.claim),
-                evidence_line(self),
-                label_question(self.claim.labels),
+                evidence_prompts.evidence_line(self),
+                evidence_prompts.label_question(self.claim.labels),
             )
         if not self.solutions:
             return "Check once more that your answer is correct."
@@ -67,12 +55,7 @@ class SolveWithOthers(LabelledTask):
         return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
-            "solutions": self._solutions(),
-        }
+        return evidence_prompts.topic_vars(self) | {"solutions": self._solutions()}
 
     def _solutions(self) -> str:
         mark = "```" if self.profile == "paper" else ""  # the paper's own fence
@@ -81,7 +64,7 @@ class SolveWithOthers(LabelledTask):
         )
 
 
-class SolveWithOthersOnEvidence(OnEvidence, SolveWithOthers, AnswerClaim):
+class SolveWithOthersOnEvidence(evidence_prompts.OnEvidence, SolveWithOthers, AnswerClaim):
     """The answer of an agent that sees evidence."""
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")

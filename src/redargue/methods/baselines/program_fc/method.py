@@ -7,8 +7,8 @@ is data: its lines are tasks, independent lines are asked concurrently, and noth
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, 
 from redargue.methods.few_shot import read_examples, with_json_replies
 from redargue.methods.verdict_parts import side_of
 from redargue.quotes import find_quote
-from redargue.tasks.base import AnyTask, Profile
+from redargue.tasks.base import AnyTask, Profile, Task
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
@@ -58,12 +58,7 @@ class ProgramFCSettings(MethodSettings):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a program.
-
-    Attributes:
-        vote: None for no vote.
-        reason: the program with its values, or why there are none.
-    """
+    """A program's vote, if any, and the program with its values, or why there are none."""
 
     vote: Meaning | None
     reason: str
@@ -71,12 +66,7 @@ class Outcome(NamedTuple):
 
 
 class LineResult(NamedTuple):
-    """The result of a program's line.
-
-    Attributes:
-        value: an answer, empty where none was found; or a verdict.
-        problem: why there is no value.
-    """
+    """A line's value (an answer, empty where none was found, or a verdict), or why there is none."""
 
     name: str
     function: Function
@@ -179,16 +169,23 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         agent = self.agents[QUESTIONER if is_question else VERIFIER]
         passages = await self.evidence(agent, text, number)
         try:
-            if is_question:
-                span = await agent.perform(self.question(text, passages), round_=number)
-                return result._replace(value=span.text, quotes=self.quotes_of(span), passages=passages)
-            truth = await agent.perform(self.fact(text, passages), round_=number)
-            return result._replace(value=truth.verdict, quotes=self.quotes_of(truth), passages=passages)
+            answer = await agent.perform(self.task(step.function, text, passages), round_=number)
+            value = answer.text if isinstance(answer, prompts.Span) else answer.verdict
+            quotes = () if self.settings.setting == "closed-book" else answer.quotes
+            return result._replace(value=value, quotes=quotes, passages=passages)
         except BadReply as error:
             vote = None if is_question else self.vote_unread(number, name)
             if vote is None:
                 return result._replace(problem=f"{result.line}: {error.what}")
             return result._replace(value="true" if vote is Meaning.SUPPORTED else "false")
+
+    def task(self, function: Function, text: str, passages: tuple[Passage, ...]) -> Task[Any]:
+        """The prompt for a line: a question or a fact, with documents or without."""
+        _, question, fact = self.asks_for(self.settings)
+        fields = {"question": text} if function == "Question" else {"statement": text}
+        documents = {} if self.settings.setting == "closed-book" else {"passages": passages}
+        kind: Callable[..., Task[Any]] = question if function == "Question" else fact
+        return kind(**fields, **documents, profile=self.settings.profile)
 
     async def evidence(self, agent: Agent, text: str, number: int) -> tuple[Passage, ...]:
         if self.settings.setting == "closed-book":
@@ -199,22 +196,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         self.run.emit(QueryWritten(agent=agent.name, round=number, query=query))
         return await agent.search(query, self.settings.top_k, round_=number)
 
-    def question(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallAnswer:
-        if self.settings.setting == "closed-book":
-            return prompts.RecallAnswer(question=text, profile=self.settings.profile)
-        return prompts.AnswerQuestion(question=text, passages=passages, profile=self.settings.profile)
-
-    def fact(self, text: str, passages: tuple[Passage, ...]) -> prompts.RecallFact:
-        if self.settings.setting == "closed-book":
-            return prompts.RecallFact(statement=text, profile=self.settings.profile)
-        return prompts.VerifyFact(statement=text, passages=passages, profile=self.settings.profile)
-
-    def quotes_of(self, answer: prompts.Span | prompts.TruthJudgement) -> tuple[str, ...]:
-        """An answer's quotations; a closed-book answer has none."""
-        return () if self.settings.setting == "closed-book" else answer.quotes
-
     def report_answer(self, number: int, result: LineResult) -> tuple[Quote, ...]:
-        """Emits the answer to a question; its quotations are on no side."""
         text = f"{result.line}\n{result.value or 'unknown'}"
         self.run.emit(Spoke(agent=QUESTIONER, round=number, text=text))
         return tuple(find_quote(text, result.passages, agent=QUESTIONER) for text in result.quotes)
@@ -239,11 +221,7 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
         return self.claim.labels.named(meaning) if meaning else None
 
     def vote_unread(self, *what: object) -> Meaning | None:
-        """The vote of a reply that cannot be read.
-
-        Args:
-            what: identifies the reply: the program's number, and which of its replies.
-        """
+        """The vote of the reply that ``what`` identifies, which cannot be read."""
         return None
 
     @classmethod

@@ -96,12 +96,11 @@ class Program(Frozen):
     def levels(self) -> tuple[tuple[int, ...], ...]:
         """Indices of steps that do not depend on each other; a level needs those before it."""
         depth: dict[str, int] = {}
-        found: list[list[int]] = []
+        levels: dict[int, list[int]] = {}
         for place, (name, step) in enumerate(zip(self.names, self.steps, strict=True)):
             depth[name] = max((depth[reference] + 1 for reference in step.references), default=0)
-            found += [[]] * (depth[name] == len(found))
-            found[depth[name]] = [*found[depth[name]], place]
-        return tuple(map(tuple, found))
+            levels.setdefault(depth[name], []).append(place)
+        return tuple(map(tuple, levels.values()))
 
     @property
     def text(self) -> str:
@@ -119,13 +118,6 @@ def _names(functions: list[Function]) -> tuple[str, ...]:
     return tuple(f"{kind}_{kinds[: place + 1].count(kind)}" for place, kind in enumerate(kinds))
 
 
-class _Line(Frozen):
-    """A parsed line with the variable that it assigns."""
-
-    variable: str
-    step: ProgramStep
-
-
 def parse_program(text: str) -> Program:
     """Reads a program in the paper's form.
 
@@ -137,7 +129,7 @@ def parse_program(text: str) -> Program:
         ValueError: names the line that is malformed, calls an unknown function or uses a variable that no line before
             it assigns; or there is no Predict, or nothing to verify.
     """
-    written: dict[str, _Line] = {}
+    written: dict[str, ProgramStep] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or _AROUND.fullmatch(line):
             continue
@@ -146,44 +138,45 @@ def parse_program(text: str) -> Program:
             return _joined(written, predict.group(1), where)
         if len(written) == MOST_STEPS:
             raise ValueError(f"{where}: a program has {MOST_STEPS} steps at most")
-        read = _read(line, where)
-        if read.variable in written:
-            raise ValueError(f"{where}: {read.variable!r} is assigned twice")
-        for reference in read.step.references:
+        variable, step = _read(line, where)
+        if variable in written:
+            raise ValueError(f"{where}: {variable!r} is assigned twice")
+        for reference in step.references:
             if reference not in written:
                 raise ValueError(f"{where}: {reference!r} is not assigned on a line before it")
-            if written[reference].step.function == "Verify":
+            if written[reference].function == "Verify":
                 raise ValueError(f"{where}: {reference!r} is true or false, and no text")
-        written[read.variable] = read
+        written[variable] = step
     raise ValueError("no Predict: the program does not end in label = Predict(...)")
 
 
-def _read(line: str, where: str) -> _Line:
-    found = _STEP.fullmatch(line)
-    if found is None:
+def _read(line: str, where: str) -> tuple[str, ProgramStep]:
+    match = _STEP.fullmatch(line)
+    if match is None:
         raise ValueError(f'{where}: not of the form variable = Question("...") or variable = Verify("...")')
-    variable, function, mark, said = found.groups()
-    text = said.replace("\\" + mark, mark).strip()
+    variable, function, mark, quoted = match.groups()
+    text = quoted.replace("\\" + mark, mark).strip()
     if function not in ("Question", "Verify"):
         raise ValueError(f"{where}: {function!r} is not one of the functions Question, Verify, Predict")
     if not text:
         raise ValueError(f"{where}: the text is empty")
-    return _Line(variable=variable, step=ProgramStep(function=function, text=text))
+    return variable, ProgramStep(function=function, text=text)
 
 
-def _joined(written: Mapping[str, _Line], argument: str, where: str) -> Program:
+def _joined(written: Mapping[str, ProgramStep], argument: str, where: str) -> Program:
     """The steps that a Predict needs, under the names that every program has."""
     facts = re.split(r"\s+and\s+", argument.strip())
     for fact in facts:
         if fact not in written:
             raise ValueError(f"{where}: {fact[:80]!r} is no variable before it; Predict joins facts with 'and' alone")
-        if written[fact].step.function == "Question":
+        if written[fact].function == "Question":
             raise ValueError(f"{where}: {fact!r} is the answer to a question, neither true nor false")
     needed = set(facts)
-    for line in reversed(list(written.values())):
-        if line.variable in needed:
-            needed |= {*line.step.references}
-    kept = [line for line in written.values() if line.variable in needed]
-    names = dict(zip((line.variable for line in kept), _names([line.step.function for line in kept]), strict=True))
-    own = {name: f"{{{given}}}" for name, given in names.items()}
-    return Program(steps=tuple(ProgramStep(function=line.step.function, text=line.step.filled(own)) for line in kept))
+    for variable, step in reversed(list(written.items())):
+        if variable in needed:
+            needed |= {*step.references}
+    steps = {variable: step for variable, step in written.items() if variable in needed}
+    names = zip(steps, _names([step.function for step in steps.values()]), strict=True)
+    references = {variable: f"{{{name}}}" for variable, name in names}
+    filled = (step.model_copy(update={"text": step.filled(references)}) for step in steps.values())
+    return Program(steps=tuple(filled))

@@ -11,7 +11,7 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.program_fc.program import Program, parse_program
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, documents
-from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_SPAN = 200  # characters of a short answer
@@ -20,21 +20,15 @@ LONGEST_SPAN = 200  # characters of a short answer
 class TruthJudgement(Frozen):
     """Whether a statement is true."""
 
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word; empty without documents",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word; empty without documents")
     verdict: Literal["true", "false", "impossible to say"] = Field(
         description="of the statement: true, false, or impossible to say"
     )
 
 
-SAID = {
-    "true": "true", "yes": "true", "false": "false", "no": "false",
-    "impossible to say": "impossible to say", "it's impossible to say": "impossible to say",
-    "it is impossible to say": "impossible to say",
-}  # fmt: skip
+VERDICTS = {"true": "true", "yes": "true", "false": "false", "no": "false"} | dict.fromkeys(
+    ("impossible to say", "it's impossible to say", "it is impossible to say"), "impossible to say"
+)
 
 
 _LEAD = re.compile(r"(?:the )?answer(?: is)?\s*:?\s+", re.IGNORECASE)
@@ -73,13 +67,12 @@ class RecallFact(Task[TruthJudgement]):
         return {"statement": wrap_untrusted(self.statement)}
 
     def parse_plain(self, text: str) -> TruthJudgement | None:
-        """True, false, yes, no, or that it is impossible to say; anything else is an error."""
         if text.lstrip().startswith("{"):
             return None
-        said = SAID.get(_after_lead(text).casefold())
-        if said is None:
+        verdict = VERDICTS.get(_after_lead(text).casefold())
+        if verdict is None:
             raise ValueError(f"{text.strip()[:60]!r} is not one of True, False, impossible to say")
-        return TruthJudgement.model_validate({"verdict": said})
+        return TruthJudgement.model_validate({"verdict": verdict})
 
 
 class VerifyFact(RecallFact):
@@ -90,15 +83,15 @@ class VerifyFact(RecallFact):
     passages: tuple[Passage, ...] = ()
 
     def hardened_rules(self) -> str:
-        return _from_documents("Say whether a statement is true, from the documents alone.")
+        return lines("Say whether a statement is true, from the documents alone.", STYLE_IS_NO_EVIDENCE)
 
     def quote_source(self) -> str:
         return "the documents"
 
     def input_text(self) -> str:
         if self.profile == "paper":
-            asked = super().input_text()
-            return lines(documents(self.passages, "paper"), f"From these documents: {asked[0].lower()}{asked[1:]}")
+            question = super().input_text()
+            return lines(documents(self.passages, "paper"), f"From these documents: i{question.removeprefix('I')}")
         return lines(super().input_text(), f"Document: {documents(self.passages, self.profile)}")
 
     def template_vars(self) -> dict[str, str]:
@@ -108,11 +101,7 @@ class VerifyFact(RecallFact):
 class Span(Frozen):
     """A short answer: a name, a date, a number; empty where nothing states it."""
 
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word; empty without documents",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word; empty without documents")
     text: str = Field(
         description="the answer in a few words; empty if it cannot be said", json_schema_extra=max_length(LONGEST_SPAN)
     )
@@ -154,10 +143,10 @@ class RecallAnswer(Task[Span]):
     def parse_plain(self, text: str) -> Span | None:
         if text.lstrip().startswith("{"):
             return None
-        said = _after_lead(text)
-        if not said or len(said) > LONGEST_SPAN:
-            raise ValueError(f"{text.strip()[:60]!r} is no answer in a few words")
-        return Span(text=said)
+        answer = _after_lead(text)
+        if not answer or len(answer) > LONGEST_SPAN:
+            raise ValueError(f"{text.strip()[:60]!r} is not an answer in a few words")
+        return Span(text=answer)
 
 
 class AnswerQuestion(RecallAnswer):
@@ -168,21 +157,17 @@ class AnswerQuestion(RecallAnswer):
     passages: tuple[Passage, ...] = ()
 
     def hardened_rules(self) -> str:
-        return _from_documents("Answer a question in a few words, from the documents alone.")
+        return lines("Answer a question in a few words, from the documents alone.", STYLE_IS_NO_EVIDENCE)
 
     def quote_source(self) -> str:
         return "the documents"
 
     def input_text(self) -> str:
-        asked, shown = super().input_text(), documents(self.passages, self.profile)
-        return lines(shown, asked) if self.profile == "paper" else lines(asked, f"Document: {shown}")
+        question, shown = super().input_text(), documents(self.passages, self.profile)
+        return lines(shown, question) if self.profile == "paper" else lines(question, f"Document: {shown}")
 
     def template_vars(self) -> dict[str, str]:
         return {**super().template_vars(), "document": documents(self.passages, self.profile)}
-
-
-def _from_documents(wanted: str) -> str:
-    return lines(wanted, STYLE_IS_NO_EVIDENCE)
 
 
 class WriteProgram(Task[Program]):

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import Field
 
-from redargue.claims import Claim, LabelSet
+from redargue.claims import Claim
 from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.react.prompts import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.retrieval.corpus.chunk import sentence_spans
@@ -58,13 +58,13 @@ class React(Method, name="react", settings=ReactSettings):
     profiles = {"paper": {}, "authors": {"profile": "paper", "max_steps": 7}, "hardened": {}}
     paper = "Yao et al., ReAct: Synergizing Reasoning and Acting in Language Models, 2022, arXiv 2210.03629"
     graph = "(ThinkAndAct [-> ChooseAction] -> search or lookup) x5"
+    roles = {AGENT: FROM_SETTINGS}
     asks = (ThinkAndAct, ChooseAction)
     few_shot = True
 
     settings: ReactSettings
 
     async def check(self, claim: Claim, agent: Agent) -> Verdict:
-        """Thought, action, observation, until the agent finishes or the last step."""
         self.steps: list[PastStep] = []
         self.page: tuple[Passage, ...] = ()
         self.keyword, self.results_shown = "", 0
@@ -88,7 +88,7 @@ class React(Method, name="react", settings=ReactSettings):
             "steps": tuple(self.steps),
             "step": number,
             "last": self.settings.max_steps,
-            "demonstrations": examples_for(self.claim.labels),
+            "demonstrations": with_labels(read_examples(__package__), self.claim.labels),
             "profile": self.settings.profile,
         }
         temperature = self.settings.temperature
@@ -102,16 +102,16 @@ class React(Method, name="react", settings=ReactSettings):
         """An action and its observation; an unknown action is invalid and costs the step."""
         assert step.action is not None
         action = step.action.model_copy(update={"input": text_of(step.action.input)})
-        parameter = {SEARCH.name: "query", LOOKUP.name: "keyword"}.get(action.name)
-        observed = PastStep(problem=f"Invalid action: {action.name}")
-        if action.name == LOOKUP.name:
-            observed = self.look_up(action.input)
-        problem = "" if action.name == SEARCH.name else observed.problem
-        taken = {"tool": action.name, "reason": action.reason, "problem": problem}
-        arguments = {parameter: action.input} if parameter else {}
-        self.report(number, thought=step.thought, arguments=arguments, **taken)
+        taken: dict[str, Any] = {"thought": step.thought, "tool": action.name, "reason": action.reason}
         if action.name == SEARCH.name:
+            self.report(number, arguments={"query": action.input}, **taken)
             observed = await self.search(agent, number, action.input)
+        elif action.name == LOOKUP.name:
+            observed = self.look_up(action.input)
+            self.report(number, arguments={"keyword": action.input}, problem=observed.problem, **taken)
+        else:
+            observed = PastStep(problem=f"Invalid action: {action.name}")
+            self.report(number, problem=observed.problem, **taken)
         return observed.model_copy(update={"thought": step.thought, "action": action})
 
     def report(self, number: int, **step: Any) -> None:
@@ -130,7 +130,6 @@ class React(Method, name="react", settings=ReactSettings):
         return passage.model_copy(update={"text": passage.text[: spans[-1][1]]}) if spans else passage
 
     def look_up(self, keyword: str) -> PastStep:
-        """The next sentence of the page that contains the keyword."""
         if keyword != self.keyword:
             self.keyword, self.results_shown = keyword, 0
         sentences = [
@@ -151,10 +150,6 @@ class React(Method, name="react", settings=ReactSettings):
         return self.verdict(
             step.answer, reason=step.thought, confidence=step.confidence, decided_by="executor", rounds=steps
         )
-
-    @classmethod
-    def roles_for(cls, settings: ReactSettings) -> Roles:
-        return {AGENT: settings.tools}
 
     @classmethod
     def plan_for(cls, settings: ReactSettings) -> CostRange:
@@ -180,8 +175,3 @@ def text_of(argument: str) -> str:
     except (ValueError, AttributeError):
         return argument
     return values[0] if len(values) == 1 and isinstance(values[0], str) else argument
-
-
-def examples_for(labels: LabelSet) -> str:
-    """The examples that finish with a label of this set, by its name in the set."""
-    return with_labels(read_examples(__package__), labels)

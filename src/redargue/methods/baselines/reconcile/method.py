@@ -15,9 +15,8 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.events import RoundEnded
 from redargue.methods.base import CostPlan, CostRange, MethodSettings
-from redargue.methods.baselines.evidence_pool import EqualAgents
+from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.reconcile.prompts import (
     AnswerSurely,
     AnswerSurelyOnEvidence,
@@ -57,7 +56,7 @@ class ReconcileSettings(MethodSettings):
     temperature: float = Field(default=1.0, ge=0, le=2)
 
 
-class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
+class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
     """Different models that discuss, then a vote weighted by confidence (2309.13007).
 
     Without tools the small models cannot play it, because they know only what they read.
@@ -101,8 +100,7 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
         labels = tuple((reply.answer or None) if isinstance(reply, AnswerWithConfidence) else None for reply in replies)
         weights = weighted_vote([(vote.answer, vote.confidence_level) for vote in votes])
         tally = ", ".join(f"{label}: {weight:.2f}" for label, weight in weights.items()) or "no votes"
-        agreed = None not in labels and len(set(labels)) == 1
-        self.run.emit(RoundEnded(round=round_, labels=labels, agreed=agreed, accepted=len(weights) < 2, why=(tally,)))
+        self.end_round(round_, labels, accepted=len(weights) < 2, why=tally)
         self.labels.append(labels)
         return votes
 
@@ -163,16 +161,15 @@ class Reconcile(EqualAgents, name="reconcile", settings=ReconcileSettings):
 
     @classmethod
     def plan_for(cls, settings: ReconcileSettings) -> CostRange:
-        most = settings.rounds
-        return CostRange(cls._plan(settings, 0), cls._plan(settings, min(1, most)), cls._plan(settings, most))
-
-    @classmethod
-    def _plan(cls, settings: ReconcileSettings, rounds: int) -> CostPlan:
         (task,) = cls.asks_for(settings)
-        return CostPlan(
-            calls={task.name(): settings.agents * (1 + rounds)},
-            searches=dict.fromkeys(settings.tools, 1),
-            asked_by={task.name(): cls.debaters_for(settings)},
-            call_depth=1 + rounds,
-            search_depth=int(bool(settings.tools)),
-        )
+
+        def plan(rounds: int) -> CostPlan:
+            return CostPlan(
+                calls={task.name(): settings.agents * (1 + rounds)},
+                searches=dict.fromkeys(settings.tools, 1),
+                asked_by={task.name(): cls.debaters_for(settings)},
+                call_depth=1 + rounds,
+                search_depth=int(bool(settings.tools)),
+            )
+
+        return CostRange(plan(0), plan(min(1, settings.rounds)), plan(settings.rounds))

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.evidence_prompts import OnEvidence, evidence_line, label_question
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines
-from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, list_bounds, max_length
+from redargue.methods.baselines import evidence_prompts
+from redargue.tasks.answer import claim_lines
+from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -21,11 +21,7 @@ class AnswerWithConfidence(Frozen):
     confidence_level: float = Field(
         ge=0, le=1, allow_inf_nan=False, description="how likely your answer is right, from 0.0 to 1.0"
     )
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word from the evidence",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the evidence")
 
     @field_validator("confidence_level", mode="before")
     @classmethod
@@ -42,7 +38,7 @@ class Group(Frozen):
     given: tuple[AnswerWithConfidence, ...]
 
 
-class AnswerSurely(Task[AnswerWithConfidence]):
+class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
     """An agent's answer with its confidence."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "groups", "demonstrations")
@@ -52,15 +48,6 @@ class AnswerSurely(Task[AnswerWithConfidence]):
     claim: Claim
     groups: tuple[Group, ...] = ()
     samples: str = ""
-
-    def instructions(self) -> str:
-        return ""
-
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
-
-    def quote_source(self) -> str:
-        return "the evidence" if isinstance(self, OnEvidence) else ""
 
     def worked_examples(self) -> str:
         return self.samples
@@ -75,52 +62,40 @@ class AnswerSurely(Task[AnswerWithConfidence]):
     def input_text(self) -> str:
         return lines(
             claim_lines(self.claim),
-            evidence_line(self),
-            label_question(self.claim.labels),
+            evidence_prompts.evidence_line(self),
+            evidence_prompts.label_question(self.claim.labels),
             "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
-            self._discussed() if self.groups else None,
+            "Look carefully at these answers of the agents as further information, then give your own answer with your"
+            " reasoning, step by step. Say clearly which view you agree or disagree with, and why."
+            if self.groups
+            else None,
+            self._groups(),
         )
 
     def layout(self) -> tuple[PromptPart, ...]:
         return FORMAT_LAST
 
-    def _discussed(self) -> str:
-        return lines(
-            "Look carefully at these answers of the agents as further information, then give your own answer with your"
-            " reasoning, step by step. Say clearly which view you agree or disagree with, and why.",
-            self._groups(),
-        )
-
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text
         names = (wrap_untrusted(group.answer, inline=True) if free else group.answer for group in self.groups)
-        return "\n".join(_told(name, each) for name, each in zip(names, self.groups, strict=True))
+        return "\n".join(_solutions(name, group) for name, group in zip(names, self.groups, strict=True))
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         labels = self.claim.labels
         return {} if labels.free_text else {"answer": labels.names}
 
     def validate_answer(self, answer: AnswerWithConfidence) -> AnswerWithConfidence:
-        label = self.claim.labels.single(answer.answer)
-        if label is None:
-            raise ValueError(f"{answer.answer[:60]!r} is none of the labels {', '.join(self.claim.labels.names)}")
-        return answer.model_copy(update={"answer": label})
+        return answer.model_copy(update={"answer": evidence_prompts.label_in(answer.answer, self.claim.labels)})
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
-            "labels": label_question(self.claim.labels),
-            "evidence": (evidence_line(self) or "").removeprefix("Evidence: "),
-            "groups": self._groups(),
-            "demonstrations": self.samples,
-        }
+        return evidence_prompts.topic_vars(self) | {"groups": self._groups(), "demonstrations": self.samples}
 
 
-class AnswerSurelyOnEvidence(OnEvidence, AnswerSurely):
+class AnswerSurelyOnEvidence(evidence_prompts.OnEvidence, AnswerSurely):
     """The answer of an agent that sees evidence."""
 
 
-def _told(name: str, group: Group) -> str:
+def _solutions(name: str, group: Group) -> str:
     count = len(group.given)
     who = "There is 1 agent that thinks" if count == 1 else f"There are {count} agents that think"
     return lines(
@@ -128,9 +103,9 @@ def _told(name: str, group: Group) -> str:
         *(
             "One agent's solution: "
             + wrap_untrusted(
-                f"I think the answer is {each.answer} because {each.reasoning} My confidence level is"
-                f" {each.confidence_level:g}."
+                f"I think the answer is {reply.answer} because {reply.reasoning} My confidence level is"
+                f" {reply.confidence_level:g}."
             )
-            for each in group.given
+            for reply in group.given
         ),
     )

@@ -15,7 +15,7 @@ from redargue.claims import Claim, Meaning
 from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
 from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
@@ -54,11 +54,11 @@ class Safe(Method, name="safe", settings=SafeSettings):
     profiles = {"paper": {"relevance": True}, "hardened": {}}
     paper = "Wei et al., Long-form factuality in large language models, 2024, arXiv 2403.18802"
     graph = "[MakeSelfContained -> CheckRelevance ->] (WriteNextQuery -> search) x5 -> RateSupport"
+    roles = {RATER: FROM_SETTINGS}
 
     settings: SafeSettings
 
     async def check(self, claim: Claim, rater: Agent) -> Verdict:
-        """Revises, drops what is irrelevant, searches ``max_steps`` times, rates."""
         self.rater = rater
         self.labels = self.labels_of_ratings()
         self.results: list[SearchResult] = []
@@ -129,10 +129,6 @@ class Safe(Method, name="safe", settings=SafeSettings):
         searches = len(self.results)
         self.answered(RATER, answer, round_=searches + 1, passages=found_in(tuple(self.results)))
         return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=searches)
-
-    @classmethod
-    def roles_for(cls, settings: SafeSettings) -> Roles:
-        return {RATER: settings.tools}
 
     @classmethod
     def asks_for(cls, settings: SafeSettings) -> tuple[type[AnyTask], ...]:

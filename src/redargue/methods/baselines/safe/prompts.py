@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
-from redargue.methods.baselines.search_results import SearchResult, statement_and_knowledge, statement_vars
+from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
 from redargue.tasks.answer import LabelledTask
 from redargue.tasks.base import Task, lines, max_length
 from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
@@ -37,13 +37,13 @@ _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 
 def code_block(text: str) -> str | None:
     """The content of the first code block, on one line; None without one."""
-    found = _BLOCK.search(text)
-    return " ".join(found.group(1).split()) if found else None
+    block = _BLOCK.search(text)
+    return " ".join(block.group(1).split()) if block else None
 
 
 def bracketed(text: str, *words: str) -> list[str]:
-    said = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
-    return [word for word in words if word in said]
+    contents = {re.sub(r"[^\w\s]", "", match).strip() for match in _BRACKETS.findall(text)}
+    return [word for word in words if word in contents]
 
 
 class SelfContained(Frozen):
@@ -94,8 +94,8 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
         return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
 
     def parse_plain(self, text: str) -> SelfContained | None:
-        found = code_block(text)
-        return None if found is None else SelfContained(statement=found)
+        statement = code_block(text)
+        return None if statement is None else SelfContained(statement=statement)
 
     def validate_answer(self, answer: SelfContained) -> SelfContained:
         if not re.search(r"\w", answer.statement):
@@ -122,16 +122,14 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
         return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
     def parse_plain(self, text: str) -> Relevance | None:
-        found = bracketed(text, "Foo", "Not Foo")
-        if len(found) > 1:
-            raise ValueError("both [Foo] and [Not Foo] stand there")
-        return Relevance(reasoning=text.strip(), relevant=found == ["Foo"]) if found else None
+        answers = bracketed(text, "Foo", "Not Foo")
+        if len(answers) > 1:
+            raise ValueError("the reply contains both [Foo] and [Not Foo]")
+        return Relevance(reasoning=text.strip(), relevant=answers == ["Foo"]) if answers else None
 
 
-class WriteNextQuery(QueryTask):
+class WriteNextQuery(ShowsKnowledge, QueryTask):
     """The next query, for what is not known yet."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     claim: Claim
     results: tuple[SearchResult, ...] = ()
@@ -146,24 +144,16 @@ class WriteNextQuery(QueryTask):
     def output_format(self) -> str:
         return "Think first about what is missing; then give the query alone in a code block (```)."
 
-    def input_text(self) -> str:
-        return statement_and_knowledge(self.claim, self.results, self.profile)
-
-    def template_vars(self) -> dict[str, str]:
-        return statement_vars(self.claim, self.results, self.profile)
-
     def parse_plain(self, text: str) -> Query | None:
         """The first code block; else as other queries are read."""
-        found = code_block(text)
-        if found == "":
+        query = code_block(text)
+        if query == "":
             raise ValueError("the code block is empty")
-        return super().parse_plain(text) if found is None else Query(text=found[:LONGEST_QUERY])
+        return super().parse_plain(text) if query is None else Query(text=query[:LONGEST_QUERY])
 
 
-class RateSupport(LabelledTask):
+class RateSupport(ShowsKnowledge, LabelledTask):
     """Whether the knowledge supports the statement; its labels are ``SUPPORT``'s."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
 
     results: tuple[SearchResult, ...] = ()
 
@@ -180,12 +170,6 @@ class RateSupport(LabelledTask):
 
     def output_format(self) -> str:
         return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
-
-    def input_text(self) -> str:
-        return statement_and_knowledge(self.claim, self.results, self.profile)
-
-    def template_vars(self) -> dict[str, str]:
-        return statement_vars(self.claim, self.results, self.profile)
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets; without one the label on the last line."""

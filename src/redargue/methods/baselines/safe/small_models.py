@@ -16,8 +16,8 @@ from redargue.tasks.query import Query
 @perform.register
 def _make_self_contained(task: prompts.MakeSelfContained, backend: EmbeddedBackend) -> prompts.SelfContained:
     """Replaces a leading pronoun where the text around it leaves no doubt."""
-    (found,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context))
-    return prompts.SelfContained(statement=found or task.claim.text)
+    (statement,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context))
+    return prompts.SelfContained(statement=statement or task.claim.text)
 
 
 @perform.register

@@ -16,15 +16,8 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
-from redargue.methods.baselines.grounding import (
-    MOST_QUESTIONS,
-    Grounded,
-    GroundingMethod,
-    bracketed,
-    examples_in,
-    questions_in,
-)
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
+from redargue.methods.baselines import grounding
 from redargue.methods.baselines.self_ask import prompts
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
@@ -48,11 +41,11 @@ class SelfAskSettings(MethodSettings):
     variant: Literal["interleaved", "decomposed"] = "interleaved"
     tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
     top_k: int = Field(default=1, ge=1, le=50)
-    most_questions: int = Field(default=5, ge=1, le=MOST_QUESTIONS)
+    most_questions: int = Field(default=5, ge=1, le=grounding.MOST_QUESTIONS)
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 
-class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
+class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettings):
     """Follow-up questions that a search engine answers (Self-Ask, 2210.03350).
 
     The small models play it on a claim's clauses: they ask whether each is true, and read all results.
@@ -68,13 +61,14 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         " Findings of EMNLP 2023 (arXiv 2210.03350)"
     )
     graph = "(question -> search) xN -> answer; decomposed: questions -> all searches concurrently -> answer"
+    roles = {ASKER: FROM_SETTINGS}
     few_shot = True
 
     settings: SelfAskSettings
 
     async def check(self, claim: Claim, asker: Agent) -> Verdict:
         self.two_sides()
-        self.asked: tuple[Grounded, ...] = ()
+        self.asked: tuple[grounding.Grounded, ...] = ()
         self.round = 1
         try:
             aggregate = await self.ask_and_answer(asker)
@@ -102,10 +96,6 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
         return await asker.perform(last, round_=self.round, temperature=temperature)
 
     @classmethod
-    def roles_for(cls, settings: SelfAskSettings) -> Roles:
-        return {ASKER: settings.tools}
-
-    @classmethod
     def asks_for(cls, settings: SelfAskSettings) -> tuple[type[AnyTask], ...]:
         if settings.variant == "decomposed":
             return (prompts.WriteFollowUps, prompts.JudgeAnswers)
@@ -114,28 +104,23 @@ class SelfAsk(GroundingMethod, name="self-ask", settings=SelfAskSettings):
     @classmethod
     def plan_for(cls, settings: SelfAskSettings) -> CostRange:
         """No question (decomposed: one); two; the most."""
+        decomposed = settings.variant == "decomposed"
+        most = grounding.MOST_QUESTIONS if decomposed else settings.most_questions
 
-        def interleaved(questions: int) -> CostPlan:
-            last = questions == settings.most_questions
+        def plan(questions: int) -> CostPlan:
+            calls = {"AskFollowUp": questions + 1}
+            if decomposed:
+                calls = {"WriteFollowUps": 1, "JudgeAnswers": 1}
+            elif questions == most:
+                calls = {"AskFollowUp": questions, "ConcludeAsking": 1}
             return CostPlan(
-                calls={"AskFollowUp": questions + (not last)} | ({"ConcludeAsking": 1} if last else {}),
+                calls=calls,
                 searches=dict.fromkeys(settings.tools, questions),
-                call_depth=questions + 1,
-                search_depth=questions,
+                call_depth=2 if decomposed else questions + 1,
+                search_depth=1 if decomposed else questions,
             )
 
-        def decomposed(questions: int) -> CostPlan:
-            return CostPlan(
-                calls={"WriteFollowUps": 1, "JudgeAnswers": 1},
-                searches=dict.fromkeys(settings.tools, questions),
-                call_depth=2,
-                search_depth=1,
-            )
-
-        if settings.variant == "decomposed":
-            return CostRange(decomposed(1), decomposed(2), decomposed(MOST_QUESTIONS))
-        most = settings.most_questions
-        return CostRange(interleaved(0), interleaved(min(2, most)), interleaved(most))
+        return CostRange(plan(1 if decomposed else 0), plan(min(2, most)), plan(most))
 
 
 class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "decomposed"):
@@ -154,12 +139,13 @@ class DecomposedSelfAsk(SelfAsk, when=lambda settings: settings.variant == "deco
 
 
 def question_examples(profile: Profile) -> str:
-    return examples_in(profile, __package__, "questions", lambda text: prompts.FollowUps(questions=questions_in(text)))
+    return grounding.examples_in(
+        profile, __package__, "questions", lambda text: prompts.FollowUps(questions=grounding.questions_in(text))
+    )
 
 
 def aggregate_examples(profile: Profile) -> str:
-
     def read(text: str) -> prompts.Aggregate:
-        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=bracketed(text))
+        return prompts.Aggregate(explanation=text.partition("reasons: ")[2], answer=grounding.bracketed(text))
 
-    return examples_in(profile, __package__, "aggregate", read)
+    return grounding.examples_in(profile, __package__, "aggregate", read)

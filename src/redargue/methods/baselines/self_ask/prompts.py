@@ -8,38 +8,23 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.methods.baselines.grounding import (
-    ANSWER_NEXT,
-    QUOTED,
-    SOME_QUESTIONS,
-    Grounded,
-    Questions,
-    Side,
-    asked_whether,
-    bracketed,
-    context,
-    examples,
-    in_place,
-    is_object,
-    questions_in,
-)
+from redargue.methods.baselines import grounding
 from redargue.tasks.answer import documents
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
 class FollowUps(Frozen):
     """The questions that a claim's check needs answers to."""
 
-    questions: Questions = Field(
-        description="what has to be known to check the claim, one question each", json_schema_extra=SOME_QUESTIONS
+    questions: grounding.Questions = Field(
+        description="what has to be known to check the claim, one question each",
+        json_schema_extra=grounding.SOME_QUESTIONS,
     )
 
 
-class WriteFollowUps(Task[FollowUps]):
+class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
     """All questions before the first search (FOLK's Self-Ask)."""
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
 
     claim: Claim
     demonstrations: str = ""
@@ -50,67 +35,53 @@ class WriteFollowUps(Task[FollowUps]):
             "Each is put to a search engine alone, and has to be understood alone.",
         )
 
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return "Reply with the questions alone, one a line: Followup Question: your question"
 
-    def input_text(self) -> str:
-        after = f"\n{ANSWER_NEXT}" if self.profile == "paper" else ""
-        return f"Claim: {in_place(self.claim)}{after}"
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": in_place(self.claim), "demonstrations": self.demonstrations}
-
     def parse_plain(self, text: str) -> FollowUps | None:
-        return None if is_object(text) else FollowUps(questions=questions_in(text))
+        return None if grounding.is_object(text) else FollowUps(questions=grounding.questions_in(text))
 
 
 class Aggregate(Frozen):
     """Whether a claim is supported."""
 
     explanation: str = Field(description="the reasons, from what was found", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
-    )
-    answer: Side = Field(description="SUPPORTED or NOT_SUPPORTED")
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
+    answer: grounding.Side = Field(description="SUPPORTED or NOT_SUPPORTED")
 
 
-class JudgeAnswers(Task[Aggregate]):
+class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
     """The label, from all questions and what was found for them."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "context", "demonstrations")
 
     claim: Claim
-    asked: tuple[Grounded, ...]
+    asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
     def instructions(self) -> str:
         return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
 
-    def quote_source(self) -> str:
-        return "what was found"
-
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
     def input_text(self) -> str:
-        after = ANSWER_NEXT if self.profile == "paper" else None
-        return lines(f"{asked_whether(self.claim)}\n\nContext:", context(self.asked, self.profile), after)
+        after = grounding.ANSWER_NEXT if self.profile == "paper" else None
+        return lines(
+            f"{grounding.asked_whether(self.claim)}\n\nContext:", grounding.context(self.asked, self.profile), after
+        )
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": in_place(self.claim),
-            "context": context(self.asked, self.profile),
+            "claim": grounding.in_place(self.claim),
+            "context": grounding.context(self.asked, self.profile),
             "demonstrations": self.demonstrations,
         }
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        return None if is_object(text) else Aggregate(explanation=text.strip(), answer=bracketed(text))
+        return (
+            None if grounding.is_object(text) else Aggregate(explanation=text.strip(), answer=grounding.bracketed(text))
+        )
 
 
 class FollowUp(Frozen):
@@ -121,9 +92,7 @@ class FollowUp(Frozen):
         default="", description="the follow up question; empty if none is needed", json_schema_extra=max_length(300)
     )
     explanation: str = Field(default="", description="the reasons for the answer", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(), description="what you rely on, copied word for word from what was found", json_schema_extra=QUOTED
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
     answer: Literal["SUPPORTED", "NOT_SUPPORTED", ""] = Field(
         default="",
         description="SUPPORTED or NOT_SUPPORTED; not read where a question is needed",
@@ -134,13 +103,13 @@ class FollowUp(Frozen):
 _FINAL, _ASKS, _FOUND = "So the final answer is:", "Follow up:", "Intermediate answer:"
 
 
-class AskFollowUp(Task[FollowUp]):
+class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
     """The next follow-up question of Self-Ask, or its final answer."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
     claim: Claim
-    asked: tuple[Grounded, ...] = ()
+    asked: tuple[grounding.Grounded, ...] = ()
     demonstrations: str = ""
 
     def instructions(self) -> str:
@@ -149,12 +118,6 @@ class AskFollowUp(Task[FollowUp]):
             "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
         )
 
-    def quote_source(self) -> str:
-        return "what was found"
-
-    def worked_examples(self) -> str:
-        return examples(self.demonstrations)
-
     def output_format(self) -> str:
         return lines(
             f"Reply with the next line alone: {_ASKS} your question",
@@ -162,14 +125,10 @@ class AskFollowUp(Task[FollowUp]):
         )
 
     def input_text(self) -> str:
-        return lines(asked_whether(self.claim), self._so_far())
+        return lines(grounding.asked_whether(self.claim), self._so_far())
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": in_place(self.claim),
-            "asked": self._so_far(),
-            "demonstrations": self.demonstrations,
-        }
+        return {"claim": grounding.in_place(self.claim), "asked": self._so_far(), "demonstrations": self.demonstrations}
 
     def _so_far(self) -> str:
         needed = "Are follow up questions needed here:"
@@ -177,9 +136,9 @@ class AskFollowUp(Task[FollowUp]):
             return needed
         parts = [f"{needed} Yes."]
         for question in self.asked:
-            found = documents(question.passages, self.profile)
-            found = " ".join(found.split()) if self.profile == "paper" else found
-            parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {found}"]
+            results = documents(question.passages, self.profile)
+            results = " ".join(results.split()) if self.profile == "paper" else results
+            parts += [f"{_ASKS} {wrap_untrusted(question.question)}", f"{_FOUND} {results}"]
         return "\n".join(parts)
 
     def parse_plain(self, text: str) -> FollowUp | None:
@@ -188,15 +147,15 @@ class AskFollowUp(Task[FollowUp]):
         Raises:
             ValueError: neither occurs.
         """
-        if is_object(text):
+        if grounding.is_object(text):
             return None
         own = text.partition(_FOUND)[0]
-        found = re.search(rf"({_FINAL}|{_ASKS})[ \t]*([^\n]*)", own)
-        if found is None:
+        match = re.search(rf"({_FINAL}|{_ASKS})[ \t]*([^\n]*)", own)
+        if match is None:
             raise ValueError(f"neither {_ASKS!r} nor {_FINAL!r} is there")
-        if found.group(1) == _ASKS:
-            return FollowUp(needed=True, question=found.group(2).strip())
-        return FollowUp(needed=False, answer=_side(found.group(2)), explanation=own.strip())
+        if match.group(1) == _ASKS:
+            return FollowUp(needed=True, question=match.group(2).strip())
+        return FollowUp(needed=False, answer=_side(match.group(2)), explanation=own.strip())
 
     def validate_answer(self, answer: FollowUp) -> FollowUp:
         question = " ".join(answer.question.split())
@@ -207,7 +166,7 @@ class AskFollowUp(Task[FollowUp]):
         return answer.model_copy(update={"question": question})
 
 
-def _side(text: str) -> Side:
+def _side(text: str) -> grounding.Side:
     plain = text.strip(" .*_`\"'[]").replace(" ", "_").upper()
     if plain not in ("SUPPORTED", "NOT_SUPPORTED"):
         raise ValueError(f"{text.strip()[:60]!r} is neither SUPPORTED nor NOT_SUPPORTED")
@@ -235,7 +194,7 @@ class ConcludeAsking(JudgeAnswers):
         return self._asking().template_vars()
 
     def parse_plain(self, text: str) -> Aggregate | None:
-        if is_object(text):
+        if grounding.is_object(text):
             return None
         own = text.strip().removeprefix(_FINAL).strip()
         return Aggregate(explanation=text.strip(), answer=_side(own.partition("\n")[0]))
