@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import AVERITEC, LabelSet
+from redargue.claims import AVERITEC
 from redargue.evidence import Passage
 
 _ANSWERS = ("label", "questions", "justification")
@@ -28,8 +27,7 @@ NO_CLAIM = "[this row has no claim]"
 """The claim of the one training row whose claim is empty; the official count includes it."""
 
 
-@datasets.register("averitec")
-class Averitec:
+class Averitec(Dataset, name="averitec"):
     """Reads the official JSON list.
 
     The as-of date is the claim's date; the context names its speaker and source.
@@ -38,10 +36,9 @@ class Averitec:
         sentences: file of retrieved web sentences (:func:`web_sentences`), provided as frozen evidence.
     """
 
-    name: ClassVar[str] = "averitec"
-    about: ClassVar[str] = "AVeriTeC: real claims with gold questions and answers (fever.ai; non-commercial)"
-    labels: ClassVar[LabelSet] = AVERITEC
-    metric: ClassVar[str] = "averitec"
+    about = "AVeriTeC: real claims with gold questions and answers (fever.ai; non-commercial)"
+    labels = AVERITEC
+    metric = "averitec"
 
     def __init__(self, *, sentences: Path | str | None = None) -> None:
         self.sentences = Path(sentences) if sentences else None

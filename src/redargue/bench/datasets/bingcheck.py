@@ -15,20 +15,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import BINGCHECK, TRUE_FALSE
 from redargue.bench.datasets.rows import Row, first_line, keyed_rows, printable, rows
-from redargue.claims import LabelSet
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 
 _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false"}
 
 
-@datasets.register("bingcheck")
-class BingCheck:
+class BingCheck(Dataset, name="bingcheck"):
     """Reads both forms; a passage is a whole web page, its sentences joined by line breaks.
 
     Args:
@@ -36,10 +33,9 @@ class BingCheck:
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
-    name: ClassVar[str] = "bingcheck"
-    about: ClassVar[str] = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
-    labels: ClassVar[LabelSet] = BINGCHECK
-    metric: ClassVar[str] = "macro-f1"
+    about = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
+    labels = BINGCHECK
+    metric = "macro-f1"
 
     def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
         self.binary, self.with_question = binary, with_question

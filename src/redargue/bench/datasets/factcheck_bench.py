@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import FACTCHECK_BENCH, TRUE_FALSE
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import LabelSet
 from redargue.evidence import Passage
 
 
-@datasets.register("factcheck-bench")
-class FactCheckBench:
+class FactCheckBench(Dataset, name="factcheck-bench"):
     """Reads the annotated answers: one example per checkworthy claim, with the evidence found for it.
 
     Opinions have no label and are dropped, as in the official count of 661 claims. A response's id is its row number.
@@ -29,10 +26,9 @@ class FactCheckBench:
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
-    name: ClassVar[str] = "factcheck-bench"
-    about: ClassVar[str] = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"
-    labels: ClassVar[LabelSet] = FACTCHECK_BENCH
-    metric: ClassVar[str] = "macro-f1"
+    about = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"
+    labels = FACTCHECK_BENCH
+    metric = "macro-f1"
 
     def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
         self.binary, self.with_question = binary, with_question

@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, rows
-from redargue.claims import FEVER, LabelSet
+from redargue.claims import FEVER
 from redargue.errors import UsageError
 
 
-@datasets.register("fever")
-class Fever:
+class Fever(Dataset, name="fever"):
     """Reads the official JSON lines; gold evidence keeps FEVER's page names and line numbers."""
 
-    name: ClassVar[str] = "fever"
-    about: ClassVar[str] = "FEVER: claims over Wikipedia with gold sentences (fever.ai)"
-    labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "fever"
+    about = "FEVER: claims over Wikipedia with gold sentences (fever.ai)"
+    labels = FEVER
+    metric = "fever"
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

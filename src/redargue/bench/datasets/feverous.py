@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import FEVER, LabelSet
+from redargue.claims import FEVER
 from redargue.evidence import Passage
 from redargue.retrieval.corpus.documents import Document
 
@@ -24,18 +23,16 @@ _ELEMENT = re.compile(
 _LINK = re.compile(r"\[\[[^\[\]|]*\|([^\[\]]*)\]\]")
 
 
-@datasets.register("feverous")
-class Feverous:
+class Feverous(Dataset, name="feverous"):
     """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``.
 
     Args:
         with_evidence: provides the gold sentences of the sentence-only form as passages.
     """
 
-    name: ClassVar[str] = "feverous"
-    about: ClassVar[str] = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
-    labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "feverous"
+    about = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
+    labels = FEVER
+    metric = "feverous"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
         self.with_evidence = with_evidence

@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import HALLUCINATED
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import LabelSet
 from redargue.evidence import Passage
 
 
@@ -44,8 +42,7 @@ _KINDS = {
 }
 
 
-@datasets.register("halueval")
-class HaluEval:
+class HaluEval(Dataset, name="halueval"):
     """Reads all four kinds of rows, recognised by their fields; the group is the kind.
 
     Each candidate of a pair is one example, the right one first. The claim is the text alone; its context is what the
@@ -56,10 +53,9 @@ class HaluEval:
         question_in_claim: for qa, the claim is question and answer in one text, as in dual-position debate.
     """
 
-    name: ClassVar[str] = "halueval"
-    about: ClassVar[str] = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
-    labels: ClassVar[LabelSet] = HALLUCINATED
-    metric: ClassVar[str] = "accuracy"
+    about = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
+    labels = HALLUCINATED
+    metric = "accuracy"
 
     def __init__(self, *, question_in_claim: bool = False) -> None:
         self.question_in_claim = question_in_claim

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import OPTIONS, LabelSet
 
 
-@datasets.register("medqa")
-class MedQa:
+class MedQa(Dataset, name="medqa"):
     """Reads the official JSON lines; a claim's labels are the letters of its options."""
 
-    name: ClassVar[str] = "medqa"
-    about: ClassVar[str] = "MedQA-USMLE: examination questions with options (jind11/MedQA)"
-    labels: ClassVar[LabelSet] = OPTIONS
-    metric: ClassVar[str] = "accuracy"
+    about = "MedQA-USMLE: examination questions with options (jind11/MedQA)"
+    labels = OPTIONS
+    metric = "accuracy"
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

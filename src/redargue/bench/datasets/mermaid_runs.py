@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import HOVER, SCIFACT, TRUE_FALSE
 from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import LabelSet
 
 
-@datasets.register("mermaid-runs")
-class MermaidRuns:
+class MermaidRuns(Dataset, name="mermaid-runs"):
     """Reads the JSON list and skips rows without a run. Labels are those of FIRE's files, HoVer or SciFact."""
 
-    name: ClassVar[str] = "mermaid-runs"
-    about: ClassVar[str] = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
-    labels: ClassVar[LabelSet] = TRUE_FALSE
-    metric: ClassVar[str] = "macro-f1"
+    about = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
         every = tuple(rows(path))

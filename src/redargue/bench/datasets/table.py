@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import label_set
 from redargue.bench.datasets.rows import Row, printable, rows, table_rows, unpacked_suffix
 from redargue.claims import FEVER, LabelSet
@@ -20,8 +19,7 @@ ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as
 ``label`` gold is hidden."""
 
 
-@datasets.register("table")
-class Table:
+class Table(Dataset, name="table"):
     """Reads ``.csv`` and ``.tsv`` by suffix, everything else as JSON lines or a JSON list; all may be gzipped.
 
     Args:
@@ -30,10 +28,9 @@ class Table:
             or an alias.
     """
 
-    name: ClassVar[str] = "table"
-    about: ClassVar[str] = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
-    labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "accuracy"
+    about = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
+    labels = FEVER
+    metric = "accuracy"
 
     def __init__(
         self, *, mapping: str | Mapping[str, str] = "claim=claim,label=label", labels: str | LabelSet = FEVER
