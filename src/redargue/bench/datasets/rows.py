@@ -11,17 +11,19 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from redargue.bench.datasets.base import Example
 from redargue.claims import Claim, LabelSet
 from redargue.errors import UsageError
+
+T = TypeVar("T")
 
 _GZIP = b"\x1f\x8b"
 _SHOWN = 60  # characters of a wrong value that an error quotes
@@ -45,48 +47,28 @@ class Row:
 
     def text(self, field: str) -> str:
         """A string with at least one character that is not white space, unstripped."""
-        value = self._required(field)
-        if not isinstance(value, str) or not value.strip():
-            raise self.field_error(field, "text")
-        return value
+        return self._typed(field, str, "text", accept=lambda value: bool(value.strip()))
 
     def string(self, field: str) -> str:
-        """A string, which may be empty."""
-        value = self._required(field)
-        if not isinstance(value, str):
-            raise self.field_error(field, "text")
-        return value
+        return self._typed(field, str, "text")
 
     def optional(self, field: str) -> str:
         """A string, or "" if the field is absent or null."""
-        value = self.fields.get(field)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self.field_error(field, "text or null")
-        return value
+        return "" if self.fields.get(field) is None else self._typed(field, str, "text or null")
 
     def key(self, field: str) -> str:
         """An identifier: text, or a whole number as text."""
         value = self._required(field)
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, int) and not isinstance(value, bool):
+        if (isinstance(value, str) and value.strip()) or type(value) is int:
             return str(value)
         raise self.field_error(field, "an identifier (text or a whole number)")
 
     def integer(self, field: str) -> int:
         """A whole number, 0 or more."""
-        value = self._required(field)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.field_error(field, "a whole number")
-        return value
+        return self._typed(field, int, "a whole number", accept=lambda value: type(value) is int and value >= 0)
 
     def items(self, field: str) -> list[Any]:
-        value = self._required(field)
-        if not isinstance(value, list):
-            raise self.field_error(field, "a list")
-        return value
+        return self._typed(field, list, "a list")
 
     def texts(self, field: str) -> tuple[str, ...]:
         values = self.items(field)
@@ -95,10 +77,7 @@ class Row:
         return tuple(values)
 
     def child(self, field: str) -> Row:
-        value = self._required(field)
-        if not isinstance(value, dict):
-            raise self.field_error(field, "an object")
-        return self._within(value, field)
+        return self._within(self._typed(field, dict, "an object"), field)
 
     def children(self, field: str) -> tuple[Row, ...]:
         values = self.items(field)
@@ -108,8 +87,7 @@ class Row:
 
     def label(self, field: str, labels: LabelSet) -> str:
         """The label that a field names by its name or an alias; ignores case and reads ``_`` as a space."""
-        value = self._required(field)
-        label = self.as_label(value, labels)
+        label = self.as_label(self._required(field), labels)
         if label is None:
             raise self.field_error(field, f"one of {', '.join(labels.names)}")
         return label
@@ -134,13 +112,7 @@ class Row:
         return not any(name in self.fields for name in answers) and all(name in rest for name in self.fields)
 
     def claim(self, field: str, text: str = "", **attributes: Any) -> Claim:
-        """The claim in a field.
-
-        Args:
-            field: named in errors.
-            text: the claim's text if it differs from the field's.
-            **attributes: other attributes of the claim.
-        """
+        """The claim in a field that errors name; ``text`` is its text if it differs from the field's."""
         try:
             return Claim(text=text or self.text(field), **attributes)
         except ValidationError as error:
@@ -155,8 +127,8 @@ class Row:
         return Example(claim=claim, gold=gold, **(defaults | attributes))
 
     def error(self, what: str, *, hint: str = "") -> UsageError:
-        named = f" ({self.name})" if self.name else ""
-        return UsageError(what, where=f"{self.path}, row {self.number}{named}", hint=hint)
+        key = f" ({self.name})" if self.name else ""
+        return UsageError(what, where=f"{self.path}, row {self.number}{key}", hint=hint)
 
     def field_error(self, field: str, expected: str) -> UsageError:
         return self.error(f"{self.inside}{field}: expected {expected}, got {_shown(self.fields.get(field))}")
@@ -167,6 +139,12 @@ class Row:
             hint = "use the data set's own file as published; for a table, map columns with --map claim=COLUMN"
             raise self.error(f"no field {self.inside}{field}; its fields: {known}", hint=hint)
         return self.fields[field]
+
+    def _typed(self, field: str, kind: type[T], expected: str, *, accept: Callable[[T], bool] = lambda _: True) -> T:
+        value = self._required(field)
+        if not isinstance(value, kind) or not accept(value):
+            raise self.field_error(field, expected)
+        return value
 
     def _within(self, fields: dict[str, Any], at: str) -> Row:
         return Row(self.path, self.number, fields, name=self.name, inside=f"{self.inside}{at}.")
@@ -183,13 +161,13 @@ def rows(path: Path) -> Iterator[Row]:
     if first.lstrip().startswith("["):
         whole = _parse(first + "".join(text for _, text in lines), path)
         for place, value in enumerate(whole, 1):
-            yield Row(path, place, _fields(value, path, place))
+            yield _row(value, path, place)
         if not whole:
             raise UsageError("expected rows, got an empty list", where=str(path))
         return
     for at, text in chain([(number, first)], lines):
         if text.strip():
-            yield Row(path, at, _fields(_parse(text, path, at), path, at))
+            yield _row(_parse(text, path, at), path, at)
 
 
 def keyed_rows(path: Path) -> Iterator[Row]:
@@ -202,7 +180,7 @@ def keyed_rows(path: Path) -> Iterator[Row]:
     if not whole:
         raise UsageError("expected rows, got an empty object", where=str(path))
     for place, (name, value) in enumerate(whole.items(), 1):
-        yield Row(path, place, _fields(value, path, place, name), name=name)
+        yield _row(value, path, place, name)
 
 
 def table_rows(path: Path) -> Iterator[Row]:
@@ -221,12 +199,12 @@ def table_rows(path: Path) -> Iterator[Row]:
         if duplicates := [name for name, count in Counter(reader.fieldnames or ()).items() if count > 1]:
             raise UsageError(f"two columns are called {', '.join(map(repr, duplicates))}", where=str(path))
         for place, fields in enumerate(reader, 1):
+            row = Row(path, place, fields)
             if None in fields:
-                what = f"{len(fields[None])} fields more than the {len(fields) - 1} columns"
-                raise UsageError(what, where=f"{path}, row {place}")
+                raise row.error(f"{len(fields[None])} fields more than the {len(fields) - 1} columns")
             if missing := [name for name, value in fields.items() if value is None]:
-                raise UsageError(f"no field for the columns {', '.join(missing)}", where=f"{path}, row {place}")
-            yield Row(path, place, fields)
+                raise row.error(f"no field for the columns {', '.join(missing)}")
+            yield row
     except csv.Error as error:
         raise UsageError(f"not a table: {error}", where=f"{path}, row {place + 1}") from None
     if not place:
@@ -234,7 +212,7 @@ def table_rows(path: Path) -> Iterator[Row]:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a file that is not blank."""
+    """The first line that is not blank."""
     return _first(path, _lines(path))[1]
 
 
@@ -259,7 +237,6 @@ def _first(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[int, str]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines, unpacked and decoded."""
     if path.is_dir():
         inside = ", ".join(sorted(file.name for file in path.iterdir())[:5])
         raise UsageError("expected a file, got a folder", where=str(path), hint=f"name one of its files: {inside}")
@@ -305,11 +282,10 @@ def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any
         raise UsageError("not JSON that can be read", where=where) from None
 
 
-def _fields(value: Any, path: Path, number: int, name: str = "") -> dict[str, Any]:
+def _row(value: Any, path: Path, number: int, name: str = "") -> Row:
     if not isinstance(value, dict):
-        named = f" ({name})" if name else ""
-        raise UsageError(f"expected a JSON object, got {_shown(value)}", where=f"{path}, row {number}{named}")
-    return value
+        raise Row(path, number, {}, name).error(f"expected a JSON object, got {_shown(value)}")
+    return Row(path, number, value, name)
 
 
 def _folded(text: str) -> str:
