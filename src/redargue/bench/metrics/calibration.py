@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 
 from redargue.bench.metrics.base import MetricValue, mean, ratio, same_length
 from redargue.claims import Frozen
@@ -61,8 +62,8 @@ def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int
             low=edges[at],
             high=edges[at + 1],
             n=len(answers),
-            confidence=mean("", (value for value, _ in answers)).value,
-            accuracy=mean("", (hit for _, hit in answers)).value,
+            confidence=fmean(value for value, _ in answers) if answers else None,
+            accuracy=fmean(hit for _, hit in answers) if answers else None,
         )
         for at, answers in enumerate(by_bin)
     )

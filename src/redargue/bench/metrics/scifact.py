@@ -35,6 +35,8 @@ class PredictedAbstract(Frozen):
 
 
 class Level(Frozen):
+    """Precision, recall and F1 at one level."""
+
     precision: MetricValue
     recall: MetricValue
     f1: MetricValue

@@ -1,14 +1,15 @@
 """Percentile bootstrap over items by scipy, as for Tool-MAD's Table IV (95 %).
 
 Items are resampled by index, so that all values of an item (gold label, both methods' answers) are drawn together.
-In all functions ``draws`` is the number of samples, ``level`` the share of samples between the bounds and ``seed`` that
-of the samples; a predicted label may be None (no answer), and ``over`` are the labels whose F1 is averaged (None: all).
+``draws`` is the number of samples, ``level`` the share of samples between the bounds, and ``over`` the labels whose F1
+is averaged (None: all). A predicted label may be None (no answer).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,14 +50,20 @@ class Difference(Interval):
     p_value: float | None
 
 
-class _Sampling(NamedTuple):
+@dataclass(frozen=True)
+class _Sampling:
     draws: int
     level: float
     seed: int
 
+    def __post_init__(self) -> None:
+        if self.draws < 1 or not 0 < self.level < 1:
+            what = f"{self.draws} draws at level {self.level}"
+            raise UsageError(what, hint="at least one draw, and a level between 0 and 1")
+
     def bootstrap(self, statistic: Statistic | None, n: int, empty: str = "no items") -> tuple[dict[str, Any], Floats]:
         """Fields of an interval, and the samples; without a statistic, or items, the interval is undefined."""
-        fields: dict[str, Any] = {"value": None, "low": None, "high": None, "n": n, **self._asdict()}
+        fields: dict[str, Any] = {"value": None, "low": None, "high": None, "n": n, **asdict(self)}
         if statistic is None or not n:
             return {**fields, "undefined": empty}, np.array([])
         value = float(statistic(np.arange(n)[None])[0])
@@ -87,29 +94,21 @@ class _Sampling(NamedTuple):
         return Difference(**fields, p_value=min(1.0, 2 * (tail + 1) / (self.draws + 1)) if len(samples) else None)
 
 
-def _sampling(draws: int, level: float, seed: int) -> _Sampling:
-    if draws < 1 or not 0 < level < 1:
-        raise UsageError(f"{draws} draws at level {level}", hint="at least one draw, and a level between 0 and 1")
-    return _Sampling(draws, level, seed)
-
-
 def _mean_of(values: Floats) -> Statistic:
     return lambda items: np.asarray(values[items].mean(axis=1), dtype=np.float64)
 
 
-def interval(
-    scores: Sequence[float] | Sequence[bool], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
-) -> Interval:
+def interval(scores: Sequence[float], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0) -> Interval:
     """The mean of per-item scores (for accuracy: whether each item is correct) and its interval."""
     values = np.asarray(scores, dtype=np.float64)
-    return _sampling(draws, level, seed).interval(_mean_of(values), len(values))
+    return _Sampling(draws, level, seed).interval(_mean_of(values), len(values))
 
 
 def interval_of(
     statistic: Callable[[Ints], float], n: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
 ) -> Interval:
     """Any statistic of the items with given indices, defined for every sample, and its interval."""
-    sampling = _sampling(draws, level, seed)
+    sampling = _Sampling(draws, level, seed)
     return sampling.interval(lambda samples: np.array([statistic(items) for items in samples]), n)
 
 
@@ -150,7 +149,7 @@ def macro_f1_interval(
     same_length(gold=gold, said=said)
     score = _scorer(gold, labels, over)
     statistic = score and score(said, "predicted labels")
-    return _sampling(draws, level, seed).interval(statistic, len(gold), "no labels" if gold else "no items")
+    return _Sampling(draws, level, seed).interval(statistic, len(gold), "no labels" if gold else "no items")
 
 
 def _scorer(
@@ -170,17 +169,12 @@ def _scorer(
 
 
 def paired_difference(
-    first: Sequence[float] | Sequence[bool],
-    second: Sequence[float] | Sequence[bool],
-    *,
-    draws: int = DRAWS,
-    level: float = LEVEL,
-    seed: int = 0,
+    first: Sequence[float], second: Sequence[float], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
 ) -> Difference:
     """The difference of the means of two methods' scores on the same items."""
     n = same_length(first=first, second=second)
     gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return _sampling(draws, level, seed).difference(_mean_of(gaps), n)
+    return _Sampling(draws, level, seed).difference(_mean_of(gaps), n)
 
 
 def macro_f1_difference(
@@ -196,7 +190,7 @@ def macro_f1_difference(
 ) -> Difference:
     """The difference of two methods' macro-F1 on the same items."""
     same_length(gold=gold, first=first, second=second)
-    sampling = _sampling(draws, level, seed)
+    sampling = _Sampling(draws, level, seed)
     score = _scorer(gold, labels, over)
     if score is None:
         return sampling.difference(None, len(gold), "no labels" if gold else "no items")
