@@ -44,7 +44,10 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
         asked = TRUE_FALSE if self.binary else FACTCHECK_BENCH
         claims = sentence.texts("claims")
         fields = ("claim_checkworthiness", "claims_factuality_label", "auto_evidence", "auto_evidence_url")
-        columns = (_parallel(sentence, field, len(claims)) for field in fields)
+        columns = [sentence.items(field) for field in fields]
+        for field, values in zip(fields, columns, strict=True):
+            if len(values) != len(claims):
+                raise sentence.field_error(field, f"a list of {len(claims)}, one per claim")
         for number, (text, kind, label, texts, urls) in enumerate(zip(claims, *columns, strict=True), 1):
             if kind == "opinion":
                 continue
@@ -60,13 +63,6 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
                 passages=_passages(sentence, texts, urls),
                 response=str(row.number),
             )
-
-
-def _parallel(sentence: Row, field: str, length: int) -> list[object]:
-    values = sentence.items(field)
-    if len(values) != length:
-        raise sentence.field_error(field, f"a list of {length}, one per claim")
-    return values
 
 
 def _passages(sentence: Row, texts: object, urls: object) -> tuple[Passage, ...]:

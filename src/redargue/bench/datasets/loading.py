@@ -45,9 +45,6 @@ def load(
         half: ``even``, ``odd`` or ``all``, by the claim's hash.
         seed: of random choices.
         options: of the data set (``{"with_evidence": True}``).
-
-    Raises:
-        UsageError: unknown data set, option, ``take`` or ``half``; a file in another format; a duplicate id.
     """
     path = Path(path)
     sampling = _sampling(limit, take, half, seed)
@@ -75,11 +72,7 @@ def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
 
 
 def make(name: str, **options: Any) -> Dataset:
-    """A data set's reader with these options.
-
-    Raises:
-        UsageError: unknown data set or option.
-    """
+    """A data set's reader with these options."""
     kind: Any = datasets[name]
     known = {} if kind.__init__ is object.__init__ else get_type_hints(kind.__init__)
     known = {option: type_ for option, type_ in known.items() if option != "return"}

@@ -12,6 +12,8 @@ from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import OPTIONS, LabelSet
 
+_REST = ("question", "options", "meta_info", "metamap_phrases")
+
 
 class MedQa(Dataset, name="medqa"):
     """Reads the official JSON lines; a claim's labels are the letters of its options."""
@@ -24,9 +26,7 @@ class MedQa(Dataset, name="medqa"):
         for row in rows(path):
             options = _options(row)
             letters = LabelSet(name=OPTIONS.name, labels=OPTIONS.labels[: len(options)], in_prose=False)
-            hidden = row.is_unlabelled(
-                ("answer", "answer_idx"), ("question", "options", "meta_info", "metamap_phrases")
-            )
+            hidden = row.is_unlabelled(("answer", "answer_idx"), _REST)
             gold = None if hidden else row.label("answer_idx", letters)
             if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
                 raise row.field_error("answer", f"the text of option {gold}")

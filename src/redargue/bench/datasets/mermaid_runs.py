@@ -33,11 +33,7 @@ class MermaidRuns(Dataset, name="mermaid-runs"):
 
 
 def with_runs(every: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows that hold a run.
-
-    Raises:
-        UsageError: no row does.
-    """
+    """The rows with a run; refuses a file without any."""
     with_trace = tuple(row for row in every if row.fields.get("react_trace") is not None)
     if not with_trace:
         raise every[0].field_error("react_trace", "a run in at least one row")
@@ -45,11 +41,7 @@ def with_runs(every: Sequence[Row]) -> tuple[Row, ...]:
 
 
 def label_set(every: Sequence[Row]) -> LabelSet:
-    """The label set that contains the labels of all rows.
-
-    Raises:
-        UsageError: none does.
-    """
+    """The label set that contains the labels of all rows."""
     for labels in (HOVER, SCIFACT):
         if all(Row.as_label(row.fields.get("label"), labels) for row in every):
             return labels

@@ -157,7 +157,7 @@ def rows(path: Path) -> Iterator[Row]:
         UsageError: the file is missing, empty, a folder, damaged, not UTF-8, or not JSON objects.
     """
     lines = _lines(path)
-    number, first = _first(path, lines)
+    number, first = next(lines)
     if first.lstrip().startswith("["):
         whole = _parse(first + "".join(text for _, text in lines), path)
         for place, value in enumerate(whole, 1):
@@ -171,10 +171,8 @@ def rows(path: Path) -> Iterator[Row]:
 
 
 def keyed_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file that is one JSON object whose values are rows; raises as :func:`rows` does."""
-    lines = _lines(path)
-    _, first = _first(path, lines)
-    whole = _parse(first + "".join(text for _, text in lines), path, once=True)
+    """The rows of a file that is one JSON object whose values are rows."""
+    whole = _parse("".join(text for _, text in _lines(path)), path, once=True)
     if not isinstance(whole, dict):
         raise UsageError("expected a JSON object with a row under each key, got a list", where=str(path))
     if not whole:
@@ -184,16 +182,10 @@ def keyed_rows(path: Path) -> Iterator[Row]:
 
 
 def table_rows(path: Path) -> Iterator[Row]:
-    """The rows of a CSV or TSV file whose first line names the columns; every field is text.
-
-    Raises:
-        UsageError: as :func:`rows`; a row has too many or too few fields.
-    """
-    lines = _lines(path)
-    number, first = _first(path, lines)
+    """The rows of a CSV or TSV file whose first line names the columns; every field is text."""
     delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ","
     csv.field_size_limit(2**31 - 1)  # csv refuses fields of more than 131,072 characters, and contexts may be longer
-    reader = csv.DictReader((text for _, text in chain([(number, first)], lines)), delimiter=delimiter, strict=True)
+    reader = csv.DictReader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
     place = 0
     try:
         if duplicates := [name for name, count in Counter(reader.fieldnames or ()).items() if count > 1]:
@@ -213,7 +205,7 @@ def table_rows(path: Path) -> Iterator[Row]:
 
 def first_line(path: Path) -> str:
     """The first line that is not blank."""
-    return _first(path, _lines(path))[1]
+    return next(_lines(path))[1]
 
 
 def unpacked_suffix(path: Path) -> str:
@@ -229,18 +221,12 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", re.sub(r"[\x0b\x0c]", "\n", text))
 
 
-def _first(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[int, str]:
-    for number, text in lines:
-        if text.strip():
-            return number, text
-    raise UsageError("the file is empty", where=str(path))
-
-
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The numbered lines from the first that is not blank, unpacked and decoded."""
     if path.is_dir():
         inside = ", ".join(sorted(file.name for file in path.iterdir())[:5])
         raise UsageError("expected a file, got a folder", where=str(path), hint=f"name one of its files: {inside}")
-    number = 0
+    number, empty = 0, True
     try:
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
@@ -248,7 +234,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             raise UsageError("named .gz, but not gzip data", where=str(path))
         with gzip.open(path) if packed else path.open("rb") as unpacked:
             for number, line in enumerate(unpacked, 1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                empty = empty and not text.strip()
+                if not empty:
+                    yield number, text
     except FileNotFoundError:
         raise UsageError(f"no file {str(path)!r}") from None
     except UnicodeDecodeError as error:
@@ -258,6 +247,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UsageError(f"damaged gzip data after line {number:,}: {error}", where=str(path)) from None
     except OSError as error:
         raise UsageError(f"cannot be opened: {error.strerror or error}", where=str(path)) from None
+    if empty:
+        raise UsageError("the file is empty", where=str(path))
 
 
 def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any:

@@ -18,6 +18,8 @@ ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as
 """Roles of columns: ``evidence`` is the row's only passage, ``as_of`` an ISO date. Only ``claim`` is required; without
 ``label`` gold is hidden."""
 
+_EXAMPLE = "write it like claim=COLUMN,label=COLUMN"
+
 
 class Table(Dataset, name="table"):
     """Reads ``.csv`` and ``.tsv`` by suffix, everything else as JSON lines or a JSON list; all may be gzipped.
@@ -72,18 +74,12 @@ class Table(Dataset, name="table"):
 
 
 def read_mapping(text: str) -> dict[str, str]:
-    """A mapping from text: ``claim=statement,label=verdict``.
-
-    Raises:
-        UsageError: a part is not a pair, a role is unknown or repeated, or ``claim`` is missing.
-    """
+    """A mapping from text: ``claim=statement,label=verdict``."""
     mapping: dict[str, str] = {}
     for part in text.split(","):
         role, equals, column = (text.strip() for text in part.partition("="))
         if not equals or not column:
-            raise UsageError(
-                f"cannot read {part!r} in the mapping {text!r}", hint="write it like claim=COLUMN,label=COLUMN"
-            )
+            raise UsageError(f"cannot read {part!r} in the mapping {text!r}", hint=_EXAMPLE)
         if role in mapping:
             raise UsageError(f"{role!r} appears twice in the mapping {text!r}")
         mapping[role] = column
@@ -95,5 +91,5 @@ def _checked(mapping: dict[str, str]) -> dict[str, str]:
         if role not in ROLES:
             raise UsageError(f"unknown role {role!r} in a mapping", hint=did_you_mean(role, list(ROLES)))
     if "claim" not in mapping:
-        raise UsageError("the mapping names no column for the claim", hint="write it like claim=COLUMN,label=COLUMN")
+        raise UsageError("the mapping names no column for the claim", hint=_EXAMPLE)
     return mapping
