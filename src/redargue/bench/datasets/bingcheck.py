@@ -41,18 +41,16 @@ class BingCheck(Dataset, name="bingcheck"):
         self.binary, self.with_question = binary, with_question
 
     def read(self, path: Path) -> Iterator[Example]:
-        if path.is_dir():
-            files = answer_files(path)
-            if not files:
-                raise UsageError("no .json or .json.gz file in the folder", where=str(path))
-            for place, file in enumerate(files, 1):
-                for answer in keyed_rows(file):
-                    yield from self._answer(answer, place)
-        elif re.match(r'\s*(?:\[|\{\s*"(?:claim|label)")', first_line(path)):
+        folder = path.is_dir()
+        if not folder and re.match(r'\s*(?:\[|\{\s*"(?:claim|label)")', first_line(path)):
             yield from self._list(path)
-        else:
-            for answer in keyed_rows(path):
-                yield from self._answer(answer, answer.number)
+            return
+        files = answer_files(path) if folder else [path]
+        if not files:
+            raise UsageError("no .json or .json.gz file in the folder", where=str(path))
+        for place, file in enumerate(files, 1):
+            for answer in keyed_rows(file):
+                yield from self._answer(answer, place if folder else answer.number)
 
     def _list(self, path: Path) -> Iterator[Example]:
         labels = None
