@@ -20,8 +20,7 @@ from redargue.bench.statistics.bootstrap import (
     macro_f1_interval,
     paired_difference,
 )
-from redargue.bench.statistics.corrections import holm
-from redargue.bench.statistics.paired import Flip, binomial_p, flips, mcnemar
+from redargue.bench.statistics.paired import Flip, binomial_p, flips, holm, mcnemar
 from redargue.bench.statistics.power import critical_count, mcnemar_power, power_analysis, smallest_difference
 from redargue.bench.statistics.seeds import seed_agreement
 from redargue.errors import UsageError

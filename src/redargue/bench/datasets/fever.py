@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, rows
@@ -37,18 +36,17 @@ class Fever(Dataset, name="fever"):
 
 def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
     """Distinct gold groups in the file's order; empty for a claim that is not verifiable."""
-    groups = (_group(row, place, group) for place, group in enumerate(row.items("evidence")))
-    return tuple(dict.fromkeys(group for group in groups if group))
-
-
-def _group(row: Row, place: int, group: Any) -> tuple[GoldEvidence, ...]:
-    if not isinstance(group, list) or not all(isinstance(item, list) and len(item) == 4 for item in group):
-        raise row.error(f"evidence[{place}]: expected a list of [annotation, evidence id, page, line], got {group}")
-    named = [item[2:] for item in group if item[2] is not None]
-    for page, line in named:
-        if not isinstance(page, str) or not isinstance(line, int):
-            raise row.error(f"evidence[{place}]: expected a page name and a line number, got {[page, line]}")
-    return tuple(GoldEvidence(document=page, element=str(line)) for page, line in named)
+    groups = {}
+    for place, group in enumerate(row.items("evidence")):
+        if not isinstance(group, list) or not all(isinstance(item, list) and len(item) == 4 for item in group):
+            raise row.error(f"evidence[{place}]: expected a list of [annotation, evidence id, page, line], got {group}")
+        named = [item[2:] for item in group if item[2] is not None]
+        for page, line in named:
+            if not isinstance(page, str) or not isinstance(line, int):
+                raise row.error(f"evidence[{place}]: expected a page name and a line number, got {[page, line]}")
+        if named:
+            groups[tuple(GoldEvidence(document=page, element=str(line)) for page, line in named)] = None
+    return tuple(groups)
 
 
 def qrels(path: Path) -> dict[str, frozenset[str]]:

@@ -66,16 +66,15 @@ def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
             raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
     if limit is not None and limit < 1:
         raise UsageError(f"expected a limit of at least 1, got {limit}")
-    grouped = take == "group"
-    how = "random" if grouped else take
-    return Sampling.model_validate({"limit": limit, "how": how, "per_group": grouped, "half": half, "seed": seed})
+    fields = {"how": "random", "per_group": True} if take == "group" else {"how": take}
+    return Sampling.model_validate({**fields, "limit": limit, "half": half, "seed": seed})
 
 
 def make(name: str, **options: Any) -> Dataset:
     """A data set's reader with these options."""
     kind: Any = datasets[name]
     known = {} if kind.__init__ is object.__init__ else get_type_hints(kind.__init__)
-    known = {option: type_ for option, type_ in known.items() if option != "return"}
+    known.pop("return", None)
     for option, value in options.items():
         if option not in known:
             raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, list(known)))

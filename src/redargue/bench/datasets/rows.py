@@ -36,7 +36,7 @@ class Row:
     Attributes:
         number: from 1: the line of JSON lines, otherwise the position in the list, object or table.
         name: the row's key if the file is an object of rows.
-        inside: path of this object inside the row (``questions[2].``); empty for the row itself.
+        inside: path of this object inside the row (``questions[2].``).
     """
 
     path: Path
@@ -105,11 +105,11 @@ class Row:
         return folded.get(_folded(value))
 
     def is_unlabelled(self, answers: tuple[str, ...], rest: tuple[str, ...]) -> bool:
-        """Whether the row belongs to a test set without labels: no field of ``answers``, and only fields of ``rest``.
+        """Whether the row has no label: no field of ``answers``, and only fields of ``rest``.
 
-        A row with any other field does not: its label may be there under a misspelt name.
+        Any other field may be the label under a misspelt name.
         """
-        return not any(name in self.fields for name in answers) and all(name in rest for name in self.fields)
+        return self.fields.keys().isdisjoint(answers) and self.fields.keys() <= set(rest)
 
     def claim(self, field: str, text: str = "", **attributes: Any) -> Claim:
         """The claim in a field that errors name; ``text`` is its text if it differs from the field's."""

@@ -65,13 +65,6 @@ def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
     )
 
 
-def _rationale_sentences(said: PredictedAbstract, gold: GoldAbstract) -> int:
-    """How many predicted sentences belong to a gold rationale that was predicted whole."""
-    predicted = set(said.sentences)
-    whole = (rationale for rationale in gold.rationales if predicted.issuperset(rationale))
-    return len(set().union(*whole))
-
-
 def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]) -> SciFactScores:
     """F1 of abstracts and of sentences, from the gold and predicted abstracts of each claim."""
     same_length(gold=gold, said=said)
@@ -85,7 +78,8 @@ def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[Pred
             truth = by_document.get(abstract.document)
             if truth is None:
                 continue
-            sentences = _rationale_sentences(abstract, truth)
+            whole = (rationale for rationale in truth.rationales if set(abstract.sentences).issuperset(rationale))
+            sentences = len(set().union(*whole))
             right["selection"] += sentences
             if abstract.label == truth.label:
                 first = set(abstract.sentences[:SENTENCES])

@@ -1,4 +1,4 @@
-"""Paired comparison of two methods: flipped labels and McNemar's exact test."""
+"""Paired comparison of methods: flipped labels, McNemar's exact test, and Holm's correction for several tests."""
 
 from __future__ import annotations
 
@@ -84,3 +84,16 @@ def flips(gold: Sequence[str | None], first: Sequence[str | None], second: Seque
             kind: Kind = "changed" if truth not in (a, b) or truth is None else "gained" if b == truth else "lost"
             changed.append(Flip(item=item, gold=truth, first=a, second=b, kind=kind))
     return tuple(changed)
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Holm's (1979) adjusted p-values, in the order given: reject where they are at most alpha."""
+    for at, value in enumerate(p_values, start=1):
+        if not 0 <= value <= 1:  # NaN is not either
+            raise UsageError(f"p-value {value!r} is not in [0, 1]", where=f"test {at}")
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        adjusted[at] = largest
+    return tuple(adjusted)
