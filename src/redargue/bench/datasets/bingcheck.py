@@ -61,9 +61,9 @@ class BingCheck(Dataset, name="bingcheck"):
             gold = row.label("label", labels)
             if self.binary and labels is BINGCHECK and gold not in _BINARY:
                 continue
-            asked = TRUE_FALSE if self.binary else labels
-            gold = gold if labels is asked else _BINARY[gold]
-            yield row.example(claim=row.claim("claim", labels=asked), gold=gold)
+            claim_labels = TRUE_FALSE if self.binary else labels
+            gold = gold if labels is claim_labels else _BINARY[gold]
+            yield row.example(claim=row.claim("claim", labels=claim_labels), gold=gold)
 
     def _answer(self, row: Row, place: int) -> Iterator[Example]:
         context = row.text("query") if self.with_question else ""

@@ -41,7 +41,7 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
                 yield from self._claims(row, sentences.child(name), name, context)
 
     def _claims(self, row: Row, sentence: Row, name: str, context: str) -> Iterator[Example]:
-        asked = TRUE_FALSE if self.binary else FACTCHECK_BENCH
+        labels = TRUE_FALSE if self.binary else FACTCHECK_BENCH
         claims = sentence.texts("claims")
         fields = ("claim_checkworthiness", "claims_factuality_label", "auto_evidence", "auto_evidence_url")
         columns = [sentence.items(field) for field in fields]
@@ -58,7 +58,7 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
                 continue
             yield row.example(
                 id=f"{row.number}.{name.removeprefix('sentence')}.{number}",
-                claim=sentence.claim("claims", text, labels=asked, context=context),
+                claim=sentence.claim("claims", text, labels=labels, context=context),
                 gold=gold,
                 passages=_passages(sentence, texts, urls),
                 response=str(row.number),

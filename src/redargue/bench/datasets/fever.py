@@ -57,7 +57,7 @@ def qrels(path: Path) -> dict[str, frozenset[str]]:
     return {claim: frozenset(passages) for claim, passages in gold.items()}
 
 
-def wiki_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+def wiki_sentences(path: Path, names: frozenset[str]) -> dict[str, dict[str, str]]:
     r"""The numbered lines of some of FEVER's Wikipedia pages, from a file or the folder ``wiki-pages``.
 
     Official rows: ``{"id": page, "text", "lines": "0\tsentence\tlinks…\n1\t…"}``.
@@ -67,7 +67,7 @@ def wiki_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, st
         raise UsageError("no wiki-*.jsonl", where=str(path), hint="FEVER's wiki-pages have such names")
     pages: dict[str, dict[str, str]] = {}
     for row in (row for file in files for row in rows(file)):
-        if row.key("id") in wanted:
+        if row.key("id") in names:
             lines = (line.split("\t") for line in row.text("lines").split("\n"))
             pages[row.key("id")] = {line[0]: line[1] for line in lines if len(line) > 1 and line[0].isdigit()}
     return pages

@@ -49,12 +49,12 @@ def load(
     path = Path(path)
     sampling = _sampling(limit, take, half, seed)
     examples = tuple(make(name, **options).read(path))
-    seen: dict[str, int] = {}
+    row_by_id: dict[str, int] = {}
     for example in examples:
-        if example.id in seen:
-            what = f"the id {example.id!r} is taken by row {seen[example.id]}"
+        if example.id in row_by_id:
+            what = f"the id {example.id!r} is taken by row {row_by_id[example.id]}"
             raise UsageError(what, where=f"{path}, row {example.row}")
-        seen[example.id] = example.row
+        row_by_id[example.id] = example.row
     taken = draw(examples, sampling)
     recorded = ((key, str(value)) for key, value in sorted(options.items()))
     return Loaded(taken, describe(name, path, sampling, rows=len(examples), taken=taken, options=recorded))

@@ -74,10 +74,10 @@ def abstracts(path: Path) -> dict[str, tuple[str, ...]]:
     return {row.key("doc_id"): row.texts("abstract") for row in rows(path)}
 
 
-def abstract_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+def abstract_sentences(path: Path, names: frozenset[str]) -> dict[str, dict[str, str]]:
     """The numbered sentences of some abstracts of ``corpus.jsonl``, from 0."""
     by_id = abstracts(path)
-    return {name: {str(at): text for at, text in enumerate(by_id[name])} for name in wanted if name in by_id}
+    return {name: {str(at): text for at, text in enumerate(by_id[name])} for name in names if name in by_id}
 
 
 def documents(path: Path) -> Iterator[Document]:

@@ -103,24 +103,24 @@ def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER)
     share = test.discordant / test.n
     smallest = smallest_difference(test.n, share, alpha=alpha, power=power)
     observed = test.difference or 0.0
-    reason = warning = ""
-    if smallest is None:
-        reason = f"only {test.discordant} of {test.n} claims tell the two apart"
+    undetected = smallest is None or abs(observed) < smallest
+    few = f"the methods differ in correctness on only {test.discordant} of {test.n} claims"
+    warning = ""
     if critical_count(test.discordant, alpha=alpha) < 0:
-        warning = f"O{reason[1:]}: however they fell, no difference could be told from chance. Take more claims."
-    elif test.p_value > alpha:
-        found = f"the smallest found with {power:.0%} power is {smallest:.1%}" if smallest else "none would be found"
-        warning = f"No difference was found, which says little: with {test.n} claims {found}. Take more claims."
-        warning = warning if smallest is None or abs(observed) < smallest else ""
-    elif smallest is None or abs(observed) < smallest:
+        warning = f"No difference can be significant: {few}. Evaluate more claims."
+    elif undetected and test.p_value > alpha:
+        detected = f"only a difference of {smallest:.1%} or more is" if smallest else "no difference is"
         warning = (
-            f"Found, with luck: fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
+            f"Not significant, but the test is weak: with {test.n} claims, {detected} detected with"
+            f" {power:.0%} power. Evaluate more claims."
         )
+    elif undetected:
+        warning = f"Significant, but fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
     return PowerAnalysis(
         n=test.n,
         discordant=share,
         smallest=smallest,
-        undefined=reason,
+        undefined=few if smallest is None else "",
         alpha=alpha,
         power=power,
         observed=observed,
