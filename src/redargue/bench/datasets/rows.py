@@ -122,9 +122,8 @@ class Row:
             raise self.error(f"{about}: {str(first['msg']).removeprefix('Value error, ')}") from None
 
     def example(self, *, claim: Claim, gold: str | None, **attributes: Any) -> Example:
-        """The row as an example; its number is the id unless one is given."""
-        defaults = {"id": str(self.number), "row": self.number}
-        return Example(claim=claim, gold=gold, **(defaults | attributes))
+        """The row as an example; by default, the id is the row number."""
+        return Example(**{"id": str(self.number), "row": self.number, "claim": claim, "gold": gold, **attributes})
 
     def error(self, what: str, *, hint: str = "") -> UsageError:
         key = f" ({self.name})" if self.name else ""
