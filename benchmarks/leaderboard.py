@@ -29,8 +29,7 @@ from benchmarks.sets import QUESTIONS, SETS, corpus_of, taken
 from redargue.bench.compare import score_outcomes
 from redargue.bench.datasets.base import Example
 from redargue.bench.harness import Bench, Outcome
-from redargue.bench.statistics.corrections import holm
-from redargue.bench.statistics.paired import McNemar, mcnemar
+from redargue.bench.statistics.paired import McNemar, holm, mcnemar
 from redargue.bench.system import DEBATED, READS, System
 from redargue.bench.tables.runner import folder_of
 from redargue.claims import Frozen

@@ -18,8 +18,7 @@ from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.retrieval import hit_rate, ndcg, recall, reciprocal_rank
 from redargue.bench.scoring import Scores, score
 from redargue.bench.statistics.bootstrap import Difference, macro_f1_difference, paired_difference
-from redargue.bench.statistics.corrections import holm
-from redargue.bench.statistics.paired import Flip, McNemar, flips, mcnemar
+from redargue.bench.statistics.paired import Flip, McNemar, flips, holm, mcnemar
 from redargue.bench.statistics.power import PowerAnalysis, power_analysis
 from redargue.bench.statistics.seeds import SeedAgreement, seed_agreement
 from redargue.bench.system import System

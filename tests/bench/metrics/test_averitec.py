@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from redargue.bench.metrics.averitec import averitec, hungarian, pair_text
 from redargue.bench.metrics.meteor import (
+    NO_WORDNET,
     Meteor,
-    NoWordNet,
     installed_meteor,
     meteor_of_words,
     meteor_without_wordnet,
@@ -51,7 +51,7 @@ def by(score: Callable[[str, str], float]) -> Meteor:
 
 
 def test_meteor_without_wordnet_equals_the_recorded_reference() -> None:
-    ours = [meteor_of_words(a, b, wordnet=NoWordNet()) for a, b in TEXTS["pairs"]]
+    ours = [meteor_of_words(a, b, wordnet=NO_WORDNET) for a, b in TEXTS["pairs"]]
     assert ours == pytest.approx(TEXTS["meteor"], abs=1e-9)
 
 

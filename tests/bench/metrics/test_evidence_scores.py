@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from redargue.bench.metrics.fever import fever
-from redargue.bench.metrics.feverous import feverous, limit_elements
+from redargue.bench.metrics.fever import fever, feverous, limit_elements
 from redargue.bench.metrics.hover import hover
 from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
 from redargue.errors import UsageError

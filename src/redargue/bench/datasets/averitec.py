@@ -7,18 +7,15 @@ non-commercial: use it for evaluation only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import AVERITEC, LabelSet
+from redargue.claims import AVERITEC
 from redargue.evidence import Passage
 
-_ANSWERS = ("label", "questions", "justification")
 _REST = (
     "claim_id claim claim_date speaker original_claim_url reporting_source location_ISO_code fact_checking_article "
     "claim_types fact_checking_strategies required_reannotation cached_original_claim_url"
@@ -28,20 +25,16 @@ NO_CLAIM = "[this row has no claim]"
 """The claim of the one training row whose claim is empty; the official count includes it."""
 
 
-@datasets.register("averitec")
-class Averitec:
-    """Reads the official JSON list.
-
-    The as-of date is the claim's date; the context names its speaker and source.
+class Averitec(Dataset, name="averitec"):
+    """Reads the official JSON list: the as-of date is the claim's date, and the context names its speaker and source.
 
     Args:
         sentences: file of retrieved web sentences (:func:`web_sentences`), provided as frozen evidence.
     """
 
-    name: ClassVar[str] = "averitec"
-    about: ClassVar[str] = "AVeriTeC: real claims with gold questions and answers (fever.ai; non-commercial)"
-    labels: ClassVar[LabelSet] = AVERITEC
-    metric: ClassVar[str] = "averitec"
+    about = "AVeriTeC: real claims with gold questions and answers (fever.ai; non-commercial)"
+    labels = AVERITEC
+    metric = "averitec"
 
     def __init__(self, *, sentences: Path | str | None = None) -> None:
         self.sentences = Path(sentences) if sentences else None
@@ -49,7 +42,7 @@ class Averitec:
     def read(self, path: Path) -> Iterator[Example]:
         passages = web_sentences(self.sentences) if self.sentences else {}
         for row in rows(path):
-            hidden = row.is_unlabelled(_ANSWERS, tuple(_REST))
+            hidden = row.is_unlabelled(("label", "questions", "justification"), tuple(_REST))
             text = row.string("claim") or NO_CLAIM
             claim = row.claim("claim", text, labels=AVERITEC, context=_context(row), as_of=_day(row))
             if self.sentences and claim.text not in passages:
@@ -70,12 +63,8 @@ def _context(row: Row) -> str:
 
 def _day(row: Row) -> date | None:
     text = row.optional("claim_date")
-    if not text:
-        return None
-    match = re.fullmatch(r"(\d{1,2})-(\d{1,2})-(\d{4})", text)
     try:
-        day, month, year = (int(part) for part in match.groups()) if match else (0, 0, 0)
-        return date(year, month, day)
+        return datetime.strptime(text, "%d-%m-%Y").date() if text else None
     except ValueError:
         raise row.field_error("claim_date", "a date like '25-8-2020' (day-month-year)") from None
 

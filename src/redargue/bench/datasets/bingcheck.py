@@ -15,20 +15,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import BINGCHECK, TRUE_FALSE
 from redargue.bench.datasets.rows import Row, first_line, keyed_rows, printable, rows
-from redargue.claims import LabelSet
 from redargue.errors import UsageError
 from redargue.evidence import Passage
 
 _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false"}
 
 
-@datasets.register("bingcheck")
-class BingCheck:
+class BingCheck(Dataset, name="bingcheck"):
     """Reads both forms; a passage is a whole web page, its sentences joined by line breaks.
 
     Args:
@@ -36,27 +33,24 @@ class BingCheck:
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
-    name: ClassVar[str] = "bingcheck"
-    about: ClassVar[str] = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
-    labels: ClassVar[LabelSet] = BINGCHECK
-    metric: ClassVar[str] = "macro-f1"
+    about = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
+    labels = BINGCHECK
+    metric = "macro-f1"
 
     def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
         self.binary, self.with_question = binary, with_question
 
     def read(self, path: Path) -> Iterator[Example]:
-        if path.is_dir():
-            files = answer_files(path)
-            if not files:
-                raise UsageError("no .json or .json.gz file in the folder", where=str(path))
-            for place, file in enumerate(files, 1):
-                for answer in keyed_rows(file):
-                    yield from self._answer(answer, place)
-        elif re.match(r'\s*(?:\[|\{\s*"(?:claim|label)")', first_line(path)):
+        folder = path.is_dir()
+        if not folder and re.match(r'\s*(?:\[|\{\s*"(?:claim|label)")', first_line(path)):
             yield from self._list(path)
-        else:
-            for answer in keyed_rows(path):
-                yield from self._answer(answer, answer.number)
+            return
+        files = answer_files(path) if folder else [path]
+        if not files:
+            raise UsageError("no .json or .json.gz file in the folder", where=str(path))
+        for place, file in enumerate(files, 1):
+            for answer in keyed_rows(file):
+                yield from self._answer(answer, place if folder else answer.number)
 
     def _list(self, path: Path) -> Iterator[Example]:
         labels = None
@@ -67,9 +61,9 @@ class BingCheck:
             gold = row.label("label", labels)
             if self.binary and labels is BINGCHECK and gold not in _BINARY:
                 continue
-            asked = TRUE_FALSE if self.binary else labels
-            gold = gold if labels is asked else _BINARY[gold]
-            yield row.example(claim=row.claim("claim", labels=asked), gold=gold)
+            claim_labels = TRUE_FALSE if self.binary else labels
+            gold = gold if labels is claim_labels else _BINARY[gold]
+            yield row.example(claim=row.claim("claim", labels=claim_labels), gold=gold)
 
     def _answer(self, row: Row, place: int) -> Iterator[Example]:
         context = row.text("query") if self.with_question else ""

@@ -18,12 +18,6 @@ READERS: dict[str, Callable[[Path], Iterator[Document]]] = {
 
 
 def documents(dataset: str, path: Path) -> Iterator[Document]:
-    """The documents of a data set's file.
-
-    Raises:
-        UsageError: the data set has no documents, or there is no such file; during iteration: the file is not in the
-            data set's format.
-    """
     if dataset not in READERS:
         raise UsageError(f"{dataset!r} has no documents", hint=did_you_mean(dataset, list(READERS)))
     if not path.is_file():

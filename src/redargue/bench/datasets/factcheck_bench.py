@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import FACTCHECK_BENCH, TRUE_FALSE
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import LabelSet
 from redargue.evidence import Passage
 
 
-@datasets.register("factcheck-bench")
-class FactCheckBench:
+class FactCheckBench(Dataset, name="factcheck-bench"):
     """Reads the annotated answers: one example per checkworthy claim, with the evidence found for it.
 
     Opinions have no label and are dropped, as in the official count of 661 claims. A response's id is its row number.
@@ -29,10 +26,9 @@ class FactCheckBench:
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
-    name: ClassVar[str] = "factcheck-bench"
-    about: ClassVar[str] = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"
-    labels: ClassVar[LabelSet] = FACTCHECK_BENCH
-    metric: ClassVar[str] = "macro-f1"
+    about = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"
+    labels = FACTCHECK_BENCH
+    metric = "macro-f1"
 
     def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
         self.binary, self.with_question = binary, with_question
@@ -45,10 +41,13 @@ class FactCheckBench:
                 yield from self._claims(row, sentences.child(name), name, context)
 
     def _claims(self, row: Row, sentence: Row, name: str, context: str) -> Iterator[Example]:
-        asked = TRUE_FALSE if self.binary else FACTCHECK_BENCH
+        labels = TRUE_FALSE if self.binary else FACTCHECK_BENCH
         claims = sentence.texts("claims")
         fields = ("claim_checkworthiness", "claims_factuality_label", "auto_evidence", "auto_evidence_url")
-        columns = (_parallel(sentence, field, len(claims)) for field in fields)
+        columns = [sentence.items(field) for field in fields]
+        for field, values in zip(fields, columns, strict=True):
+            if len(values) != len(claims):
+                raise sentence.field_error(field, f"a list of {len(claims)}, one per claim")
         for number, (text, kind, label, texts, urls) in enumerate(zip(claims, *columns, strict=True), 1):
             if kind == "opinion":
                 continue
@@ -59,18 +58,11 @@ class FactCheckBench:
                 continue
             yield row.example(
                 id=f"{row.number}.{name.removeprefix('sentence')}.{number}",
-                claim=sentence.claim("claims", text, labels=asked, context=context),
+                claim=sentence.claim("claims", text, labels=labels, context=context),
                 gold=gold,
                 passages=_passages(sentence, texts, urls),
                 response=str(row.number),
             )
-
-
-def _parallel(sentence: Row, field: str, length: int) -> list[object]:
-    values = sentence.items(field)
-    if len(values) != length:
-        raise sentence.field_error(field, f"a list of {length}, one per claim")
-    return values
 
 
 def _passages(sentence: Row, texts: object, urls: object) -> tuple[Passage, ...]:

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import TRUE_FALSE
 from redargue.bench.datasets.rows import rows
 from redargue.bench.datasets.snapshots import Snapshots
-from redargue.claims import LabelSet
 
 
-@datasets.register("factool-qa")
-class FacToolQa:
+class FacToolQa(Dataset, name="factool-qa"):
     """Reads ``knowledge_qa.jsonl``: one example per claim, grouped by answer; an answer's id is its row number.
 
     A row's label must follow from its claims' labels: an answer is true if all its claims are.
@@ -28,10 +25,9 @@ class FacToolQa:
             the passages of the other claims of its answer.
     """
 
-    name: ClassVar[str] = "factool-qa"
-    about: ClassVar[str] = "FacTool-QA: claims in ChatGPT's answers (GAIR-NLP/factool)"
-    labels: ClassVar[LabelSet] = TRUE_FALSE
-    metric: ClassVar[str] = "macro-f1"
+    about = "FacTool-QA: claims in ChatGPT's answers (GAIR-NLP/factool)"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
 
     def __init__(self, *, with_question: bool = False, evidence: Path | None = None) -> None:
         self.with_question, self.evidence = with_question, evidence

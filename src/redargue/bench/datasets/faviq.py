@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import TWO, LabelSet
+from redargue.claims import TWO
 from redargue.evidence import Passage
 
 
-@datasets.register("faviq")
-class Faviq:
+class Faviq(Dataset, name="faviq"):
     """Reads the official JSON lines; the gold document is the positive passage's id.
 
     Args:
         with_evidence: provides the positive passage, which was chosen knowing the answer.
     """
 
-    name: ClassVar[str] = "faviq"
-    about: ClassVar[str] = "FAVIQ: claims made of questions people asked (faviq/faviq)"
-    labels: ClassVar[LabelSet] = TWO
-    metric: ClassVar[str] = "accuracy"
+    about = "FAVIQ: claims made of questions people asked (faviq/faviq)"
+    labels = TWO
+    metric = "accuracy"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
         self.with_evidence = with_evidence

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import TRUE_FALSE
 from redargue.bench.datasets.rows import Row, rows
-from redargue.claims import LabelSet
 from redargue.errors import UsageError
 
 
-@datasets.register("felm")
-class Felm:
+class Felm(Dataset, name="felm"):
     """Reads the official JSON lines; skips segments without a letter or digit.
 
     Args:
@@ -27,10 +25,9 @@ class Felm:
             if all its segments are.
     """
 
-    name: ClassVar[str] = "felm"
-    about: ClassVar[str] = "FELM: segments of ChatGPT's answers in five domains (hkust-nlp/felm)"
-    labels: ClassVar[LabelSet] = TRUE_FALSE
-    metric: ClassVar[str] = "macro-f1"
+    about = "FELM: segments of ChatGPT's answers in five domains (hkust-nlp/felm)"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
 
     def __init__(self, *, unit: Literal["segment", "response"] = "segment") -> None:
         if unit not in ("segment", "response"):

@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, rows
-from redargue.claims import FEVER, LabelSet
+from redargue.claims import FEVER
 from redargue.errors import UsageError
 
 
-@datasets.register("fever")
-class Fever:
+class Fever(Dataset, name="fever"):
     """Reads the official JSON lines; gold evidence keeps FEVER's page names and line numbers."""
 
-    name: ClassVar[str] = "fever"
-    about: ClassVar[str] = "FEVER: claims over Wikipedia with gold sentences (fever.ai)"
-    labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "fever"
+    about = "FEVER: claims over Wikipedia with gold sentences (fever.ai)"
+    labels = FEVER
+    metric = "fever"
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
@@ -39,18 +36,17 @@ class Fever:
 
 def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
     """Distinct gold groups in the file's order; empty for a claim that is not verifiable."""
-    groups = (_group(row, place, group) for place, group in enumerate(row.items("evidence")))
-    return tuple(dict.fromkeys(group for group in groups if group))
-
-
-def _group(row: Row, place: int, group: Any) -> tuple[GoldEvidence, ...]:
-    if not isinstance(group, list) or not all(isinstance(item, list) and len(item) == 4 for item in group):
-        raise row.error(f"evidence[{place}]: expected a list of [annotation, evidence id, page, line], got {group}")
-    named = [item[2:] for item in group if item[2] is not None]
-    for page, line in named:
-        if not isinstance(page, str) or not isinstance(line, int):
-            raise row.error(f"evidence[{place}]: expected a page name and a line number, got {[page, line]}")
-    return tuple(GoldEvidence(document=page, element=str(line)) for page, line in named)
+    groups: dict[tuple[GoldEvidence, ...], None] = {}
+    for place, group in enumerate(row.items("evidence")):
+        if not isinstance(group, list) or not all(isinstance(item, list) and len(item) == 4 for item in group):
+            raise row.error(f"evidence[{place}]: expected a list of [annotation, evidence id, page, line], got {group}")
+        named = [item[2:] for item in group if item[2] is not None]
+        for page, line in named:
+            if not isinstance(page, str) or not isinstance(line, int):
+                raise row.error(f"evidence[{place}]: expected a page name and a line number, got {[page, line]}")
+        if named:
+            groups[tuple(GoldEvidence(document=page, element=str(line)) for page, line in named)] = None
+    return tuple(groups)
 
 
 def qrels(path: Path) -> dict[str, frozenset[str]]:
@@ -61,7 +57,7 @@ def qrels(path: Path) -> dict[str, frozenset[str]]:
     return {claim: frozenset(passages) for claim, passages in gold.items()}
 
 
-def wiki_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+def wiki_sentences(path: Path, names: frozenset[str]) -> dict[str, dict[str, str]]:
     r"""The numbered lines of some of FEVER's Wikipedia pages, from a file or the folder ``wiki-pages``.
 
     Official rows: ``{"id": page, "text", "lines": "0\tsentence\tlinks…\n1\t…"}``.
@@ -71,7 +67,7 @@ def wiki_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, st
         raise UsageError("no wiki-*.jsonl", where=str(path), hint="FEVER's wiki-pages have such names")
     pages: dict[str, dict[str, str]] = {}
     for row in (row for file in files for row in rows(file)):
-        if row.key("id") in wanted:
+        if row.key("id") in names:
             lines = (line.split("\t") for line in row.text("lines").split("\n"))
             pages[row.key("id")] = {line[0]: line[1] for line in lines if len(line) > 1 and line[0].isdigit()}
     return pages

@@ -10,32 +10,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import FEVER, LabelSet
+from redargue.claims import FEVER
 from redargue.evidence import Passage
 from redargue.retrieval.corpus.documents import Document
 
 _ELEMENT = re.compile(
-    r"(?P<page>.+?)_(?P<element>(?:sentence|header_cell|cell|table_caption|item|section|title|table|list)(?:_\d+)*)"
+    r"(?P<document>.+?)_(?P<element>(?:sentence|header_cell|cell|table_caption|item|section|title|table|list)(?:_\d+)*)"
 )
 _LINK = re.compile(r"\[\[[^\[\]|]*\|([^\[\]]*)\]\]")
 
 
-@datasets.register("feverous")
-class Feverous:
+class Feverous(Dataset, name="feverous"):
     """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``.
 
     Args:
         with_evidence: provides the gold sentences of the sentence-only form as passages.
     """
 
-    name: ClassVar[str] = "feverous"
-    about: ClassVar[str] = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
-    labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "feverous"
+    about = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
+    labels = FEVER
+    metric = "feverous"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
         self.with_evidence = with_evidence
@@ -50,21 +47,20 @@ class Feverous:
                 id=row.key("id"),
                 claim=row.claim("claim", labels=FEVER),
                 gold=None if hidden else row.label("label", FEVER),
-                evidence=() if hidden else _pages(sentences) or _groups(row),
+                evidence=() if hidden else (_pages(sentences),) if sentences else _groups(row),
                 passages=sentences if self.with_evidence else (),
                 group=row.optional("challenge"),
             )
 
 
 def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
-    return tuple(tuple(_element(group, name) for name in group.texts("content")) for group in row.children("evidence"))
-
-
-def _element(group: Row, name: str) -> GoldEvidence:
-    match = _ELEMENT.fullmatch(name)
-    if match is None:
-        raise group.field_error("content", "a page and its element, like 'Page_sentence_3' or 'Page_cell_0_2_1'")
-    return GoldEvidence(document=match["page"], element=match["element"])
+    groups = []
+    for group in row.children("evidence"):
+        matches = [match for name in group.texts("content") if (match := _ELEMENT.fullmatch(name))]
+        if len(matches) < len(group.items("content")):
+            raise group.field_error("content", "a page and its element, like 'Page_sentence_3' or 'Page_cell_0_2_1'")
+        groups.append(tuple(GoldEvidence(**match.groupdict()) for match in matches))
+    return tuple(groups)
 
 
 def _sentences(row: Row) -> tuple[Passage, ...]:
@@ -80,11 +76,7 @@ def _sentences(row: Row) -> tuple[Passage, ...]:
 
 
 def documents(path: Path) -> Iterator[Document]:
-    """The pages of the sentence-only form, each with the gold sentences of all claims.
-
-    Raises:
-        UsageError: a claim's evidence is not text.
-    """
+    """The pages of the sentence-only form, each with the gold sentences of all claims."""
     pages: dict[str, dict[str, None]] = {}
     for row in rows(path):
         if not isinstance(row.fields.get("evidence"), str):
@@ -95,7 +87,6 @@ def documents(path: Path) -> Iterator[Document]:
         yield Document(id=page, title=page, text=" ".join(texts))
 
 
-def _pages(sentences: tuple[Passage, ...]) -> tuple[tuple[GoldEvidence, ...], ...]:
+def _pages(sentences: tuple[Passage, ...]) -> tuple[GoldEvidence, ...]:
     """The gold group of the sentence-only form, which names pages without elements."""
-    pages = dict.fromkeys(sentence.document for sentence in sentences)
-    return (tuple(GoldEvidence(document=page) for page in pages),) if pages else ()
+    return tuple(GoldEvidence(document=page) for page in dict.fromkeys(sentence.document for sentence in sentences))

@@ -11,41 +11,22 @@ Official rows (JSON lines, whatever the file's suffix):
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import HALLUCINATED
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import LabelSet
 from redargue.evidence import Passage
 
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """The fields of one kind of row.
-
-    Attributes:
-        context: shown with the text in the official evaluation.
-        knowledge: withheld in the official evaluation; the document of a summary.
-        candidates: the right text and the hallucinated one.
-    """
-
-    context: str
-    knowledge: str
-    candidates: tuple[str, str]
-
-
+# The fields with the context, with the knowledge (withheld in the official evaluation), and with the two candidates.
 _KINDS = {
-    "qa": _Kind("question", "knowledge", ("right_answer", "hallucinated_answer")),
-    "dialogue": _Kind("dialogue_history", "knowledge", ("right_response", "hallucinated_response")),
-    "summarization": _Kind("document", "document", ("right_summary", "hallucinated_summary")),
+    "qa": ("question", "knowledge", "right_answer", "hallucinated_answer"),
+    "dialogue": ("dialogue_history", "knowledge", "right_response", "hallucinated_response"),
+    "summarization": ("document", "document", "right_summary", "hallucinated_summary"),
 }
 
 
-@datasets.register("halueval")
-class HaluEval:
+class HaluEval(Dataset, name="halueval"):
     """Reads all four kinds of rows, recognised by their fields; the group is the kind.
 
     Each candidate of a pair is one example, the right one first. The claim is the text alone; its context is what the
@@ -56,46 +37,33 @@ class HaluEval:
         question_in_claim: for qa, the claim is question and answer in one text, as in dual-position debate.
     """
 
-    name: ClassVar[str] = "halueval"
-    about: ClassVar[str] = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
-    labels: ClassVar[LabelSet] = HALLUCINATED
-    metric: ClassVar[str] = "accuracy"
+    about = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
+    labels = HALLUCINATED
+    metric = "accuracy"
 
     def __init__(self, *, question_in_claim: bool = False) -> None:
         self.question_in_claim = question_in_claim
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
-            kind = next((name for name, fields in _KINDS.items() if set(fields.candidates) & row.fields.keys()), "")
-            if kind:
-                yield from self._pair(row, kind)
-            else:
-                yield _general(row)
+            kind = next((name for name, fields in _KINDS.items() if set(fields[2:]) & row.fields.keys()), "")
+            yield from self._pair(row, kind) if kind else [_general(row)]
 
     def _pair(self, row: Row, kind: str) -> Iterator[Example]:
-        fields = _KINDS[kind]
-        context = row.text(fields.context)
-        passage = Passage(text=printable(row.text(fields.knowledge)))
-        for gold, field in zip(("no", "yes"), fields.candidates, strict=True):
-            text = row.text(field)
-            joined = self.question_in_claim and kind == "qa"
-            yield row.example(
-                id=f"{row.number}.{'right' if gold == 'no' else 'hallucinated'}",
-                claim=row.claim(
-                    field,
-                    f"{context.strip()} {text.strip()}" if joined else text,
-                    labels=HALLUCINATED,
-                    context="" if joined else context,
-                ),
-                gold=gold,
-                passages=(passage,),
-                group=kind,
-            )
+        context_field, knowledge, right, hallucinated = _KINDS[kind]
+        context = row.text(context_field)
+        passages = (Passage(text=printable(row.text(knowledge))),)
+        for name, gold, field in (("right", "no", right), ("hallucinated", "yes", hallucinated)):
+            if self.question_in_claim and kind == "qa":
+                claim = row.claim(field, f"{context.strip()} {row.text(field).strip()}", labels=HALLUCINATED)
+            else:
+                claim = row.claim(field, labels=HALLUCINATED, context=context)
+            yield row.example(id=f"{row.number}.{name}", claim=claim, gold=gold, passages=passages, group=kind)
 
 
 def _general(row: Row) -> Example:
     if "chatgpt_response" not in row.fields:
-        kinds = "; ".join(", ".join((kind.context, *kind.candidates)) for kind in _KINDS.values())
+        kinds = "; ".join(", ".join((context, *candidates)) for context, _, *candidates in _KINDS.values())
         raise row.error(
             f"expected the fields of a HaluEval row, got {', '.join(row.fields) or 'none'}",
             hint=f"a row has {kinds}; or user_query, chatgpt_response, hallucination",

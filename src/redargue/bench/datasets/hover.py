@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.labels import HOVER
 from redargue.bench.datasets.rows import Row, rows
-from redargue.claims import LabelSet
 
 
-@datasets.register("hover")
-class Hover:
+class Hover(Dataset, name="hover"):
     """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``.
 
     Args:
         hops: keeps only claims that take this number of pages; 0 for all.
     """
 
-    name: ClassVar[str] = "hover"
-    about: ClassVar[str] = "HoVer: claims over two to four Wikipedia pages (hover-nlp/hover)"
-    labels: ClassVar[LabelSet] = HOVER
-    metric: ClassVar[str] = "hover"
+    about = "HoVer: claims over two to four Wikipedia pages (hover-nlp/hover)"
+    labels = HOVER
+    metric = "hover"
 
     def __init__(self, *, hops: int = 0) -> None:
         self.hops = hops

@@ -45,19 +45,16 @@ def load(
         half: ``even``, ``odd`` or ``all``, by the claim's hash.
         seed: of random choices.
         options: of the data set (``{"with_evidence": True}``).
-
-    Raises:
-        UsageError: unknown data set, option, ``take`` or ``half``; a file in another format; a duplicate id.
     """
     path = Path(path)
     sampling = _sampling(limit, take, half, seed)
     examples = tuple(make(name, **options).read(path))
-    seen: dict[str, int] = {}
+    row_by_id: dict[str, int] = {}
     for example in examples:
-        if example.id in seen:
-            what = f"the id {example.id!r} is taken by row {seen[example.id]}"
+        if example.id in row_by_id:
+            what = f"the id {example.id!r} is taken by row {row_by_id[example.id]}"
             raise UsageError(what, where=f"{path}, row {example.row}")
-        seen[example.id] = example.row
+        row_by_id[example.id] = example.row
     taken = draw(examples, sampling)
     recorded = ((key, str(value)) for key, value in sorted(options.items()))
     return Loaded(taken, describe(name, path, sampling, rows=len(examples), taken=taken, options=recorded))
@@ -69,20 +66,15 @@ def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
             raise UsageError(f"unknown {what} {value!r}", hint=did_you_mean(value, list(known)))
     if limit is not None and limit < 1:
         raise UsageError(f"expected a limit of at least 1, got {limit}")
-    grouped = take == "group"
-    how = "random" if grouped else take
-    return Sampling.model_validate({"limit": limit, "how": how, "per_group": grouped, "half": half, "seed": seed})
+    fields = {"how": "random", "per_group": True} if take == "group" else {"how": take}
+    return Sampling.model_validate({**fields, "limit": limit, "half": half, "seed": seed})
 
 
 def make(name: str, **options: Any) -> Dataset:
-    """A data set's reader with these options.
-
-    Raises:
-        UsageError: unknown data set or option.
-    """
+    """A data set's reader with these options."""
     kind: Any = datasets[name]
     known = {} if kind.__init__ is object.__init__ else get_type_hints(kind.__init__)
-    known = {option: type_ for option, type_ in known.items() if option != "return"}
+    known.pop("return", None)
     for option, value in options.items():
         if option not in known:
             raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, list(known)))

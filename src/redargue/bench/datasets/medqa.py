@@ -7,29 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import OPTIONS, LabelSet
 
+_REST = ("question", "options", "meta_info", "metamap_phrases")
 
-@datasets.register("medqa")
-class MedQa:
+
+class MedQa(Dataset, name="medqa"):
     """Reads the official JSON lines; a claim's labels are the letters of its options."""
 
-    name: ClassVar[str] = "medqa"
-    about: ClassVar[str] = "MedQA-USMLE: examination questions with options (jind11/MedQA)"
-    labels: ClassVar[LabelSet] = OPTIONS
-    metric: ClassVar[str] = "accuracy"
+    about = "MedQA-USMLE: examination questions with options (jind11/MedQA)"
+    labels = OPTIONS
+    metric = "accuracy"
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
             options = _options(row)
             letters = LabelSet(name=OPTIONS.name, labels=OPTIONS.labels[: len(options)], in_prose=False)
-            hidden = row.is_unlabelled(
-                ("answer", "answer_idx"), ("question", "options", "meta_info", "metamap_phrases")
-            )
+            hidden = row.is_unlabelled(("answer", "answer_idx"), _REST)
             gold = None if hidden else row.label("answer_idx", letters)
             if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
                 raise row.field_error("answer", f"the text of option {gold}")

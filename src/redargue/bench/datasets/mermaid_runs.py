@@ -7,27 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import HOVER, SCIFACT, TRUE_FALSE
 from redargue.bench.datasets.rows import Row, rows
 from redargue.claims import LabelSet
 
 
-@datasets.register("mermaid-runs")
-class MermaidRuns:
+class MermaidRuns(Dataset, name="mermaid-runs"):
     """Reads the JSON list and skips rows without a run. Labels are those of FIRE's files, HoVer or SciFact."""
 
-    name: ClassVar[str] = "mermaid-runs"
-    about: ClassVar[str] = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
-    labels: ClassVar[LabelSet] = TRUE_FALSE
-    metric: ClassVar[str] = "macro-f1"
+    about = "claims of MERMAID's released runs; redargue bench import makes records of the runs"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
-        every = tuple(rows(path))
-        labels = label_set(every)
-        for row in with_runs(every):
+        all_rows = tuple(rows(path))
+        labels = label_set(all_rows)
+        for row in with_runs(all_rows):
             yield row.example(
                 id=row.key("uid") if "uid" in row.fields else str(row.number),
                 claim=row.claim("claim", labels=labels),
@@ -35,27 +32,19 @@ class MermaidRuns:
             )
 
 
-def with_runs(every: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows that hold a run.
-
-    Raises:
-        UsageError: no row does.
-    """
-    with_trace = tuple(row for row in every if row.fields.get("react_trace") is not None)
+def with_runs(all_rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with a run; refuses a file without any."""
+    with_trace = tuple(row for row in all_rows if row.fields.get("react_trace") is not None)
     if not with_trace:
-        raise every[0].field_error("react_trace", "a run in at least one row")
+        raise all_rows[0].field_error("react_trace", "a run in at least one row")
     return with_trace
 
 
-def label_set(every: Sequence[Row]) -> LabelSet:
-    """The label set that contains the labels of all rows.
-
-    Raises:
-        UsageError: none does.
-    """
+def label_set(all_rows: Sequence[Row]) -> LabelSet:
+    """The label set that contains the labels of all rows."""
     for labels in (HOVER, SCIFACT):
-        if all(Row.as_label(row.fields.get("label"), labels) for row in every):
+        if all(Row.as_label(row.fields.get("label"), labels) for row in all_rows):
             return labels
-    for row in every:
+    for row in all_rows:
         row.label("label", TRUE_FALSE)
     return TRUE_FALSE

@@ -8,29 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.rows import Row, keyed_rows, printable
-from redargue.claims import YES_NO_MAYBE, LabelSet
+from redargue.claims import YES_NO_MAYBE
 from redargue.evidence import Passage
 from redargue.retrieval.corpus.documents import Document
 
 _REST = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "LONG_ANSWER")
 
 
-@datasets.register("pubmedqa")
-class PubMedQa:
+class PubMedQa(Dataset, name="pubmedqa"):
     """Reads ``ori_pqal.json``; ids are PubMed ids, and the gold document is the article.
 
     Args:
         with_evidence: provides the abstract without its conclusion as passages.
     """
 
-    name: ClassVar[str] = "pubmedqa"
-    about: ClassVar[str] = "PubMedQA PQA-L: questions of PubMed articles (pubmedqa/pubmedqa)"
-    labels: ClassVar[LabelSet] = YES_NO_MAYBE
-    metric: ClassVar[str] = "accuracy"
+    about = "PubMedQA PQA-L: questions of PubMed articles (pubmedqa/pubmedqa)"
+    labels = YES_NO_MAYBE
+    metric = "accuracy"
 
     def __init__(self, *, with_evidence: bool = False) -> None:
         self.with_evidence = with_evidence

@@ -11,17 +11,19 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from redargue.bench.datasets.base import Example
 from redargue.claims import Claim, LabelSet
 from redargue.errors import UsageError
+
+T = TypeVar("T")
 
 _GZIP = b"\x1f\x8b"
 _SHOWN = 60  # characters of a wrong value that an error quotes
@@ -34,7 +36,7 @@ class Row:
     Attributes:
         number: from 1: the line of JSON lines, otherwise the position in the list, object or table.
         name: the row's key if the file is an object of rows.
-        inside: path of this object inside the row (``questions[2].``); empty for the row itself.
+        inside: path of this object inside the row (``questions[2].``).
     """
 
     path: Path
@@ -45,48 +47,28 @@ class Row:
 
     def text(self, field: str) -> str:
         """A string with at least one character that is not white space, unstripped."""
-        value = self._required(field)
-        if not isinstance(value, str) or not value.strip():
-            raise self.field_error(field, "text")
-        return value
+        return self._typed(field, str, "text", accept=lambda value: bool(value.strip()))
 
     def string(self, field: str) -> str:
-        """A string, which may be empty."""
-        value = self._required(field)
-        if not isinstance(value, str):
-            raise self.field_error(field, "text")
-        return value
+        return self._typed(field, str, "text")
 
     def optional(self, field: str) -> str:
         """A string, or "" if the field is absent or null."""
-        value = self.fields.get(field)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise self.field_error(field, "text or null")
-        return value
+        return "" if self.fields.get(field) is None else self._typed(field, str, "text or null")
 
     def key(self, field: str) -> str:
         """An identifier: text, or a whole number as text."""
         value = self._required(field)
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, int) and not isinstance(value, bool):
+        if (isinstance(value, str) and value.strip()) or type(value) is int:
             return str(value)
         raise self.field_error(field, "an identifier (text or a whole number)")
 
     def integer(self, field: str) -> int:
         """A whole number, 0 or more."""
-        value = self._required(field)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.field_error(field, "a whole number")
-        return value
+        return self._typed(field, int, "a whole number", accept=lambda value: type(value) is int and value >= 0)
 
     def items(self, field: str) -> list[Any]:
-        value = self._required(field)
-        if not isinstance(value, list):
-            raise self.field_error(field, "a list")
-        return value
+        return self._typed(field, list, "a list")
 
     def texts(self, field: str) -> tuple[str, ...]:
         values = self.items(field)
@@ -95,10 +77,7 @@ class Row:
         return tuple(values)
 
     def child(self, field: str) -> Row:
-        value = self._required(field)
-        if not isinstance(value, dict):
-            raise self.field_error(field, "an object")
-        return self._within(value, field)
+        return self._within(self._typed(field, dict, "an object"), field)
 
     def children(self, field: str) -> tuple[Row, ...]:
         values = self.items(field)
@@ -108,8 +87,7 @@ class Row:
 
     def label(self, field: str, labels: LabelSet) -> str:
         """The label that a field names by its name or an alias; ignores case and reads ``_`` as a space."""
-        value = self._required(field)
-        label = self.as_label(value, labels)
+        label = self.as_label(self._required(field), labels)
         if label is None:
             raise self.field_error(field, f"one of {', '.join(labels.names)}")
         return label
@@ -127,20 +105,14 @@ class Row:
         return folded.get(_folded(value))
 
     def is_unlabelled(self, answers: tuple[str, ...], rest: tuple[str, ...]) -> bool:
-        """Whether the row belongs to a test set without labels: no field of ``answers``, and only fields of ``rest``.
+        """Whether the row has no label: no field of ``answers``, and only fields of ``rest``.
 
-        A row with any other field does not: its label may be there under a misspelt name.
+        Any other field may be the label under a misspelt name.
         """
-        return not any(name in self.fields for name in answers) and all(name in rest for name in self.fields)
+        return self.fields.keys().isdisjoint(answers) and self.fields.keys() <= set(rest)
 
     def claim(self, field: str, text: str = "", **attributes: Any) -> Claim:
-        """The claim in a field.
-
-        Args:
-            field: named in errors.
-            text: the claim's text if it differs from the field's.
-            **attributes: other attributes of the claim.
-        """
+        """The claim in a field that errors name; ``text`` is its text if it differs from the field's."""
         try:
             return Claim(text=text or self.text(field), **attributes)
         except ValidationError as error:
@@ -150,13 +122,12 @@ class Row:
             raise self.error(f"{about}: {str(first['msg']).removeprefix('Value error, ')}") from None
 
     def example(self, *, claim: Claim, gold: str | None, **attributes: Any) -> Example:
-        """The row as an example; its number is the id unless one is given."""
-        defaults = {"id": str(self.number), "row": self.number}
-        return Example(claim=claim, gold=gold, **(defaults | attributes))
+        """The row as an example; by default, the id is the row number."""
+        return Example(**{"id": str(self.number), "row": self.number, "claim": claim, "gold": gold, **attributes})
 
     def error(self, what: str, *, hint: str = "") -> UsageError:
-        named = f" ({self.name})" if self.name else ""
-        return UsageError(what, where=f"{self.path}, row {self.number}{named}", hint=hint)
+        key = f" ({self.name})" if self.name else ""
+        return UsageError(what, where=f"{self.path}, row {self.number}{key}", hint=hint)
 
     def field_error(self, field: str, expected: str) -> UsageError:
         return self.error(f"{self.inside}{field}: expected {expected}, got {_shown(self.fields.get(field))}")
@@ -167,6 +138,12 @@ class Row:
             hint = "use the data set's own file as published; for a table, map columns with --map claim=COLUMN"
             raise self.error(f"no field {self.inside}{field}; its fields: {known}", hint=hint)
         return self.fields[field]
+
+    def _typed(self, field: str, kind: type[T], expected: str, *, accept: Callable[[T], bool] = lambda _: True) -> T:
+        value = self._required(field)
+        if not isinstance(value, kind) or not accept(value):
+            raise self.field_error(field, expected)
+        return value
 
     def _within(self, fields: dict[str, Any], at: str) -> Row:
         return Row(self.path, self.number, fields, name=self.name, inside=f"{self.inside}{at}.")
@@ -179,54 +156,46 @@ def rows(path: Path) -> Iterator[Row]:
         UsageError: the file is missing, empty, a folder, damaged, not UTF-8, or not JSON objects.
     """
     lines = _lines(path)
-    number, first = _first(path, lines)
+    number, first = next(lines)
     if first.lstrip().startswith("["):
         whole = _parse(first + "".join(text for _, text in lines), path)
         for place, value in enumerate(whole, 1):
-            yield Row(path, place, _fields(value, path, place))
+            yield _row(value, path, place)
         if not whole:
             raise UsageError("expected rows, got an empty list", where=str(path))
         return
     for at, text in chain([(number, first)], lines):
         if text.strip():
-            yield Row(path, at, _fields(_parse(text, path, at), path, at))
+            yield _row(_parse(text, path, at), path, at)
 
 
 def keyed_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file that is one JSON object whose values are rows; raises as :func:`rows` does."""
-    lines = _lines(path)
-    _, first = _first(path, lines)
-    whole = _parse(first + "".join(text for _, text in lines), path, once=True)
+    """The rows of a file that is one JSON object whose values are rows."""
+    whole = _parse("".join(text for _, text in _lines(path)), path, once=True)
     if not isinstance(whole, dict):
         raise UsageError("expected a JSON object with a row under each key, got a list", where=str(path))
     if not whole:
         raise UsageError("expected rows, got an empty object", where=str(path))
     for place, (name, value) in enumerate(whole.items(), 1):
-        yield Row(path, place, _fields(value, path, place, name), name=name)
+        yield _row(value, path, place, name)
 
 
 def table_rows(path: Path) -> Iterator[Row]:
-    """The rows of a CSV or TSV file whose first line names the columns; every field is text.
-
-    Raises:
-        UsageError: as :func:`rows`; a row has too many or too few fields.
-    """
-    lines = _lines(path)
-    number, first = _first(path, lines)
+    """The rows of a CSV or TSV file whose first line names the columns; every field is text."""
     delimiter = "\t" if unpacked_suffix(path) == ".tsv" else ","
     csv.field_size_limit(2**31 - 1)  # csv refuses fields of more than 131,072 characters, and contexts may be longer
-    reader = csv.DictReader((text for _, text in chain([(number, first)], lines)), delimiter=delimiter, strict=True)
+    reader = csv.DictReader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
     place = 0
     try:
         if duplicates := [name for name, count in Counter(reader.fieldnames or ()).items() if count > 1]:
             raise UsageError(f"two columns are called {', '.join(map(repr, duplicates))}", where=str(path))
         for place, fields in enumerate(reader, 1):
+            row = Row(path, place, fields)
             if None in fields:
-                what = f"{len(fields[None])} fields more than the {len(fields) - 1} columns"
-                raise UsageError(what, where=f"{path}, row {place}")
+                raise row.error(f"{len(fields[None])} fields more than the {len(fields) - 1} columns")
             if missing := [name for name, value in fields.items() if value is None]:
-                raise UsageError(f"no field for the columns {', '.join(missing)}", where=f"{path}, row {place}")
-            yield Row(path, place, fields)
+                raise row.error(f"no field for the columns {', '.join(missing)}")
+            yield row
     except csv.Error as error:
         raise UsageError(f"not a table: {error}", where=f"{path}, row {place + 1}") from None
     if not place:
@@ -234,8 +203,8 @@ def table_rows(path: Path) -> Iterator[Row]:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a file that is not blank."""
-    return _first(path, _lines(path))[1]
+    """The first line that is not blank."""
+    return next(_lines(path))[1]
 
 
 def unpacked_suffix(path: Path) -> str:
@@ -251,19 +220,12 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", re.sub(r"[\x0b\x0c]", "\n", text))
 
 
-def _first(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[int, str]:
-    for number, text in lines:
-        if text.strip():
-            return number, text
-    raise UsageError("the file is empty", where=str(path))
-
-
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines, unpacked and decoded."""
+    """The numbered lines from the first that is not blank, unpacked and decoded."""
     if path.is_dir():
         inside = ", ".join(sorted(file.name for file in path.iterdir())[:5])
         raise UsageError("expected a file, got a folder", where=str(path), hint=f"name one of its files: {inside}")
-    number = 0
+    number, empty = 0, True
     try:
         with path.open("rb") as file:
             packed = file.read(2) == _GZIP
@@ -271,7 +233,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             raise UsageError("named .gz, but not gzip data", where=str(path))
         with gzip.open(path) if packed else path.open("rb") as unpacked:
             for number, line in enumerate(unpacked, 1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                empty = empty and not text.strip()
+                if not empty:
+                    yield number, text
     except FileNotFoundError:
         raise UsageError(f"no file {str(path)!r}") from None
     except UnicodeDecodeError as error:
@@ -281,6 +246,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UsageError(f"damaged gzip data after line {number:,}: {error}", where=str(path)) from None
     except OSError as error:
         raise UsageError(f"cannot be opened: {error.strerror or error}", where=str(path)) from None
+    if empty:
+        raise UsageError("the file is empty", where=str(path))
 
 
 def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any:
@@ -305,11 +272,10 @@ def _parse(text: str, path: Path, number: int = 0, *, once: bool = False) -> Any
         raise UsageError("not JSON that can be read", where=where) from None
 
 
-def _fields(value: Any, path: Path, number: int, name: str = "") -> dict[str, Any]:
+def _row(value: Any, path: Path, number: int, name: str = "") -> Row:
     if not isinstance(value, dict):
-        named = f" ({name})" if name else ""
-        raise UsageError(f"expected a JSON object, got {_shown(value)}", where=f"{path}, row {number}{named}")
-    return value
+        raise Row(path, number, {}, name).error(f"expected a JSON object, got {_shown(value)}")
+    return Row(path, number, value, name)
 
 
 def _folded(text: str) -> str:

@@ -43,12 +43,9 @@ class Sample(Sampling):
     """The record of a sample.
 
     Attributes:
-        dataset: registered name.
         options: of the data set, as text.
-        file: name of the file or folder.
         sha256: of the file's bytes; of a folder, see :func:`sha256_of`.
         rows: examples in the whole file.
-        taken: examples in the sample.
         labels: count of each gold label, in the label set's order; hidden gold as "".
         groups: count of each group, in the file's order.
     """
@@ -70,11 +67,7 @@ def half_of(claim: str) -> Literal["even", "odd"]:
 
 
 def draw(examples: Iterable[Example], sampling: Sampling) -> tuple[Example, ...]:
-    """The sample, in the examples' own order.
-
-    Raises:
-        UsageError: no example is left, or a balanced sample needs more of a label than there are.
-    """
+    """The sample, in the order of the examples."""
     eligible = [example for example in examples if sampling.half in ("all", half_of(example.claim.text))]
     if sampling.how == "balanced":
         eligible = [example for example in eligible if example.gold is not None]

@@ -9,27 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, GoldEvidence, datasets
+from redargue.bench.datasets.base import Dataset, Example, GoldEvidence
 from redargue.bench.datasets.labels import SCIFACT
 from redargue.bench.datasets.rows import Row, rows
-from redargue.claims import LabelSet, Meaning
+from redargue.claims import Meaning
 from redargue.retrieval.corpus.documents import Document
 
 
-@datasets.register("scifact")
-class SciFact:
+class SciFact(Dataset, name="scifact"):
     """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0.
 
     Args:
         decided: keeps only claims that an abstract supports or contradicts, as FOLK and MERMAID do.
     """
 
-    name: ClassVar[str] = "scifact"
-    about: ClassVar[str] = "SciFact: scientific claims over abstracts (allenai/scifact)"
-    labels: ClassVar[LabelSet] = SCIFACT
-    metric: ClassVar[str] = "scifact"
+    about = "SciFact: scientific claims over abstracts (allenai/scifact)"
+    labels = SCIFACT
+    metric = "scifact"
 
     def __init__(self, *, decided: bool = False) -> None:
         self.decided = decided
@@ -77,10 +74,10 @@ def abstracts(path: Path) -> dict[str, tuple[str, ...]]:
     return {row.key("doc_id"): row.texts("abstract") for row in rows(path)}
 
 
-def abstract_sentences(path: Path, wanted: frozenset[str]) -> dict[str, dict[str, str]]:
+def abstract_sentences(path: Path, names: frozenset[str]) -> dict[str, dict[str, str]]:
     """The numbered sentences of some abstracts of ``corpus.jsonl``, from 0."""
     by_id = abstracts(path)
-    return {name: {str(at): text for at, text in enumerate(by_id[name])} for name in wanted if name in by_id}
+    return {name: {str(at): text for at, text in enumerate(by_id[name])} for name in names if name in by_id}
 
 
 def documents(path: Path) -> Iterator[Document]:

@@ -9,23 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import TRUE_FALSE
 from redargue.bench.datasets.rows import Row, printable, rows
-from redargue.claims import LabelSet
 from redargue.evidence import Passage
 
 
-@datasets.register("snapshots")
-class Snapshots:
+class Snapshots(Dataset, name="snapshots"):
     """Reads the JSON lines; a passage's rank is its position among those of its query."""
 
-    name: ClassVar[str] = "snapshots"
-    about: ClassVar[str] = "claims with frozen evidence: what real searches returned (shared data)"
-    labels: ClassVar[LabelSet] = TRUE_FALSE
-    metric: ClassVar[str] = "macro-f1"
+    about = "claims with frozen evidence: what real searches returned (shared data)"
+    labels = TRUE_FALSE
+    metric = "macro-f1"
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

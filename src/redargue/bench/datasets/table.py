@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import ClassVar
 
-from redargue.bench.datasets.base import Example, datasets
+from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import label_set
 from redargue.bench.datasets.rows import Row, printable, rows, table_rows, unpacked_suffix
 from redargue.claims import FEVER, LabelSet
@@ -19,9 +18,10 @@ ROLES = ("claim", "label", "context", "evidence", "id", "group", "response", "as
 """Roles of columns: ``evidence`` is the row's only passage, ``as_of`` an ISO date. Only ``claim`` is required; without
 ``label`` gold is hidden."""
 
+_EXAMPLE = "write it like claim=COLUMN,label=COLUMN"
 
-@datasets.register("table")
-class Table:
+
+class Table(Dataset, name="table"):
     """Reads ``.csv`` and ``.tsv`` by suffix, everything else as JSON lines or a JSON list; all may be gzipped.
 
     Args:
@@ -30,10 +30,9 @@ class Table:
             or an alias.
     """
 
-    name: ClassVar[str] = "table"
-    about: ClassVar[str] = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
-    labels: ClassVar[LabelSet] = FEVER
-    metric: ClassVar[str] = "accuracy"
+    about = "your own CSV, TSV or JSON lines, with a mapping claim=…,label=…,context=…,id=…"
+    labels = FEVER
+    metric = "accuracy"
 
     def __init__(
         self, *, mapping: str | Mapping[str, str] = "claim=claim,label=label", labels: str | LabelSet = FEVER
@@ -75,18 +74,12 @@ class Table:
 
 
 def read_mapping(text: str) -> dict[str, str]:
-    """A mapping from text: ``claim=statement,label=verdict``.
-
-    Raises:
-        UsageError: a part is not a pair, a role is unknown or repeated, or ``claim`` is missing.
-    """
+    """A mapping from text: ``claim=statement,label=verdict``."""
     mapping: dict[str, str] = {}
     for part in text.split(","):
         role, equals, column = (text.strip() for text in part.partition("="))
         if not equals or not column:
-            raise UsageError(
-                f"cannot read {part!r} in the mapping {text!r}", hint="write it like claim=COLUMN,label=COLUMN"
-            )
+            raise UsageError(f"cannot read {part!r} in the mapping {text!r}", hint=_EXAMPLE)
         if role in mapping:
             raise UsageError(f"{role!r} appears twice in the mapping {text!r}")
         mapping[role] = column
@@ -98,5 +91,5 @@ def _checked(mapping: dict[str, str]) -> dict[str, str]:
         if role not in ROLES:
             raise UsageError(f"unknown role {role!r} in a mapping", hint=did_you_mean(role, list(ROLES)))
     if "claim" not in mapping:
-        raise UsageError("the mapping names no column for the claim", hint="write it like claim=COLUMN,label=COLUMN")
+        raise UsageError("the mapping names no column for the claim", hint=_EXAMPLE)
     return mapping

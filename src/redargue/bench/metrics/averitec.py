@@ -13,34 +13,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from redargue.bench.extra import bench_extra
-from redargue.bench.metrics.base import MetricValue, mean, same_length
+from redargue.bench.metrics.base import MetricValue, OfficialScores, mean, same_length
+from redargue.bench.metrics.classification import correct_items
 from redargue.bench.metrics.meteor import Meteor, installed_meteor
-from redargue.claims import Frozen
 
 THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
 OFFICIAL = 0.25
 PAIRS = 10
 
 
-class AveritecScores(Frozen):
-    """AVeriTeC's figures.
+class AveritecScores(OfficialScores):
+    """AVeriTeC's figures; ``items`` has only the claims with gold pairs.
 
     Attributes:
-        score: the AVeriTeC score at .25.
-        thresholds: the score at every reported threshold.
         evidence: Hungarian METEOR of questions and answers, a mean over claims with gold pairs.
-        items: for each claim with gold pairs, whether it counts in ``score``.
+        thresholds: the score at every reported threshold.
     """
 
-    score: MetricValue
-    thresholds: tuple[MetricValue, ...]
     evidence: MetricValue
     accuracy: MetricValue
-    items: tuple[bool, ...]
+    thresholds: tuple[MetricValue, ...]
 
     @property
     def figures(self) -> tuple[MetricValue, ...]:
-        return (self.score, self.evidence, self.accuracy, *self.thresholds)
+        return (*super().figures, *self.thresholds)
 
 
 def pair_text(question: str, answer: str, explanation: str = "") -> str:
@@ -79,31 +75,27 @@ def averitec(
     Args:
         gold: gold labels.
         said: predicted labels; None is wrong.
-        predicted: predicted evidence texts of each claim, of which the first ten count.
-        pairs: gold pair texts of each claim (see ``pair_text``); claims without any count only in the accuracy.
+        predicted: predicted evidence texts by claim, of which the first ten count.
+        pairs: gold pair texts by claim (see ``pair_text``); claims without any count only in the accuracy.
         meteor: by default the installed implementation.
     """
     same_length(gold=gold, said=said, predicted=predicted, pairs=pairs)
     meteor = meteor or installed_meteor()
     suffix = meteor.suffix
-    hits = [g == s for g, s in zip(gold, said, strict=True)]
+    hits = correct_items(gold, said)
     scored = [
         (hit, score)
         for hit, texts, truths in zip(hits, predicted, pairs, strict=True)
         if (score := hungarian(texts, truths, meteor=meteor)) is not None
     ]
     empty = "no claim has gold question-answer pairs"
-
-    def at(threshold: float) -> list[bool]:
-        return [hit and score > threshold for hit, score in scored]
-
+    above = {threshold: [hit and score > threshold for hit, score in scored] for threshold in THRESHOLDS}
     return AveritecScores(
-        score=mean(f"averitec-score{suffix}", map(float, at(OFFICIAL)), empty=empty),
-        thresholds=tuple(
-            mean(f"averitec-score@{threshold}{suffix}", map(float, at(threshold)), empty=empty)
-            for threshold in THRESHOLDS
-        ),
+        score=mean(f"averitec-score{suffix}", above[OFFICIAL], empty=empty),
+        items=tuple(above[OFFICIAL]),
         evidence=mean(f"hungarian-meteor{suffix}", (score for _, score in scored), empty=empty),
-        accuracy=mean("label-accuracy", map(float, hits)),
-        items=tuple(at(OFFICIAL)),
+        accuracy=mean("label-accuracy", hits),
+        thresholds=tuple(
+            mean(f"averitec-score@{threshold}{suffix}", flags, empty=empty) for threshold, flags in above.items()
+        ),
     )

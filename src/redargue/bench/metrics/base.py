@@ -1,4 +1,4 @@
-"""The value of a metric, or the reason why it is undefined."""
+"""Values of metrics, and the arithmetic that they share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,7 @@ NO_ITEMS = "no items"
 
 
 class MetricValue(Frozen):
-    """A named value with an optional interval.
-
-    Attributes:
-        name: in kebab-case.
-        value: None if undefined, never NaN.
-        undefined: why there is no value.
-        n: number of items.
-        low: lower bound of the interval, if one was computed.
-        high: upper bound.
-    """
+    """A named value of ``n`` items with an optional interval; None with a reason in ``undefined``, never NaN."""
 
     name: str
     value: float | None
@@ -40,6 +31,22 @@ class MetricValue(Frozen):
             if number is not None and not math.isfinite(number):
                 raise ValueError(f"{self.name}: {number} is not finite")
         return self
+
+
+class OfficialScores(Frozen):
+    """A data set's official score and the figures behind it.
+
+    Attributes:
+        items: whether each claim counts in ``score``.
+    """
+
+    score: MetricValue
+    items: tuple[bool, ...]
+
+    @property
+    def figures(self) -> tuple[MetricValue, ...]:
+        """The metric values in the order of the fields."""
+        return tuple(value for _, value in self if isinstance(value, MetricValue))
 
 
 def undefined(name: str, reason: str, *, n: int = 0) -> MetricValue:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 
 from redargue.bench.metrics.base import MetricValue, mean, ratio, same_length
 from redargue.claims import Frozen
@@ -15,9 +17,9 @@ NOTHING = "no answer has a confidence"
 
 
 class Bin(Frozen):
-    """One bin of a reliability diagram: confidences in (low, high]; the first bin also holds 0.
+    """One bin of a reliability diagram: the mean of the confidences in (low, high], and the share that is correct.
 
-    ``confidence`` is their mean and ``accuracy`` the share that is correct; both are None in an empty bin.
+    The first bin includes 0; an empty bin has no means.
     """
 
     low: float
@@ -31,7 +33,7 @@ class Risk(Frozen):
     """One point of a risk–coverage curve.
 
     Attributes:
-        threshold: the lowest confidence that is kept.
+        threshold: lowest confidence of the kept answers.
         coverage: share of answers that are kept.
         risk: share of kept answers that are wrong.
     """
@@ -52,18 +54,18 @@ def reliability(confidence: Sequence[float], right: Sequence[bool], *, bins: int
     """Bins of equal width."""
     _checked(confidence, right)
     edges = [at / bins for at in range(bins + 1)]
-    held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
+    by_bin: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for value, hit in zip(confidence, right, strict=True):
-        held[max(0, bisect_left(edges, value) - 1)].append((value, hit))
+        by_bin[max(0, bisect_left(edges, value) - 1)].append((value, hit))
     return tuple(
         Bin(
             low=edges[at],
             high=edges[at + 1],
             n=len(answers),
-            confidence=math.fsum(value for value, _ in answers) / len(answers) if answers else None,
-            accuracy=sum(hit for _, hit in answers) / len(answers) if answers else None,
+            confidence=fmean(value for value, _ in answers) if answers else None,
+            accuracy=fmean(hit for _, hit in answers) if answers else None,
         )
-        for at, answers in enumerate(held)
+        for at, answers in enumerate(by_bin)
     )
 
 
@@ -83,11 +85,9 @@ def brier(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
 
 def _ties(confidence: Sequence[float], right: Sequence[bool]) -> list[tuple[float, int, int]]:
     """Each confidence, highest first, with its number of answers and of wrong answers."""
-    held: dict[float, tuple[int, int]] = {}
-    for value, hit in zip(confidence, right, strict=True):
-        n, wrong = held.get(value, (0, 0))
-        held[value] = (n + 1, wrong + (not hit))
-    return [(value, *held[value]) for value in sorted(held, reverse=True)]
+    answers = Counter(confidence)
+    errors = Counter(value for value, hit in zip(confidence, right, strict=True) if not hit)
+    return [(value, answers[value], errors[value]) for value in sorted(answers, reverse=True)]
 
 
 def risk_coverage(confidence: Sequence[float], right: Sequence[bool]) -> tuple[Risk, ...]:

@@ -8,6 +8,7 @@ A predicted label (``said``) of None is a non-answer. How it counts changes publ
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -31,8 +32,7 @@ class ClassScores(Frozen):
 
     Attributes:
         support: items with this gold label.
-        said: items for which it was predicted.
-        hits: items for which both hold.
+        said: items with this predicted label.
         f1: 2 hits / (support + said); 0 for a class without any (MERMAID's rule).
     """
 
@@ -74,7 +74,7 @@ def exact_match(gold: Sequence[str], said: Predictions) -> MetricValue:
     """The share of free-text answers that equal gold, ignoring case, spacing and surrounding punctuation."""
     same_length(gold=gold, said=said)
     pairs = zip(gold, said, strict=True)
-    return mean("exact-match", (float(s is not None and _bare(g) == _bare(s)) for g, s in pairs))
+    return mean("exact-match", (s is not None and _bare(g) == _bare(s) for g, s in pairs))
 
 
 def correct_items(gold: Sequence[str], said: Predictions) -> tuple[bool, ...]:
@@ -84,12 +84,12 @@ def correct_items(gold: Sequence[str], said: Predictions) -> tuple[bool, ...]:
 
 def accuracy(gold: Sequence[str], said: Predictions) -> MetricValue:
     """The share of items with the correct label; a non-answer is wrong."""
-    return mean("accuracy", map(float, correct_items(gold, said)))
+    return mean("accuracy", correct_items(gold, said))
 
 
 def coverage(said: Predictions) -> MetricValue:
     """The share of items with a predicted label."""
-    return mean("coverage", (float(label is not None) for label in said))
+    return mean("coverage", (label is not None for label in said))
 
 
 def confusion(gold: Sequence[str], said: Predictions, *, labels: Sequence[str]) -> Confusion:
@@ -97,25 +97,20 @@ def confusion(gold: Sequence[str], said: Predictions, *, labels: Sequence[str]) 
     same_length(gold=gold, said=said)
     require_known_labels(gold, among=labels, column="gold")
     require_known_labels([label for label in said if label is not None], among=labels, column="predicted labels")
-    place = {label: at for at, label in enumerate(labels)}
-    counts = [[0] * len(labels) for _ in labels]
-    unanswered = [0] * len(labels)
-    for g, s in zip(gold, said, strict=True):
-        if s is None:
-            unanswered[place[g]] += 1
-        else:
-            counts[place[g]][place[s]] += 1
-    return Confusion(labels=tuple(labels), counts=tuple(map(tuple, counts)), unanswered=tuple(unanswered))
+    pairs = Counter(zip(gold, said, strict=True))
+    return Confusion(
+        labels=tuple(labels),
+        counts=tuple(tuple(pairs[truth, label] for label in labels) for truth in labels),
+        unanswered=tuple(pairs[truth, None] for truth in labels),
+    )
 
 
 def class_scores(matrix: Confusion) -> tuple[ClassScores, ...]:
     """Precision, recall and F1 of each class; a non-answer counts against its gold class's recall."""
     scores = []
-    for at, label in enumerate(matrix.labels):
-        hits = matrix.counts[at][at]
-        support = sum(matrix.counts[at]) + matrix.unanswered[at]
-        said = sum(row[at] for row in matrix.counts)
-        both = support + said
+    columns = zip(matrix.labels, matrix.counts, zip(*matrix.counts, strict=True), matrix.unanswered, strict=True)
+    for at, (label, row, column, unanswered) in enumerate(columns):
+        hits, support, said = row[at], sum(row) + unanswered, sum(column)
         scores.append(
             ClassScores(
                 label=label,
@@ -124,7 +119,7 @@ def class_scores(matrix: Confusion) -> tuple[ClassScores, ...]:
                 hits=hits,
                 precision=ratio("precision", hits, said, empty=f"{label!r} was never predicted"),
                 recall=ratio("recall", hits, support, empty=f"no item's gold label is {label!r}"),
-                f1=MetricValue(name="f1", value=2 * hits / both if both else 0.0, n=matrix.n),
+                f1=MetricValue(name="f1", value=2 * hits / ((support + said) or 1), n=matrix.n),
             )
         )
     return tuple(scores)
@@ -166,23 +161,20 @@ def scores_by_rule(
     over: Sequence[str] | None = None,
 ) -> tuple[RuleScores, ...]:
     """Accuracy and F1 with non-answers counted wrong, dropped, and replaced by ``negative`` (undefined without it)."""
-    rows = []
-    for rule in NonAnswers:
+
+    def scores(rule: NonAnswers) -> RuleScores:
         if rule is NonAnswers.NEGATIVE and negative is None:
             reason = "these labels have no negative one"
-            blank = undefined("accuracy", reason), undefined("macro-f1", reason)
-            rows.append(RuleScores(rule=rule, accuracy=blank[0], macro_f1=blank[1]))
-            continue
-        seen, answered = apply_rule(rule, gold, said, negative=negative)
-        rows.append(
-            RuleScores(
-                rule=rule,
-                accuracy=accuracy(seen, answered),
-                macro_f1=macro_f1(seen, answered, labels=labels, over=over),
-                classes=class_scores(confusion(seen, answered, labels=labels)),
-            )
+            return RuleScores(rule=rule, accuracy=undefined("accuracy", reason), macro_f1=undefined("macro-f1", reason))
+        truths, answers = apply_rule(rule, gold, said, negative=negative)
+        return RuleScores(
+            rule=rule,
+            accuracy=accuracy(truths, answers),
+            macro_f1=macro_f1(truths, answers, labels=labels, over=over),
+            classes=class_scores(confusion(truths, answers, labels=labels)),
         )
-    return tuple(rows)
+
+    return tuple(map(scores, NonAnswers))
 
 
 class Binary(Frozen):

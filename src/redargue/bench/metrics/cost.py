@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import MetricValue, ratio, same_length, undefined
+from redargue.bench.metrics.base import NO_ITEMS, MetricValue, ratio, same_length, undefined
 from redargue.claims import Frozen
 from redargue.verdicts import Usage, total_usage
 
@@ -15,7 +15,7 @@ class Cost(Frozen):
 
     Attributes:
         correct: items with the correct label; None without gold labels.
-        usage: by agent, task, round and tool too; ``usd`` only if every item has a price.
+        usage: has ``usd`` only if every item has a price.
         seconds: wall time summed over items; None if not measured.
         peak_bytes: peak memory of the process; None if not measured.
     """
@@ -31,36 +31,30 @@ class Cost(Frozen):
     def tokens(self) -> int:
         return self.usage.prompt_tokens + self.usage.completion_tokens
 
-    def _sums(self) -> dict[str, float | None]:
-        return {
+    def per_item(self) -> tuple[MetricValue, ...]:
+        return self._per("item", self.items, NO_ITEMS)
+
+    def per_correct(self) -> tuple[MetricValue, ...]:
+        """Cost of all verdicts, correct or not, divided by the number of correct ones."""
+        return self._per("correct", self.correct, "no verdict is correct")
+
+    def _per(self, unit: str, count: int | None, empty: str) -> tuple[MetricValue, ...]:
+        no_price = f"{self.unpriced} of {self.items} items have no price" if self.items else NO_ITEMS
+        sums = {
             "calls": self.usage.calls,
             "tokens": self.tokens,
             "searches": self.usage.searches,
             "usd": self.usage.usd,
             "seconds": self.seconds,
         }
-
-    def _without(self, name: str) -> str:
-        if name == "usd":
-            return f"{self.unpriced} of {self.items} items have no price" if self.items else "no items"
-        return "it was not measured"
-
-    def per_item(self) -> tuple[MetricValue, ...]:
-        return self._per("item", self.items)
-
-    def per_correct(self) -> tuple[MetricValue, ...]:
-        """Cost of all verdicts, correct or not, divided by the number of correct ones."""
-        return self._per("correct", self.correct)
-
-    def _per(self, unit: str, count: int | None) -> tuple[MetricValue, ...]:
         values = []
-        for name, total in self._sums().items():
+        for name, total in sums.items():
             title = f"{name}-per-{unit}"
-            if total is None or count is None:
-                reason = self._without(name) if total is None else "no gold labels"
-                values.append(undefined(title, reason, n=self.items))
+            if total is None:
+                values.append(undefined(title, no_price if name == "usd" else "it was not measured", n=self.items))
+            elif count is None:
+                values.append(undefined(title, "no gold labels", n=self.items))
             else:
-                empty = "no verdict is correct" if unit == "correct" else "no items"
                 values.append(ratio(title, total, count, n=self.items, empty=empty))
         return tuple(values)
 

@@ -1,17 +1,20 @@
-"""FEVER's metrics, as sheffieldnlp/fever-scorer@4801615 computes them.
+"""FEVER's and FEVEROUS's metrics, as sheffieldnlp/fever-scorer@4801615 and Raldir/FEVEROUS@32b68ce compute them.
 
-The FEVER score is the share of claims with the correct label and, unless the gold label is NOT ENOUGH INFO, one whole
-gold group among the first five predicted sentences. Evidence precision and recall are means over the claims that have
-evidence: the share of predicted sentences that are in any gold group (1 without a prediction), and whether one group is
-covered. If no claim has evidence, they are undefined; the script reports precision 1 and recall 0.
+The score is the share of claims with the correct label and one whole gold group among the predicted elements that
+count. Evidence precision and recall are means over the claims that have evidence: the share of predicted elements that
+are in any gold group (1 without a prediction), and whether one group is covered. If no claim has evidence, they are
+undefined; FEVER's script reports precision 1 and recall 0.
+
+FEVER needs no evidence for NOT ENOUGH INFO claims and leaves them out of the means; FEVEROUS, whose elements are
+sentences and parts of tables, needs and counts it for all claims.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import MetricValue, f1_score, mean, same_length, undefined
-from redargue.claims import Frozen
+from redargue.bench.metrics.base import MetricValue, OfficialScores, f1_score, mean, same_length, undefined
+from redargue.bench.metrics.classification import correct_items
 
 Element = tuple[str, str]
 """A document and its part, as in ``GoldEvidence``."""
@@ -20,63 +23,56 @@ Groups = Sequence[Sequence[Element]]
 
 NOT_ENOUGH = "NOT ENOUGH INFO"
 LIMIT = 5
+CELL_LIMIT = 25
+_CELL_LIKE = ("cell_", "item_", "table_caption_", "header_cell_")
 
 
-class EvidenceScores(Frozen):
-    """Scores of labels and evidence.
+class EvidenceScores(OfficialScores):
+    """Scores of labels and evidence; ``f1`` is that of the mean precision and the mean recall."""
 
-    Attributes:
-        score: the data set's official score.
-        precision: of the predicted evidence, a mean over claims.
-        recall: likewise a mean over claims.
-        f1: of the two means.
-        items: for each claim, whether it counts in ``score``.
-    """
-
-    score: MetricValue
     accuracy: MetricValue
     precision: MetricValue
     recall: MetricValue
     f1: MetricValue
-    items: tuple[bool, ...]
-
-    @property
-    def figures(self) -> tuple[MetricValue, ...]:
-        return (self.score, self.accuracy, self.precision, self.recall, self.f1)
 
 
-def covered(groups: Groups, predicted: Sequence[Element]) -> bool:
-    """Whether the predicted elements include one whole gold group."""
-    return any(set(predicted).issuperset(group) for group in groups)
-
-
-def element_precision(groups: Groups, predicted: Sequence[Element]) -> float:
-    """The share of predicted elements that are in any gold group; 1 without a prediction."""
-    gold = {element for group in groups for element in group}
-    return sum(element in gold for element in predicted) / len(predicted) if predicted else 1.0
-
-
-def evidence_scores(
+def _evidence_scores(
     name: str,
-    items: Sequence[bool],
-    labels_right: Sequence[bool],
-    evidence: Sequence[tuple[Groups, Sequence[Element]]],
+    gold: Sequence[str],
+    said: Sequence[str | None],
+    groups: Sequence[Groups],
+    predicted: Sequence[Sequence[Element]],
+    *,
+    not_enough: str | None = None,
 ) -> EvidenceScores:
-    """Scores from each claim's success, label correctness, and the evidence of the claims where it is measured."""
+    """Scores of labels and of evidence; for gold label ``not_enough``, no evidence is needed."""
+    same_length(gold=gold, said=said, groups=groups, predicted=predicted)
     empty = "no claim has gold evidence"
-    precision = mean("evidence-precision", (element_precision(*claim) for claim in evidence), empty=empty)
-    recall = mean("evidence-recall", (float(not claim[0] or covered(*claim)) for claim in evidence), empty=empty)
+    hits = correct_items(gold, said)
+    covered = [
+        any(set(elements).issuperset(group) for group in of_claim)
+        for of_claim, elements in zip(groups, predicted, strict=True)
+    ]
+    items = tuple(hit and (label == not_enough or cover) for hit, label, cover in zip(hits, gold, covered, strict=True))
+    precisions, recalls = [], []
+    for label, of_claim, elements, cover in zip(gold, groups, predicted, covered, strict=True):
+        if label != not_enough:
+            relevant = {element for group in of_claim for element in group}
+            precisions.append(sum(element in relevant for element in elements) / len(elements) if elements else 1.0)
+            recalls.append(cover or not of_claim)
+    precision = mean("evidence-precision", precisions, empty=empty)
+    recall = mean("evidence-recall", recalls, empty=empty)
     if precision.value is None or recall.value is None:
         f1 = undefined("evidence-f1", empty)
     else:
         f1 = MetricValue(name="evidence-f1", value=f1_score(precision.value, recall.value), n=precision.n)
     return EvidenceScores(
-        score=mean(name, map(float, items)),
-        accuracy=mean("label-accuracy", map(float, labels_right)),
+        score=mean(name, items),
+        items=items,
+        accuracy=mean("label-accuracy", hits),
         precision=precision,
         recall=recall,
         f1=f1,
-        items=tuple(items),
     )
 
 
@@ -94,17 +90,32 @@ def fever(
     Args:
         gold: gold labels.
         said: predicted labels; None is wrong.
-        groups: gold groups of each claim; ignored if the gold label is ``not_enough``.
-        predicted: predicted (page, sentence) pairs of each claim, best first.
+        groups: gold groups by claim.
+        predicted: predicted (page, sentence) pairs by claim, best first.
         not_enough: the label of claims without evidence.
         limit: number of predicted sentences that count; None for all.
     """
-    same_length(gold=gold, said=said, groups=groups, predicted=predicted)
     cut = [elements[:limit] for elements in predicted]
-    hits = [g == s for g, s in zip(gold, said, strict=True)]
-    items = [
-        hit and (label == not_enough or covered(group, given))
-        for hit, label, group, given in zip(hits, gold, groups, cut, strict=True)
-    ]
-    measured = [(group, given) for label, group, given in zip(gold, groups, cut, strict=True) if label != not_enough]
-    return evidence_scores("fever-score", items, hits, measured)
+    return _evidence_scores("fever-score", gold, said, groups, cut, not_enough=not_enough)
+
+
+def limit_elements(predicted: Sequence[Element]) -> tuple[Element, ...]:
+    """The elements that FEVEROUS counts: the first 25 cells, items, captions and header cells, and 5 of all others."""
+    counted: list[Element] = []
+    room = {True: CELL_LIMIT, False: LIMIT}
+    for element in predicted:
+        kind = element[1].startswith(_CELL_LIKE)
+        if room[kind] > 0:
+            room[kind] -= 1
+            counted.append(element)
+    return tuple(counted)
+
+
+def feverous(
+    gold: Sequence[str],
+    said: Sequence[str | None],
+    groups: Sequence[Groups],
+    predicted: Sequence[Sequence[Element]],
+) -> EvidenceScores:
+    """FEVEROUS score, label accuracy, evidence precision, recall and F1; elements have names like ``cell_0_2_1``."""
+    return _evidence_scores("feverous-score", gold, said, groups, list(map(limit_elements, predicted)))

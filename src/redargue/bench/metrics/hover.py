@@ -9,35 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import MetricValue, mean, same_length
+from redargue.bench.metrics.base import MetricValue, OfficialScores, mean, same_length
+from redargue.bench.metrics.classification import correct_items
 from redargue.bench.metrics.fever import Element
-from redargue.claims import Frozen
 
 
-class HoverScores(Frozen):
+class HoverScores(OfficialScores):
     """HoVer's figures.
 
     Attributes:
         all_facts: share of claims with the correct label and every supporting sentence.
         documents: share of claims with a supporting sentence of every supporting document, whatever the label.
-        items: for each claim, whether it counts in ``score``.
     """
 
-    score: MetricValue
     accuracy: MetricValue
     all_facts: MetricValue
     documents: MetricValue
-    items: tuple[bool, ...]
-
-    @property
-    def figures(self) -> tuple[MetricValue, ...]:
-        return (self.score, self.accuracy, self.all_facts, self.documents)
-
-
-def covers_documents(facts: Sequence[Element], predicted: Sequence[Element]) -> bool:
-    """Whether a supporting sentence of every supporting document was retrieved."""
-    found = {document for document, _ in set(facts) & set(predicted)}
-    return found == {document for document, _ in facts}
 
 
 def hover(
@@ -48,14 +35,17 @@ def hover(
 ) -> HoverScores:
     """HoVer score and label accuracy, from labels and (title, sentence) pairs of each claim."""
     same_length(gold=gold, said=said, facts=facts, predicted=predicted)
-    hits = [g == s for g, s in zip(gold, said, strict=True)]
-    found = [covers_documents(*pair) for pair in zip(facts, predicted, strict=True)]
-    whole = [set(given).issuperset(fact) for fact, given in zip(facts, predicted, strict=True)]
-    items = tuple(hit and reached for hit, reached in zip(hits, found, strict=True))
+    hits = correct_items(gold, said)
+    missing = [set(needed).difference(elements) for needed, elements in zip(facts, predicted, strict=True)]
+    documents = [
+        {document for document, _ in needed} == {document for document, _ in set(needed) - lacking}
+        for needed, lacking in zip(facts, missing, strict=True)
+    ]
+    items = tuple(hit and reached for hit, reached in zip(hits, documents, strict=True))
     return HoverScores(
-        score=mean("hover-score", map(float, items)),
-        accuracy=mean("label-accuracy", map(float, hits)),
-        all_facts=mean("all-facts", (float(hit and full) for hit, full in zip(hits, whole, strict=True))),
-        documents=mean("every-document", map(float, found)),
+        score=mean("hover-score", items),
         items=items,
+        accuracy=mean("label-accuracy", hits),
+        all_facts=mean("all-facts", (hit and not lacking for hit, lacking in zip(hits, missing, strict=True))),
+        documents=mean("every-document", documents),
     )

@@ -11,32 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 from redargue.bench.extra import bench_extra
 from redargue.claims import Frozen
 from redargue.retrieval.corpus.chunk import sentence_spans
 
-Pairwise = Callable[[str, str], float]
-
-
-class WordNet(Protocol):
-    """The part of nltk's WordNet reader that METEOR uses."""
-
-    def synsets(self, word: str, /) -> Sequence[Any]: ...
-
-
-class NoWordNet:
-    """No synonyms."""
-
-    def synsets(self, word: str, /) -> Sequence[Any]:
-        return ()
+NO_WORDNET = SimpleNamespace(synsets=lambda word: ())
+"""Replaces nltk's WordNet reader; finds no synonyms."""
 
 
 class Meteor(Frozen):
     """An implementation: ``score`` takes candidate and reference texts and is in [0, 1); 0 without matching words."""
 
-    score: Pairwise
+    score: Callable[[str, str], float]
     suffix: str
 
 
@@ -48,8 +36,8 @@ def _stemmer() -> SimpleNamespace:
     return SimpleNamespace(stem=lru_cache(maxsize=16384)(PorterStemmer().stem))
 
 
-def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordnet: WordNet) -> float:
-    """METEOR of two sequences of words, in [0, 1); 0 without matching words."""
+def meteor_of_words(candidate: Sequence[str], reference: Sequence[str], *, wordnet: Any) -> float:
+    """METEOR of two sequences of words; of nltk's WordNet reader, only ``synsets`` is used."""
     with bench_extra():
         from nltk.translate.meteor_score import single_meteor_score
     return float(single_meteor_score(reference, candidate, stemmer=_stemmer(), wordnet=wordnet))
@@ -73,15 +61,11 @@ def _punkt_words(text: str) -> tuple[str, ...]:
 
 def meteor_without_wordnet(candidate: str, reference: str) -> float:
     """METEOR of two texts by equal words and stems; needs no data."""
-    return meteor_of_words(words(candidate), words(reference), wordnet=NoWordNet())
+    return meteor_of_words(words(candidate), words(reference), wordnet=NO_WORDNET)
 
 
 def official_meteor(candidate: str, reference: str) -> float:
-    """METEOR of two texts as AVeriTeC's script computes it.
-
-    Raises:
-        LookupError: nltk's data is not installed.
-    """
+    """METEOR of two texts as AVeriTeC's script computes it; raises LookupError without nltk's data."""
     with bench_extra():
         from nltk.corpus import wordnet
     return meteor_of_words(_punkt_words(candidate), _punkt_words(reference), wordnet=wordnet)

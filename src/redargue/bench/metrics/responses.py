@@ -46,14 +46,12 @@ def by_response(responses: Sequence[str], values: Sequence[T]) -> dict[str, list
 def response_accuracy(responses: Sequence[str], right: Sequence[bool]) -> MetricValue:
     """The share of responses all of whose claims are ``right``."""
     groups = by_response(responses, right)
-    return mean("response-accuracy", (float(all(claims)) for claims in groups.values()), empty="no responses")
+    return mean("response-accuracy", map(all, groups.values()), empty="no responses")
 
 
 def response_call(claims: Sequence[bool | None]) -> bool | None:
     """The call of a response: false if any claim is, true if all are, otherwise None."""
-    if any(claim is False for claim in claims):
-        return False
-    return None if any(claim is None for claim in claims) else True
+    return False if False in claims else None if None in claims else True
 
 
 def factuality(responses: Sequence[str], gold: Sequence[bool], said: Sequence[bool | None]) -> Factuality:
@@ -62,7 +60,6 @@ def factuality(responses: Sequence[str], gold: Sequence[bool], said: Sequence[bo
     truths = [all(claims) for claims in by_response(responses, gold).values()]
     calls = [response_call(claims) for claims in by_response(responses, said).values()]
     both = list(zip(truths, calls, strict=True))
-    # A response without a call is an error: a miss or a false alarm.
     counts = Binary(
         tp=both.count((True, True)),
         fp=both.count((False, True)) + both.count((False, None)),
@@ -90,7 +87,7 @@ def f1_at(k: int, responses: Sequence[str], supported: Sequence[bool | None]) ->
     Args:
         k: the number of supported claims that a response should have; the paper uses 64 and 178.
         responses: the response of each claim.
-        supported: the rating of each claim; None (not rated, or irrelevant) does not count.
+        supported: ratings; None (not rated, or irrelevant) does not count.
     """
     if k < 1:
         raise UsageError(f"expected K of at least 1 for F1@K, got {k}")

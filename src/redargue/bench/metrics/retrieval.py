@@ -23,8 +23,8 @@ def _queries(rankings: Rankings, relevant: Sequence[Set[str]]) -> Iterable[tuple
 
 def hit_rate(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int) -> MetricValue:
     """The share of queries with a relevant document among the first ``k``."""
-    found = (float(not gold.isdisjoint(ranked[:k])) for ranked, gold in _queries(rankings, relevant))
-    return mean(f"hit@{k}", found, empty=EMPTY)
+    hits = (not gold.isdisjoint(ranked[:k]) for ranked, gold in _queries(rankings, relevant))
+    return mean(f"hit@{k}", hits, empty=EMPTY)
 
 
 def recall(rankings: Rankings, relevant: Sequence[Set[str]], *, k: int) -> MetricValue:

@@ -8,6 +8,7 @@ label is correct (selection and label). Counts are summed over all claims before
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from redargue.bench.metrics.base import MetricValue, ratio, same_length
@@ -52,8 +53,7 @@ class SciFactScores(Frozen):
     @property
     def figures(self) -> tuple[MetricValue, ...]:
         """F1 of the four levels."""
-        levels = (self.abstract_label, self.abstract_rationale, self.sentence_selection, self.sentence_label)
-        return tuple(level.f1 for level in levels)
+        return tuple(level.f1 for _, level in self)
 
 
 def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
@@ -65,16 +65,10 @@ def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
     )
 
 
-def _rationale_sentences(said: PredictedAbstract, gold: GoldAbstract) -> int:
-    """How many predicted sentences belong to a gold rationale that was predicted whole."""
-    given = set(said.sentences)
-    return len({sentence for rationale in gold.rationales if given.issuperset(rationale) for sentence in rationale})
-
-
 def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]) -> SciFactScores:
     """F1 of abstracts and of sentences, from the gold and predicted abstracts of each claim."""
     same_length(gold=gold, said=said)
-    right = {"label": 0, "rationale": 0, "selection": 0, "both": 0}
+    right: Counter[str] = Counter()
     for claim, (gold_abstracts, said_abstracts) in enumerate(zip(gold, said, strict=True), start=1):
         for side in (gold_abstracts, said_abstracts):
             if len({abstract.document for abstract in side}) < len(side):
@@ -84,7 +78,8 @@ def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[Pred
             truth = by_document.get(abstract.document)
             if truth is None:
                 continue
-            sentences = _rationale_sentences(abstract, truth)
+            whole = (rationale for rationale in truth.rationales if set(abstract.sentences).issuperset(rationale))
+            sentences = len(set().union(*whole))
             right["selection"] += sentences
             if abstract.label == truth.label:
                 first = set(abstract.sentences[:SENTENCES])

@@ -1,14 +1,13 @@
 """Percentile bootstrap over items by scipy, as for Tool-MAD's Table IV (95 %).
 
 Items are resampled by index, so that all values of an item (gold label, both methods' answers) are drawn together.
-In all functions ``draws`` is the number of samples, ``level`` the share of samples between the bounds and ``seed`` that
-of the samples; a predicted label may be None (no answer), and ``over`` are the labels whose F1 is averaged (None: all).
+``over`` are the labels whose F1 is averaged (None: all); a predicted label may be None (no answer).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -49,68 +48,68 @@ class Difference(Interval):
     p_value: float | None
 
 
-class _Sampling(NamedTuple):
+class Resampling(TypedDict, total=False):
+    """Keywords of the functions: number of samples, share of them between the bounds, and their seed."""
+
     draws: int
     level: float
     seed: int
 
-    def bootstrap(self, statistic: Statistic | None, n: int, empty: str = "no items") -> tuple[dict[str, Any], Floats]:
-        """Fields of an interval, and the samples; without a statistic, or items, the interval is undefined."""
-        fields: dict[str, Any] = {"value": None, "low": None, "high": None, "n": n, **self._asdict()}
-        if statistic is None or not n:
-            return {**fields, "undefined": empty}, np.array([])
-        value = float(statistic(np.arange(n)[None])[0])
-        if n == 1:  # scipy refuses a single item; all its samples are the same
-            return {**fields, "value": value, "low": value, "high": value}, np.full(self.draws, value)
-        with bench_extra():
-            from scipy import stats
-        result = stats.bootstrap(
-            (np.arange(n),),
-            lambda items, axis: statistic(items),
-            n_resamples=self.draws,
-            batch=max(1, _CELLS // n),
-            vectorized=True,
-            confidence_level=self.level,
-            method="percentile",
-            rng=np.random.default_rng(self.seed),
-        )
-        bounds = result.confidence_interval
-        fields |= {"value": value, "low": float(bounds.low), "high": float(bounds.high)}
-        return fields, result.bootstrap_distribution
 
-    def interval(self, statistic: Statistic | None, n: int, empty: str = "no items") -> Interval:
-        return Interval(**self.bootstrap(statistic, n, empty)[0])
-
-    def difference(self, statistic: Statistic | None, n: int, empty: str = "no items") -> Difference:
-        fields, samples = self.bootstrap(statistic, n, empty)
-        tail = min(int(np.sum(samples <= 0)), int(np.sum(samples >= 0)))
-        return Difference(**fields, p_value=min(1.0, 2 * (tail + 1) / (self.draws + 1)) if len(samples) else None)
-
-
-def _sampling(draws: int, level: float, seed: int) -> _Sampling:
+def _bootstrap(
+    statistic: Statistic | None, n: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
+) -> tuple[Interval, Floats]:
+    """The interval and the samples; without a statistic, or items, the interval is undefined."""
     if draws < 1 or not 0 < level < 1:
         raise UsageError(f"{draws} draws at level {level}", hint="at least one draw, and a level between 0 and 1")
-    return _Sampling(draws, level, seed)
+    empty = Interval(value=None, low=None, high=None, n=n, level=level, draws=draws, seed=seed)
+    if statistic is None or not n:
+        return empty.model_copy(update={"undefined": "no labels" if n else "no items"}), np.array([])
+    value = float(statistic(np.arange(n)[None])[0])
+    if n == 1:  # scipy refuses a single item; all its samples are the same
+        return empty.model_copy(update={"value": value, "low": value, "high": value}), np.full(draws, value)
+    with bench_extra():
+        from scipy import stats
+    result = stats.bootstrap(
+        (np.arange(n),),
+        lambda items, axis: statistic(items),
+        n_resamples=draws,
+        batch=max(1, _CELLS // n),
+        vectorized=True,
+        confidence_level=level,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    bounds = {"low": float(result.confidence_interval.low), "high": float(result.confidence_interval.high)}
+    return empty.model_copy(update={"value": value, **bounds}), result.bootstrap_distribution
 
 
-def _mean_of(values: Floats) -> Statistic:
+def _difference(statistic: Statistic | None, n: int, **resampling: Unpack[Resampling]) -> Difference:
+    bounds, samples = _bootstrap(statistic, n, **resampling)
+    tail = min(int(np.sum(samples <= 0)), int(np.sum(samples >= 0)))
+    p_value = min(1.0, 2 * (tail + 1) / (len(samples) + 1)) if len(samples) else None
+    return Difference(**bounds.model_dump(), p_value=p_value)
+
+
+def _mean_of(scores: Sequence[float] | Floats) -> Statistic:
+    values = np.asarray(scores, dtype=np.float64)
     return lambda items: np.asarray(values[items].mean(axis=1), dtype=np.float64)
 
 
-def interval(
-    scores: Sequence[float] | Sequence[bool], *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
-) -> Interval:
+def interval(scores: Sequence[float], **resampling: Unpack[Resampling]) -> Interval:
     """The mean of per-item scores (for accuracy: whether each item is correct) and its interval."""
-    values = np.asarray(scores, dtype=np.float64)
-    return _sampling(draws, level, seed).interval(_mean_of(values), len(values))
+    return _bootstrap(_mean_of(scores), len(scores), **resampling)[0]
 
 
-def interval_of(
-    statistic: Callable[[Ints], float], n: int, *, draws: int = DRAWS, level: float = LEVEL, seed: int = 0
-) -> Interval:
+def interval_of(statistic: Callable[[Ints], float], n: int, **resampling: Unpack[Resampling]) -> Interval:
     """Any statistic of the items with given indices, defined for every sample, and its interval."""
-    sampling = _sampling(draws, level, seed)
-    return sampling.interval(lambda samples: np.array([statistic(items) for items in samples]), n)
+    return _bootstrap(lambda samples: np.array([statistic(items) for items in samples]), n, **resampling)[0]
+
+
+def paired_difference(first: Sequence[float], second: Sequence[float], **resampling: Unpack[Resampling]) -> Difference:
+    """The difference of the means of two methods' scores on the same items."""
+    n = same_length(first=first, second=second)
+    return _difference(_mean_of(np.subtract(first, second, dtype=np.float64)), n, **resampling)
 
 
 def _label_indices(answers: Sequence[str | None], labels: Sequence[str], column: str) -> Ints:
@@ -136,51 +135,38 @@ def _macro_f1(gold: Ints, predicted: Ints, k: int, averaged: list[int]) -> Float
     return np.asarray((2 * hits / np.maximum(totals, 1))[:, averaged].mean(axis=1), dtype=np.float64)
 
 
+def _macro_f1_statistic(
+    gold: Sequence[str],
+    predictions: dict[str, Sequence[str | None]],
+    labels: Sequence[str],
+    over: Sequence[str] | None,
+) -> Statistic | None:
+    """The macro-F1 of one column of predicted labels, or the difference of two; None without averaged labels."""
+    same_length(gold=gold, **predictions)
+    averaged = [at for at, label in enumerate(labels) if over is None or label in over]
+    if not averaged:
+        return None
+    truth = _label_indices(gold, labels, "gold")
+    columns = [_label_indices(column, labels, name) for name, column in predictions.items()]
+
+    def statistic(items: Ints) -> Floats:
+        first, *second = (_macro_f1(truth[items], column[items], len(labels), averaged) for column in columns)
+        return first - second[0] if second else first
+
+    return statistic
+
+
 def macro_f1_interval(
     gold: Sequence[str],
     said: Sequence[str | None],
     *,
     labels: Sequence[str],
     over: Sequence[str] | None = None,
-    draws: int = DRAWS,
-    level: float = LEVEL,
-    seed: int = 0,
+    **resampling: Unpack[Resampling],
 ) -> Interval:
     """Macro-F1 and its interval; a class missing from a sample counts 0 in it, as in the score itself."""
-    same_length(gold=gold, said=said)
-    score = _scorer(gold, labels, over)
-    statistic = score and score(said, "predicted labels")
-    return _sampling(draws, level, seed).interval(statistic, len(gold), "no labels" if gold else "no items")
-
-
-def _scorer(
-    gold: Sequence[str], labels: Sequence[str], over: Sequence[str] | None
-) -> Callable[[Sequence[str | None], str], Statistic] | None:
-    """Makes the statistic of one method's predicted labels; None without items or averaged labels."""
-    averaged = [at for at, label in enumerate(labels) if over is None or label in over]
-    if not gold or not averaged:
-        return None
-    truth = _label_indices(gold, labels, "gold")
-
-    def statistic(predicted: Sequence[str | None], column: str) -> Statistic:
-        answers = _label_indices(predicted, labels, column)
-        return lambda items: _macro_f1(truth[items], answers[items], len(labels), averaged)
-
-    return statistic
-
-
-def paired_difference(
-    first: Sequence[float] | Sequence[bool],
-    second: Sequence[float] | Sequence[bool],
-    *,
-    draws: int = DRAWS,
-    level: float = LEVEL,
-    seed: int = 0,
-) -> Difference:
-    """The difference of the means of two methods' scores on the same items."""
-    n = same_length(first=first, second=second)
-    gaps = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    return _sampling(draws, level, seed).difference(_mean_of(gaps), n)
+    statistic = _macro_f1_statistic(gold, {"predicted labels": said}, labels, over)
+    return _bootstrap(statistic, len(gold), **resampling)[0]
 
 
 def macro_f1_difference(
@@ -190,15 +176,8 @@ def macro_f1_difference(
     *,
     labels: Sequence[str],
     over: Sequence[str] | None = None,
-    draws: int = DRAWS,
-    level: float = LEVEL,
-    seed: int = 0,
+    **resampling: Unpack[Resampling],
 ) -> Difference:
     """The difference of two methods' macro-F1 on the same items."""
-    same_length(gold=gold, first=first, second=second)
-    sampling = _sampling(draws, level, seed)
-    score = _scorer(gold, labels, over)
-    if score is None:
-        return sampling.difference(None, len(gold), "no labels" if gold else "no items")
-    one, other = score(first, "first"), score(second, "second")
-    return sampling.difference(lambda items: one(items) - other(items), len(gold))
+    statistic = _macro_f1_statistic(gold, {"first": first, "second": second}, labels, over)
+    return _difference(statistic, len(gold), **resampling)

@@ -1,7 +1,8 @@
-"""Paired comparison of two methods: flipped labels and McNemar's exact test."""
+"""Paired comparison of methods: flipped labels, McNemar's exact test, and Holm's correction for several tests."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,12 +15,10 @@ Kind = Literal["gained", "lost", "changed"]
 
 
 class Flip(Frozen):
-    """One item whose labels differ between two methods.
+    """One item whose labels differ between two methods; a non-answer is None.
 
     Attributes:
         item: index from 0.
-        first: the first method's label; None for a non-answer.
-        second: the second method's label.
         kind: ``gained`` if only the second is right, ``lost`` if only the first is, ``changed`` if neither is.
     """
 
@@ -67,14 +66,13 @@ def binomial_p(first: int, second: int) -> float:
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     """Whether two methods' accuracies on the same items differ by more than chance; given each item's correctness."""
     same_length(first=first, second=second)
-    pairs = [(bool(a), bool(b)) for a, b in zip(first, second, strict=True)]
-    first_only, second_only = pairs.count((True, False)), pairs.count((False, True))
+    pairs = Counter(zip(map(bool, first), map(bool, second), strict=True))
     return McNemar(
-        both=pairs.count((True, True)),
-        first_only=first_only,
-        second_only=second_only,
-        neither=pairs.count((False, False)),
-        p_value=binomial_p(first_only, second_only),
+        both=pairs[True, True],
+        first_only=pairs[True, False],
+        second_only=pairs[False, True],
+        neither=pairs[False, False],
+        p_value=binomial_p(pairs[True, False], pairs[False, True]),
     )
 
 
@@ -83,7 +81,19 @@ def flips(gold: Sequence[str | None], first: Sequence[str | None], second: Seque
     changed = []
     for item, (truth, a, b) in enumerate(zip(gold, first, second, strict=True)):
         if a != b:
-            hit = truth is not None
-            kind: Kind = "gained" if hit and b == truth else "lost" if hit and a == truth else "changed"
+            kind: Kind = "changed" if truth not in (a, b) or truth is None else "gained" if b == truth else "lost"
             changed.append(Flip(item=item, gold=truth, first=a, second=b, kind=kind))
     return tuple(changed)
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Holm's (1979) adjusted p-values, in the order given: reject where they are at most alpha."""
+    for at, value in enumerate(p_values, start=1):
+        if not 0 <= value <= 1:  # NaN is not either
+            raise UsageError(f"p-value {value!r} is not in [0, 1]", where=f"test {at}")
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[at] * (len(p_values) - rank)))
+        adjusted[at] = largest
+    return tuple(adjusted)

@@ -20,14 +20,12 @@ _TAIL = 1e-13  # probability of the counts left out on each side
 
 
 class PowerAnalysis(Frozen):
-    """The differences that a comparison of ``n`` items can detect.
+    """The differences that a comparison of ``n`` items can detect at significance level ``alpha``.
 
     Attributes:
         discordant: share of items that exactly one method labels correctly, taken as given.
         smallest: the smallest difference in accuracy detected with ``power``; None (and ``undefined``) if none is.
-        alpha: significance level.
-        observed: the measured difference.
-        warning: one sentence for the table if the measured difference is smaller than what can be detected.
+        warning: one sentence for the table if the observed difference is smaller than what can be detected.
     """
 
     n: int
@@ -54,13 +52,9 @@ def _critical_counts(discordant: Ints, alpha: float) -> Ints:
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float = ALPHA) -> float:
-    """The chance that McNemar's exact test detects a difference, over all possible counts.
+    """The probability that McNemar's exact test of ``n`` items is significant.
 
-    Args:
-        n: items.
-        first_only: probability that only the first method labels an item correctly.
-        second_only: probability that only the second does.
-        alpha: significance level.
+    ``first_only`` and ``second_only`` are the probabilities that only that method labels an item correctly.
     """
     discordant = first_only + second_only
     if min(first_only, second_only) < 0 or discordant > 1 + 1e-12 or n < 0:
@@ -79,35 +73,26 @@ def mcnemar_power(n: int, first_only: float, second_only: float, *, alpha: float
     return min(1.0, float(chances @ np.where(limits >= 0, significant, 0.0)))
 
 
-def smallest_difference(
-    n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER, digits: int = 4
-) -> float | None:
-    """The smallest difference in accuracy that the test detects with this power, rounded up to ``digits`` decimals.
+def smallest_difference(n: int, discordant: float, *, alpha: float = ALPHA, power: float = POWER) -> float | None:
+    """The smallest difference in accuracy that the test detects with this power, rounded up to four decimals.
 
-    Args:
-        n: items.
-        discordant: share of items that exactly one method labels correctly.
-        alpha: significance level.
-        power: probability of detection.
-        digits: decimals.
-
-    Returns:
-        None if even the largest difference (all discordant items on one side) is not detected.
+    ``discordant`` is the share of items that exactly one method labels correctly. None if even the largest difference
+    (all discordant items on one side) is not detected.
     """
     if not 0 <= discordant <= 1 or not 0 < power < 1:
         raise UsageError(f"discordant {discordant}, power {power}", hint="shares lie in [0, 1]")
-    steps = float(10**digits)
+    steps = 10_000.0
 
-    def finds(step: int) -> bool:
+    def detects(step: int) -> bool:
         gap = min(step / steps, discordant)
         return mcnemar_power(n, (discordant + gap) / 2, (discordant - gap) / 2, alpha=alpha) >= power
 
     low, high = 0, math.ceil(discordant * steps)
-    if not finds(high):
+    if not detects(high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if finds(middle) else (middle, high)
+        low, high = (low, middle) if detects(middle) else (middle, high)
     return min(high / steps, discordant)
 
 
@@ -118,24 +103,24 @@ def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER)
     share = test.discordant / test.n
     smallest = smallest_difference(test.n, share, alpha=alpha, power=power)
     observed = test.difference or 0.0
-    reason = warning = ""
-    if smallest is None:
-        reason = f"only {test.discordant} of {test.n} claims tell the two apart"
+    undetected = smallest is None or abs(observed) < smallest
+    few = f"the methods differ in correctness on only {test.discordant} of {test.n} claims"
+    warning = ""
     if critical_count(test.discordant, alpha=alpha) < 0:
-        warning = f"O{reason[1:]}: however they fell, no difference could be told from chance. Take more claims."
-    elif test.p_value > alpha:
-        found = f"the smallest found with {power:.0%} power is {smallest:.1%}" if smallest else "none would be found"
-        warning = f"No difference was found, which says little: with {test.n} claims {found}. Take more claims."
-        warning = warning if smallest is None or abs(observed) < smallest else ""
-    elif smallest is None or abs(observed) < smallest:
+        warning = f"No difference can be significant: {few}. Evaluate more claims."
+    elif undetected and test.p_value > alpha:
+        detected = f"only a difference of {smallest:.1%} or more is" if smallest else "no difference is"
         warning = (
-            f"Found, with luck: fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
+            f"Not significant, but the test is weak: with {test.n} claims, {detected} detected with"
+            f" {power:.0%} power. Evaluate more claims."
         )
+    elif undetected:
+        warning = f"Significant, but fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
     return PowerAnalysis(
         n=test.n,
         discordant=share,
         smallest=smallest,
-        undefined=reason,
+        undefined=few if smallest is None else "",
         alpha=alpha,
         power=power,
         observed=observed,

@@ -47,7 +47,7 @@ def seed_agreement(runs: Sequence[Sequence[str | None]]) -> SeedAgreement:
         kappa = MetricValue(name="fleiss-kappa", value=(agreement.value - chance) / (1 - chance), n=n)
     return SeedAgreement(
         runs=k,
-        flipped=mean("flipped", (float(len(count) > 1) for count in counts)),
+        flipped=mean("flipped", (len(count) > 1 for count in counts)),
         items=flipped,
         agreement=agreement,
         kappa=kappa,
