@@ -8,7 +8,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.base import Profile, Sections, Task, lines, list_bounds, max_length
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
@@ -99,12 +99,17 @@ def label_names(labels: LabelSet) -> str:
 
 def claim_lines(claim: Claim) -> str:
     """The claim with its options and context, for a prompt."""
+    return f"Claim: {claim_section(claim)}"
+
+
+def claim_section(claim: Claim) -> str:
+    """As :func:`claim_lines`, without the heading."""
     options = "\n".join(
         f"{label}) {wrap_untrusted(text, inline=True)}"
         for label, text in zip(claim.labels.names, claim.options, strict=False)
     )
     context = f"Context: {wrap_untrusted(claim.context)}" if claim.context else None
-    return lines(f"Claim: {wrap_untrusted(claim.text, inline=True)}", options, context)
+    return lines(wrap_untrusted(claim.text, inline=True), options, context)
 
 
 def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
@@ -187,7 +192,12 @@ class AnswerClaim(LabelledTask):
         alert: scores of the agent's own last answer that were too low for the consensus it was part of (``T15``).
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
+    sections: ClassVar[Sections] = {
+        "claim": "Claim: ",
+        "labels": None,
+        "others": "Other debaters' answer: ",
+        "document": "Document: ",
+    }
 
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True
@@ -207,17 +217,10 @@ class AnswerClaim(LabelledTask):
     def output_format(self) -> str:
         return label_rules(self.claim.labels)
 
-    def input_text(self) -> str:
-        return lines(
-            claim_lines(self.claim),
-            f"Other debaters' answer: {others(self.others)}" if self.others else None,
-            f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
-        )
-
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
-            "others": others(self.others) if self.others else "",
+            "others": others(self.others),
             "document": documents(self.passages, self.profile) if self.has_tool else "",
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
@@ -23,6 +23,7 @@ Profile = Literal["paper", "hardened"]
 
 Out = TypeVar("Out", bound=Frozen)
 
+Sections = Mapping[str, str | None]
 PromptPart = Literal["instructions", "worked_examples", "output_format", "input_text"]
 
 FORMAT_LAST: tuple[PromptPart, ...] = ("instructions", "worked_examples", "input_text", "output_format")
@@ -84,17 +85,25 @@ class Task(Frozen, Generic[Out]):
     profile. Text that is the same in every call comes first, so that providers' prompt caches hit.
 
     Attributes:
+        sections: the input's sections in order, by the keys of :meth:`template_vars`, each with its heading; empty ones
+            are left out. None for a value that is not in the input, but a slot of user-supplied prompts.
         quotes_in_text: whether the answer's text contains its quotations, in quotation marks.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
         sample: makes a deliberate repetition a different task.
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
+    sections: ClassVar[Sections] = {}
     template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)  # keys of ``template_vars``; none without a prompt
     quotes_in_text: ClassVar[bool] = False
 
     profile: Profile = "hardened"
     sample: int = 0
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **keywords: Any) -> None:
+        if "sections" in cls.__dict__:
+            cls.template_var_names = tuple(cls.sections)
 
     @classmethod
     def name(cls) -> str:
@@ -136,7 +145,15 @@ class Task(Frozen, Generic[Out]):
 
     def input_text(self) -> str:
         """The material; what changes least comes first."""
-        raise NotImplementedError
+        if not self.sections:
+            raise NotImplementedError
+        return lines(*self.section_texts())
+
+    def section_texts(self) -> list[str]:
+        """The non-empty sections, with their headings."""
+        values = self.template_vars()
+        headings = {name: heading for name, heading in self.sections.items() if heading is not None}
+        return [heading + values[name] for name, heading in headings.items() if values[name]]
 
     def layout(self) -> tuple[PromptPart, ...]:
         return "instructions", "worked_examples", "output_format", "input_text"

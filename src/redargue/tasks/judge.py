@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents, label_names
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, claim_section, documents, label_names
 from redargue.tasks.base import lines
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
@@ -80,7 +80,7 @@ class JudgeDebate(LabelledTask):
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
             "history": self._history(),
             "scores": self._mean_scores(),

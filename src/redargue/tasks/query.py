@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Sections, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_QUERY = 300  # characters
@@ -98,7 +98,7 @@ class WriteQuery(QueryTask):
         about: what the tool finds, in a few words.
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "tool": None, "about": None}
 
     claim: Claim
     tool: str
@@ -117,9 +117,6 @@ class WriteQuery(QueryTask):
     def output_format(self) -> str:
         return "Reply with the query alone, in square brackets, like this: [your query]."
 
-    def input_text(self) -> str:
-        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
-
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "tool": self.tool, "about": self.about}
 
@@ -133,7 +130,11 @@ class RewriteQuery(WriteQuery):
         must_revise: whether the prompt says that a contradicted or insufficient query has to change (``T34``).
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
+    sections: ClassVar[Sections] = {
+        **WriteQuery.sections,
+        "others": "Other debaters' answer: ",
+        "used": "The query you used before: ",
+    }
     can_keep: ClassVar[bool] = True
 
     others: tuple[OtherAnswer, ...]
@@ -151,11 +152,7 @@ class RewriteQuery(WriteQuery):
         return lines(super().output_format(), "Reply [Continue] to stay with the query you used before.")
 
     def input_text(self) -> str:
-        return self.with_claim(
-            super().input_text(),
-            f"Other debaters' answer: {others(self.others)}",
-            f"The query you used before: {wrap_untrusted(self.used, inline=True)}",
-        )
+        return self.with_claim(*self.section_texts())
 
     def template_vars(self) -> dict[str, str]:
         return {

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Sections, Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -65,7 +65,7 @@ class WriteKeywords(Task[Keywords]):
         most: keywords at most.
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("query", "most")
+    sections: ClassVar[Sections] = {"query": "Query: ", "most": None}
 
     query: str
     most: int = Field(default=MOST_KEYWORDS, ge=1)
@@ -78,9 +78,6 @@ class WriteKeywords(Task[Keywords]):
 
     def output_format(self) -> str:
         return f"Reply with one JSON object that follows this schema: {json_schema(Keywords)}"
-
-    def input_text(self) -> str:
-        return f"Query: {wrap_untrusted(self.query)}"
 
     def template_vars(self) -> dict[str, str]:
         return {"query": wrap_untrusted(self.query), "most": str(self.most)}
@@ -123,7 +120,7 @@ class SummariseAbstract(Task[Summary]):
 class CheckConsensus(Task[Agreement]):
     """Compares free-text answers, which cannot be compared as labels (ACL version, appendix; ``T29``)."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    sections: ClassVar[Sections] = {"claim": "Question: ", "answers": "Answers: "}
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
@@ -133,9 +130,6 @@ class CheckConsensus(Task[Agreement]):
             "Several debaters answered the same question. Say whether their final answers are the same answer,"
             " whatever words they use. Do not judge which of them is right."
         )
-
-    def input_text(self) -> str:
-        return lines(f"Question: {wrap_untrusted(self.claim.text, inline=True)}", f"Answers: {others(self.answers)}")
 
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}
