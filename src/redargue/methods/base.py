@@ -40,7 +40,7 @@ Roles = Mapping[str, Tools]
 
 
 class CostPlan(Frozen):
-    """The cost of one claim, before any call is made.
+    """The cost of one claim.
 
     Attributes:
         calls: requests per task, by task name.
@@ -71,7 +71,7 @@ class Deviation(Frozen):
     """An unexpected behaviour of the original publication or program, from ``deviations.toml``.
 
     Attributes:
-        id: cited by tests and documentation: ``MAD-1``.
+        id: ``MAD-1``.
         original: what the paper or its program does.
         effect: on labels or on published figures.
         here: what redargue does by default.
@@ -86,11 +86,7 @@ class Deviation(Frozen):
 
 
 class MethodSettings(Frozen):
-    """Settings of every method.
-
-    Attributes:
-        profile: prompts with the paper's structure alone, or hardened against hostile text.
-    """
+    """``profile``: prompts with the paper's structure alone, or hardened against hostile text."""
 
     profile: Profile = "hardened"
 
@@ -106,16 +102,15 @@ class Method:
 
     Attributes:
         roles: search tools by agent: one, several, or None.
-        asks: types of the tasks that its agents perform.
-        may_ask: types of further tasks, which only some claims need; see :meth:`require`.
+        asks: tasks that its agents perform.
+        may_ask: further tasks, which only some claims need; see :meth:`require`.
         about: one line for lists; by default the first line of the docstring.
         profiles: for each profile the settings that differ from the defaults.
         paper: authors, title, year, identifier.
         graph: its calls on one line: ``->`` waits for, ``|`` runs concurrently.
         calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
         few_shot: whether its prompts contain examples, which are ours and not the paper's.
-        agents: by name, as ``roles`` declares them.
-        quotes: quotations cited so far.
+        quotes: cited so far.
     """
 
     name: ClassVar[str] = ""
@@ -172,17 +167,17 @@ class Method:
 
     @classmethod
     def roles_for(cls, settings: Any) -> Roles:
-        """``roles`` under these settings; override where they depend on settings."""
+        """Override where ``roles`` depend on settings."""
         return cls.roles
 
     @classmethod
     def asks_for(cls, settings: Any) -> tuple[type[AnyTask], ...]:
-        """``asks`` under these settings; override where they depend on settings."""
+        """Override where ``asks`` depend on settings."""
         return cls.asks
 
     @classmethod
     def plan_for(cls, settings: Any) -> CostRange | None:
-        """The cost of a claim under these settings; None where unknown."""
+        """The cost of a claim; None where unknown."""
         return None
 
     @classmethod
@@ -205,7 +200,9 @@ class Method:
     @final
     async def verify(self) -> Verdict:
         """Runs :meth:`check` and assembles the verdict; the caller adds profile, backend and usage."""
-        outcome = await self.check(self.claim, **self._wanted_agents())
+        roles = list(inspect.signature(self.check).parameters)[1:]
+        agents = {role: self.agent(role if role in self.agents else role.replace("_", "-")) for role in roles}
+        outcome = await self.check(self.claim, **agents)
         if isinstance(outcome, Verdict):
             return outcome
         author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
@@ -219,20 +216,12 @@ class Method:
         Raises:
             Undeclared: ``roles`` has no such agent.
         """
-        try:
-            return self.agents[name]
-        except KeyError:
-            raise Undeclared(
-                f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents)
-            ) from None
+        if name not in self.agents:
+            raise Undeclared(f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents))
+        return self.agents[name]
 
     def cite(
-        self,
-        texts: Iterable[str],
-        *,
-        label: str | None,
-        agent: str = "",
-        passages: Sequence[Passage] | None = None,
+        self, texts: Iterable[str], *, label: str | None, agent: str = "", passages: Sequence[Passage] | None = None
     ) -> tuple[Quote, ...]:
         """Looks up quotations in the passages, word for word, and keeps them for the verdict.
 
@@ -269,16 +258,10 @@ class Method:
         round_labels: Sequence[tuple[str | None, ...]] = (),
         scores: Iterable[Score] = (),
     ) -> Verdict:
-        """The verdict, with all cited quotations and all gaps of the run.
+        """The verdict, with all cited quotations and all gaps of the run; see :class:`.Verdict` for the fields.
 
         Args:
-            label: of the claim's label set; None where no answer could be read.
-            reason: the deciding text, verbatim.
-            confidence: calibrated probability in [0, 1]; None where nothing was calibrated.
             decided_by: by default the first agent.
-            rounds: debate rounds or steps.
-            round_labels: labels of each round, one per debater.
-            scores: of all answers.
         """
         return Verdict(
             claim=self.claim,
@@ -294,11 +277,7 @@ class Method:
         )
 
     def require(self, *tasks: type[AnyTask]) -> None:
-        """Refuses a backend that cannot perform tasks which only this claim needs.
-
-        Raises:
-            CannotPlay: names the tasks.
-        """
+        """Raises CannotPlay for a backend that cannot perform tasks which only this claim needs."""
         require(self.run.backend, self.name, tasks)
 
     def rng(self, *parts: str) -> random.Random:
@@ -320,10 +299,6 @@ class Method:
             )
         return correct, incorrect
 
-    def _wanted_agents(self) -> dict[str, Agent]:
-        names = list(inspect.signature(self.check).parameters)[1:]
-        return {name: self.agent(name.replace("_", "-") if name not in self.agents else name) for name in names}
-
 
 methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=RENAMED_METHODS)
 
@@ -340,23 +315,17 @@ class ConfiguredMethod:
         return self.kind.name
 
     def tools(self) -> tuple[str, ...]:
-        """Registered names of the search tools of all its agents."""
         roles = self.kind.roles_for(self.settings)
         return tuple(dict.fromkeys(tool for tools in roles.values() for tool in _tuple(tools)))
 
     def agents(self) -> tuple[str, ...]:
-        """Names of its agents; each may have a model of its own."""
         return tuple(self.kind.roles_for(self.settings))
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
         return self.kind.asks_for(self.settings)
 
     def plan(self) -> CostRange:
-        """The cost of a claim.
-
-        Raises:
-            UsageError: unknown for this method.
-        """
+        """The cost of a claim; a UsageError where it is unknown."""
         plan = self.kind.plan_for(self.settings)
         if plan is None:
             raise UsageError(
@@ -366,7 +335,6 @@ class ConfiguredMethod:
         return plan
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
-        """The instance that verifies one claim."""
         variants = (variant for when, variant in self.kind._variants if when(self.settings))
         return next(variants, self.kind)(self.settings, claim, run)
 
@@ -379,7 +347,7 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
 
     Raises:
         UnknownName: no such method.
-        UsageError: no such profile or setting, or a value that a setting does not take.
+        UsageError: unknown profile or setting, or an invalid value.
     """
     method = methods[name]
     if profile not in method.profiles:
@@ -403,12 +371,7 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
 
 
 def usual_calls(name: str) -> int:
-    """Usual calls per claim with the method's defaults, without embeddings.
-
-    Raises:
-        UnknownName: no such method.
-        UsageError: the cost of a claim is unknown for this method.
-    """
+    """Usual calls per claim with the method's defaults, without embeddings; raises as :meth:`ConfiguredMethod.plan`."""
     method = configure(name, "hardened", {})
     free = {task.name() for task in method.tasks() if task.charge == "embedding"}
     return sum(count for task, count in method.plan().usual.calls.items() if task not in free)
@@ -421,9 +384,8 @@ class _Row(Deviation):
 @cache
 def _deviations(package: str) -> tuple[_Row, ...]:
     path = files(package) / "deviations.toml"
-    if not path.is_file():
-        return ()
-    return tuple(_Row.model_validate(row) for row in tomllib.loads(path.read_text("utf-8"))["deviation"])
+    rows = tomllib.loads(path.read_text("utf-8"))["deviation"] if path.is_file() else []
+    return tuple(map(_Row.model_validate, rows))
 
 
 def _tuple(tools: Tools) -> tuple[str, ...]:

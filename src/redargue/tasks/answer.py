@@ -28,8 +28,8 @@ class Answer(Frozen):
 
     Attributes:
         text: the whole answer, the label on its last line.
-        label: of the claim's label set; None where none could be read.
-        quotes: quotations of the agent's documents, as it gives them; code looks them up.
+        label: None where none could be read.
+        quotes: as the agent gives them; code looks them up.
         confidence: calibrated probability of the label, in [0, 1]; None where nothing was calibrated.
     """
 
@@ -64,7 +64,7 @@ class ReasonedReply(ReasonsReply):
 
 
 class LabelReply(Frozen):
-    """A label alone."""
+    """An answer without reasons."""
 
     label: str = Field(description="your final answer")
 
@@ -127,7 +127,6 @@ class LabelledTask(Task[Answer]):
     """A task whose answer ends in a label of the claim.
 
     Attributes:
-        answer_fields: what a reply holds: reasons, quotations of documents, the label.
         marks: around the label, in the paper's own form.
         label_reading: for a reply in the paper's own form: the label on the last line (``T11``), the first label of the
             set that occurs anywhere, or the label that occurs first.
@@ -142,15 +141,13 @@ class LabelledTask(Task[Answer]):
     label_reading: LabelReading = "last_line"
 
     def label_of(self, text: str) -> str | None:
-        """The label that an answer's text gives."""
         labels = self.claim.labels
-        match self.label_reading:
-            case "last_line":
-                return labels.parse(text)
-            case "first_inside":
-                return labels.first_substring(text)
-            case "first_said":
-                return labels.first_mentioned(text)
+        read = {
+            "last_line": labels.parse,
+            "first_inside": labels.first_substring,
+            "first_said": labels.first_mentioned,
+        }
+        return read[self.label_reading](text)
 
     @property
     def lenient(self) -> bool:

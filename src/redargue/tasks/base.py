@@ -32,10 +32,9 @@ Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Part(Frozen):
-    """A piece of a task's input.
+    """A piece of a task's input, with its marks.
 
     Attributes:
-        text: as in the input, with its marks.
         agent: who wrote it; empty for text that no agent wrote.
         weight: share of attention, relative to the other agents' texts; unused where ``agent`` is empty. Only a backend
             that ``supports_attention_weights`` reads it.
@@ -47,15 +46,10 @@ class Part(Frozen):
 
 
 class Exchange(Frozen):
-    """An earlier question in the same chat, and its verbatim reply.
-
-    Attributes:
-        prompt_text: the whole question, as it was sent.
-        input_text: the question without its rules, for a backend that sends the rules once, as the system message.
-    """
+    """An earlier question in the same chat, and its verbatim reply."""
 
     prompt_text: str
-    input_text: str
+    input_text: str  # without the rules, for a backend that sends them once, as the system message
     reply: str
 
 
@@ -65,7 +59,6 @@ class RenderedTask(NamedTuple):
     Attributes:
         system: the paper's system message; empty where it sends none.
         instructions: with the rules that the profile adds, and the worked examples.
-        input_text: what the task is about.
         prompt_text: everything but ``system``, in the paper's order.
     """
 
@@ -136,7 +129,7 @@ class Task(Frozen, Generic[Out]):
         return ""
 
     def worked_examples(self) -> str:
-        """Our own examples, after the instructions."""
+        """Ours, after the instructions."""
         return ""
 
     def output_format(self) -> str:
@@ -196,18 +189,13 @@ class Task(Frozen, Generic[Out]):
         return self.reply_type()
 
     def from_reply(self, reply: Frozen) -> Out:
-        """The answer that a reply in JSON or tags gives.
-
-        Raises:
-            ValueError: not an answer to this task; the message is shown to the model.
-        """
+        """The answer that a reply in JSON or tags gives; raises as :meth:`validate_answer`."""
         return self.validate_answer(cast(Out, reply))
 
     def parse_plain(self, text: str) -> Out | None:
         """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON.
 
-        Raises:
-            ValueError: in that form, but not an answer; the message is shown to the model.
+        Raises as :meth:`validate_answer`.
         """
         return None
 
@@ -224,17 +212,11 @@ class Task(Frozen, Generic[Out]):
         return fence_marked(text) if self.profile == "hardened" else strip_marks(text)
 
     def rendered(self, instructions: str | None = None) -> RenderedTask:
-        """The task as a model reads it.
-
-        Args:
-            instructions: instead of the task's own.
-        """
+        """The task as a model reads it, with other ``instructions`` if given."""
         system, text = self.system(), self.input_text()
         own = self.instructions() if instructions is None else instructions
         if self.profile == "hardened":
-            fenced = has_marks(system + own + text) or any(
-                FENCE in exchange.input_text for exchange in self.chat_history()
-            )
+            fenced = has_marks(system + own + text) or any(FENCE in past.input_text for past in self.chat_history())
             own = lines(own, self.hardened_rules(), self._quote_rule(), UNTRUSTED if fenced else None)
         parts = {
             "instructions": own,
@@ -262,15 +244,9 @@ class Task(Frozen, Generic[Out]):
         Fences and the rules that a profile adds do not count, so recordings survive a change in how text is fenced.
         """
         parts = (self.instructions(), self.worked_examples(), self.output_format(), self.input_text())
-        digest = hashlib.sha256()
-        for part in (
-            type(self).__qualname__,
-            strip_marks(lines(*parts)),
-            json.dumps(without_retrieval_times(self.model_dump(mode="json"))),
-        ):
-            digest.update(part.encode())
-            digest.update(b"\0")
-        return digest.hexdigest()
+        fields = json.dumps(without_retrieval_times(self.model_dump(mode="json")))
+        hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
+        return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
 
 
 def max_length(characters: int) -> JsonDict:

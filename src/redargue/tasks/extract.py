@@ -51,7 +51,6 @@ class ExtractedClaims(Frozen):
 
 
 def numbered(sentences: tuple[str, ...]) -> str:
-    """Numbered sentences for a prompt, one per line."""
     rows = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
     return wrap_untrusted("\n".join(rows))
 

@@ -13,12 +13,11 @@ from redargue.verdicts import Metric
 
 
 class Turn(Frozen):
-    """One debater's turn in one round.
+    """One debater's turn in one round, counted from 1.
 
     Attributes:
-        round: from 1.
-        query: to its tool; empty for a debater without one.
-        kept: whether it stayed with the last round's query, and so with its documents.
+        query: empty for a debater without a tool.
+        kept: whether it kept the last round's query, and so its documents.
     """
 
     agent: str
@@ -30,7 +29,7 @@ class Turn(Frozen):
 
 
 class MeanScore(Frozen):
-    """A debater's mean score over the rounds that have one; None where none has."""
+    """Over the rounds that have a score; None where none has."""
 
     agent: str
     metric: Metric

@@ -18,12 +18,7 @@ MUST_REVISE = (
 
 
 class Query(Frozen):
-    """A query, or the decision to stay with the last one.
-
-    Attributes:
-        text: empty only where ``kept``.
-        kept: the agent stays with its last query.
-    """
+    """A query, or the decision to keep the last one (``kept``)."""
 
     text: str = ""
     kept: bool = False
@@ -60,14 +55,10 @@ def others(answers: tuple[OtherAnswer, ...]) -> str:
 
 
 class QueryTask(Task[Query]):
-    """A task whose answer is a query.
-
-    Attributes:
-        can_keep: whether the answer may be the last query.
-    """
+    """A task whose answer is a query."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ()
-    can_keep: ClassVar[bool] = False
+    can_keep: ClassVar[bool] = False  # whether the answer may be the last query
 
     def reply_type(self) -> type[Frozen]:
         return RequeryReply if self.can_keep else QueryReply
@@ -91,18 +82,13 @@ class QueryTask(Task[Query]):
 
 
 class WriteQuery(QueryTask):
-    """The first query, from the claim alone; its parts are those of the authors' program, as the paper prints none.
-
-    Attributes:
-        tool: name of the agent's tool.
-        about: what the tool finds, in a few words.
-    """
+    """The first query, from the claim alone; its parts are those of the authors' program, as the paper prints none."""
 
     sections: ClassVar[Sections] = {"claim": "Claim: ", "tool": None, "about": None}
 
     claim: Claim
     tool: str
-    about: str
+    about: str  # what the tool finds, in a few words
 
     def instructions(self) -> str:
         return lines(
@@ -125,7 +111,6 @@ class RewriteQuery(WriteQuery):
     """A later query, from the claim, the other debaters' last answers and the agent's own last query (Eq. 4, Fig. 4).
 
     Attributes:
-        others: the other debaters' answers of the last round.
         used: the agent's own last query, not all of them (``T6``).
         must_revise: whether the prompt says that a contradicted or insufficient query has to change (``T34``).
     """
