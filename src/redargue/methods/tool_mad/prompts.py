@@ -44,12 +44,7 @@ class Summary(Frozen):
 
 
 class Agreement(Frozen):
-    """Whether answers are the same.
-
-    Attributes:
-        agree: 1 where they are.
-        answer: the shared answer in short; empty where they differ.
-    """
+    """Whether answers are the same."""
 
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
     answer: str = Field(
@@ -59,11 +54,7 @@ class Agreement(Frozen):
 
 
 class WriteKeywords(Task[Keywords]):
-    """Extracts the keywords of an agent's query, which may be a whole sentence.
-
-    Attributes:
-        most: keywords at most.
-    """
+    """Extracts at most ``most`` keywords of an agent's query, which may be a whole sentence."""
 
     sections: ClassVar[Sections] = {"query": "Query: ", "most": None}
 
@@ -84,13 +75,7 @@ class WriteKeywords(Task[Keywords]):
 
 
 class SummariseAbstract(Task[Summary]):
-    """Summarises a paper's abstract with a query in view.
-
-    Attributes:
-        query: that found the abstract.
-        title: of the paper; may be empty.
-        sentences: of the summary at most.
-    """
+    """Summarises a paper's abstract in view of the query that found it, in at most ``sentences`` sentences."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("query", "title", "abstract", "sentences")
 
