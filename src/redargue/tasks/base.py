@@ -160,7 +160,6 @@ class Task(Frozen, Generic[Out]):
         return ()
 
     def exchange(self, reply: str) -> Exchange:
-        """This question with its verbatim reply, for the next one's chat."""
         text = self.rendered()
         return Exchange(prompt_text=text.prompt_text, input_text=text.input_text, reply=reply)
 
@@ -193,18 +192,11 @@ class Task(Frozen, Generic[Out]):
         return self.validate_answer(cast(Out, reply))
 
     def parse_plain(self, text: str) -> Out | None:
-        """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON.
-
-        Raises as :meth:`validate_answer`.
-        """
+        """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON."""
         return None
 
     def validate_answer(self, answer: Out) -> Out:
-        """A well-formed answer, checked and normalised for this task.
-
-        Raises:
-            ValueError: not an answer to this task; the message is shown to the model.
-        """
+        """A well-formed answer, normalised; raises a ValueError, which the model reads, if it does not fit the task."""
         return answer
 
     def fill(self, text: str) -> str:
@@ -234,7 +226,6 @@ class Task(Frozen, Generic[Out]):
         return f"Quote {source} word for word{marks} for every fact you rely on." if source else ""
 
     def prompt_text(self) -> str:
-        """The whole prompt but for the system message."""
         return self.rendered().prompt_text
 
     @property

@@ -104,7 +104,6 @@ class PastStep(Frozen):
 
     Attributes:
         action: None where the step could not be read.
-        passages: what the tool returned.
         problem: why there is nothing, or why the tool was not called; the agent reads it.
     """
 

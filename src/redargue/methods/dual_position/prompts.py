@@ -109,11 +109,7 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
 
 class Rebut(Task[Argument], _OfATeam):
-    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11).
-
-    Attributes:
-        passages: of the team's records, those nearest to that statement.
-    """
+    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11)."""
 
     sections: ClassVar[Sections] = {
         "claim": None,

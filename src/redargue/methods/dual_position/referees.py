@@ -100,24 +100,16 @@ class Judgement(Frozen):
 
 
 class Speech(Frozen):
-    """A team's statement in a round.
-
-    Attributes:
-        verified: its quotations that were found in the team's documents, with their sources.
-    """
+    """A team's statement in a round."""
 
     position: Position
     round: int
     argument: Argument
-    verified: tuple[Passage, ...] = ()
+    verified: tuple[Passage, ...] = ()  # quotations that were found in the team's documents, with their sources
 
 
 class JudgeTeams(Task[Judgement]):
-    """One referee's judgement of the debate so far.
-
-    Attributes:
-        passages: the teams' records, shown where nobody has spoken yet.
-    """
+    """One referee's judgement of the debate so far; of the teams' ``passages`` where nobody has spoken yet."""
 
     sections: ClassVar[Sections] = {"claim": None, "emphasis": None, "debate": ""}
 

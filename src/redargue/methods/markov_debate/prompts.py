@@ -48,11 +48,7 @@ class Opinion(Frozen):
 
 
 class GiveOpinion(Task[Opinion]):
-    """One agent's opinion in a state.
-
-    Attributes:
-        others: the opinions that it answers: the last state's, or the first agent's; both for the leader.
-    """
+    """One agent's opinion in a state; it answers the last state's, or the first agent's, or both for the leader."""
 
     sections: ClassVar[Sections] = {"claim": None, "evidence": "Evidence: ", "others": "Opinions so far:\n"}
 

@@ -86,12 +86,7 @@ class NextStep(StepTask):
 
 
 class ForceAnswer(LabelledTask):
-    """The answer after the last step, from the same material and without tools (``M9``).
-
-    Attributes:
-        background: the decomposed claim; None without a decomposer.
-        memory: evidence from earlier claims.
-    """
+    """The answer after the last step, from the same material and without tools (``M9``)."""
 
     sections: ClassVar[Sections] = SECTIONS
 

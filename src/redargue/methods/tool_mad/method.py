@@ -268,7 +268,6 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         )
 
     def mean(self, values: list[float]) -> float | None:
-        """The mean of a debater's defined scores; None without any."""
         return sum(values) / len(values) if values else None
 
     def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
@@ -302,8 +301,8 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             ),
             Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
         }
-        armed = debater.tool is not None
-        scores = tuple(await gather_or_cancel(metrics[metric]() for metric in settings.metrics(armed=armed)))
+        names = settings.metrics(armed=debater.tool is not None)
+        scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
         for score in scores:
             self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
         return scores
@@ -311,7 +310,6 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     def report_round(
         self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool
     ) -> None:
-        """Emits the outcome of the round and the reasons why it was not accepted."""
         if not agreement.reached:
             why = ["the debaters disagree"]
         elif not self.may_end_early:
