@@ -212,11 +212,7 @@ class Method:
         return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
 
     def agent(self, name: str) -> Agent:
-        """One of the declared agents.
-
-        Raises:
-            Undeclared: ``roles`` has no such agent.
-        """
+        """The agent of a role; Undeclared where ``roles`` lacks it."""
         if name not in self.agents:
             raise Undeclared(f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents))
         return self.agents[name]
@@ -259,11 +255,7 @@ class Method:
         round_labels: Sequence[tuple[str | None, ...]] = (),
         scores: Iterable[Score] = (),
     ) -> Verdict:
-        """The verdict, with all cited quotations and all gaps of the run; see :class:`.Verdict` for the fields.
-
-        Args:
-            decided_by: by default the first agent.
-        """
+        """The verdict, with all cited quotations and all gaps of the run, decided by default by the first agent."""
         return Verdict(
             claim=self.claim,
             label=label,
@@ -294,11 +286,7 @@ class Method:
         return random.Random(hashlib.sha256("\0".join([str(self.run.seed), *parts]).encode()).digest())
 
     def two_sides(self) -> tuple[str, str]:
-        """The claim's labels for correct and for incorrect.
-
-        Raises:
-            UsageError: the label set lacks one of them.
-        """
+        """The claim's labels for correct and for incorrect; a UsageError where the label set lacks one of them."""
         labels = self.claim.labels
         correct, incorrect = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if correct is None or incorrect is None:
@@ -352,12 +340,7 @@ class ConfiguredMethod:
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
-    """The method called ``name`` with the settings of a profile, and ``overrides`` on top.
-
-    Raises:
-        UnknownName: no such method.
-        UsageError: unknown profile or setting, or an invalid value.
-    """
+    """A method with a profile's settings and ``overrides`` on top; UnknownName or UsageError for what does not fit."""
     method = methods[name]
     if profile not in method.profiles:
         raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, method.profiles))
@@ -372,10 +355,9 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
         settings = method.settings_class(**{"profile": words, **method.profiles[profile], **overrides})
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError(
-            f"{first['input']!r} does not fit the setting {'.'.join(map(str, first['loc']))!r} of {name!r}: "
-            f"{first['msg']}"
-        ) from error
+        setting = ".".join(map(str, first["loc"]))
+        message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {first['msg']}"
+        raise UsageError(message) from error
     return ConfiguredMethod(method, settings)
 
 

@@ -183,9 +183,8 @@ class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
 
     Attributes:
-        passages: the agent's documents of this round.
         has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
-        others: the other debaters' answers of the last round; empty in the first.
+        others: empty in the first round.
         alert: scores of the agent's own last answer that were too low for the consensus it was part of (``T15``).
     """
 

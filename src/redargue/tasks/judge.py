@@ -40,8 +40,8 @@ class JudgeDebate(LabelledTask):
     """The final answer, from the whole debate and its mean scores (Eq. 7).
 
     Attributes:
-        history: every turn, by round; within a round in the order of the debaters.
-        scores: mean scores; empty where the judge is not shown them (``T17``).
+        history: by round; within a round in the order of the debaters.
+        scores: empty where the judge is not shown them (``T17``).
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")

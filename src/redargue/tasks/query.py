@@ -148,11 +148,9 @@ class RewriteQuery(WriteQuery):
 
 
 def parse_query(reply: str) -> Query | None:
-    """Reads a query out of a reply (``T8``).
+    """Reads a query (``T8``): the text in the first square brackets, else the whole reply if it is short, else None.
 
-    Returns:
-        The text in the first square brackets; without brackets the whole reply if it is short. Where that is empty or
-        says "Continue", the last query is kept. None where none of this applies.
+    Where the text is empty or says "Continue", the last query is kept.
     """
     bracket = re.search(r"\[(.*?)\]", reply, re.DOTALL)
     text = " ".join((bracket.group(1) if bracket else reply).split())

@@ -200,11 +200,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return sampled.output.answer, sampled.value
 
     async def vote(self, round_: int, referees: tuple[str, ...]) -> Outcome:
-        """All referees judge concurrently; one whose judgement cannot be read has no vote.
-
-        Raises:
-            BadReply: none can be read.
-        """
+        """All referees judge concurrently; an unreadable judgement is no vote, and a BadReply if all are unreadable."""
         replies = await gather_or_cancel(self.judge(round_, referee) for referee in referees)
         judgements = [reply for reply in replies if isinstance(reply, Judgement)]
         if not judgements:

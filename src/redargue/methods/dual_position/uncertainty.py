@@ -54,9 +54,6 @@ async def uncertain(
             drawn and their agreement is measured. ``agreement`` draws the samples in one request.
         question: precedes the texts that TokenSAR compares.
         samples: compared for their agreement, at least 2.
-
-    Raises:
-        ValueError: fewer than two samples.
     """
     if samples < 2:
         raise ValueError(f"{samples} samples cannot agree: ask for 2 or more")
