@@ -14,18 +14,15 @@ from redargue.tasks.base import AnyTask, Out, Task
 
 
 class Agent:
-    """Performs tasks and searches under its own name.
+    """Performs tasks and searches under its own name, which events and records show.
 
     Args:
-        name: shown in events and records.
-        run: of the claim.
         claim: searches respect its ``as_of``.
         tools: registered names of search tools.
         tasks: types that its method declares; None allows any.
 
     Attributes:
         answers: to all its tasks so far.
-        passages: all results of its searches, in order, without duplicates.
     """
 
     def __init__(
@@ -44,19 +41,14 @@ class Agent:
 
     @property
     def tool(self) -> str | None:
-        """Its first search tool, if it has one."""
         return self.tools[0] if self.tools else None
 
     @property
     def passages(self) -> tuple[Passage, ...]:
+        """All results of its searches, in order, without duplicates."""
         return tuple(self._read.values())
 
     async def perform(self, task: Task[Out], *, round_: int = 0, temperature: float = 0.0) -> Out:
-        """Performs a task.
-
-        Raises:
-            Undeclared: the method does not declare tasks of this type.
-        """
         return (await self.sample(task, 1, round_=round_, temperature=temperature))[0]
 
     async def sample(self, task: Task[Out], n: int, *, round_: int = 0, temperature: float = 0.0) -> tuple[Out, ...]:
@@ -67,7 +59,11 @@ class Agent:
     async def ask(
         self, task: Task[Out], *, n: int = 1, round_: int = 0, temperature: float = 0.0
     ) -> tuple[Output[Out], ...]:
-        """``n`` answers with their verbatim texts and token probabilities, from one request."""
+        """``n`` answers with their verbatim texts and token probabilities, from one request.
+
+        Raises:
+            Undeclared: the method does not declare tasks of this type.
+        """
         if self._tasks is not None and type(task) not in self._tasks:
             raise Undeclared(
                 f"the agent {self.name!r} cannot perform {task.name()}: its method does not declare it",
@@ -83,8 +79,6 @@ class Agent:
         A tool that fails returns nothing, and the verdict lists it among its gaps.
 
         Args:
-            query: for every tool.
-            k: passages per tool.
             tool: searches with this one of its tools only.
             round_: from 1; 0 outside of rounds.
 
@@ -101,5 +95,6 @@ class Agent:
             for name in ([tool] if tool else self.tools)
         )
         passages = tuple({passage.sha256: passage for result in results for passage in result}.values())
-        self._read |= {passage.sha256: passage for passage in passages if passage.sha256 not in self._read}
+        for passage in passages:
+            self._read.setdefault(passage.sha256, passage)
         return passages

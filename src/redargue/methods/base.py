@@ -22,8 +22,9 @@ from pydantic import Field, ValidationError
 
 from redargue.backends.base import require
 from redargue.claims import Claim, Frozen, Meaning
+from redargue.concurrency import gather_or_cancel
 from redargue.errors import Undeclared, UsageError
-from redargue.events import Answered
+from redargue.events import Answered, QueryWritten
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
 from redargue.methods.builtin import METHODS
@@ -41,7 +42,7 @@ FROM_SETTINGS = "settings.tools"  # in ``roles``: the tools that the method's se
 
 
 class CostPlan(Frozen):
-    """The cost of one claim, before any call is made.
+    """The cost of one claim.
 
     Attributes:
         calls: requests per task, by task name.
@@ -72,7 +73,7 @@ class Deviation(Frozen):
     """An unexpected behaviour of the original publication or program, from ``deviations.toml``.
 
     Attributes:
-        id: cited by tests and documentation: ``MAD-1``.
+        id: ``MAD-1``.
         original: what the paper or its program does.
         effect: on labels or on published figures.
         here: what redargue does by default.
@@ -87,11 +88,7 @@ class Deviation(Frozen):
 
 
 class MethodSettings(Frozen):
-    """Settings of every method.
-
-    Attributes:
-        profile: prompts with the paper's structure alone, or hardened against hostile text.
-    """
+    """``profile``: prompts with the paper's structure alone, or hardened against hostile text."""
 
     profile: Profile = "hardened"
 
@@ -115,8 +112,7 @@ class Method:
         graph: its calls on one line: ``->`` waits for, ``|`` runs concurrently.
         calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
         few_shot: whether its prompts contain examples, which are ours and not the paper's.
-        agents: by name, as ``roles`` declares them.
-        quotes: quotations cited so far.
+        quotes: cited so far.
     """
 
     name: ClassVar[str] = ""
@@ -178,12 +174,12 @@ class Method:
 
     @classmethod
     def asks_for(cls, settings: Any) -> tuple[type[AnyTask], ...]:
-        """``asks`` under these settings; override where they depend on settings."""
+        """Override where ``asks`` depend on settings."""
         return cls.asks
 
     @classmethod
     def plan_for(cls, settings: Any) -> CostRange | None:
-        """The cost of a claim under these settings; None where unknown."""
+        """The cost of a claim; None where unknown."""
         return None
 
     @classmethod
@@ -206,7 +202,9 @@ class Method:
     @final
     async def verify(self) -> Verdict:
         """Runs :meth:`check` and assembles the verdict; the caller adds profile, backend and usage."""
-        outcome = await self.check(self.claim, **self._wanted_agents())
+        roles = list(inspect.signature(self.check).parameters)[1:]
+        agents = {role: self.agent(role if role in self.agents else role.replace("_", "-")) for role in roles}
+        outcome = await self.check(self.claim, **agents)
         if isinstance(outcome, Verdict):
             return outcome
         author = next((a.name for a in self.agents.values() if any(outcome is answer for answer in a.answers)), "")
@@ -215,25 +213,13 @@ class Method:
         return self.verdict(outcome.label, reason=outcome.text, confidence=outcome.confidence, decided_by=author)
 
     def agent(self, name: str) -> Agent:
-        """One of the declared agents.
-
-        Raises:
-            Undeclared: ``roles`` has no such agent.
-        """
-        try:
-            return self.agents[name]
-        except KeyError:
-            raise Undeclared(
-                f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents)
-            ) from None
+        """The agent of a role; Undeclared where ``roles`` lacks it."""
+        if name not in self.agents:
+            raise Undeclared(f"the method {self.name!r} has no role {name!r}", hint=did_you_mean(name, self.agents))
+        return self.agents[name]
 
     def cite(
-        self,
-        texts: Iterable[str],
-        *,
-        label: str | None,
-        agent: str = "",
-        passages: Sequence[Passage] | None = None,
+        self, texts: Iterable[str], *, label: str | None, agent: str = "", passages: Sequence[Passage] | None = None
     ) -> tuple[Quote, ...]:
         """Looks up quotations in the passages, word for word, and keeps them for the verdict.
 
@@ -270,17 +256,7 @@ class Method:
         round_labels: Sequence[tuple[str | None, ...]] = (),
         scores: Iterable[Score] = (),
     ) -> Verdict:
-        """The verdict, with all cited quotations and all gaps of the run.
-
-        Args:
-            label: of the claim's label set; None where no answer could be read.
-            reason: the deciding text, verbatim.
-            confidence: calibrated probability in [0, 1]; None where nothing was calibrated.
-            decided_by: by default the first agent.
-            rounds: debate rounds or steps.
-            round_labels: labels of each round, one per debater.
-            scores: of all answers.
-        """
+        """The verdict, with all cited quotations and all gaps of the run, decided by default by the first agent."""
         return Verdict(
             claim=self.claim,
             label=label,
@@ -294,12 +270,16 @@ class Method:
             scores=tuple(scores),
         )
 
-    def require(self, *tasks: type[AnyTask]) -> None:
-        """Refuses a backend that cannot perform tasks which only this claim needs.
+    async def search_all(self, agent: Agent, queries: Iterable[str], k: int) -> tuple[Passage, ...]:
+        """At most ``k`` passages per query and tool, from concurrent searches before the first round."""
+        queries = tuple(dict.fromkeys(queries))
+        for query in queries:
+            self.run.emit(QueryWritten(agent=agent.name, round=0, query=query))
+        results = await gather_or_cancel(agent.search(query, k) for query in queries)
+        return tuple({passage.sha256: passage for passages in results for passage in passages}.values())
 
-        Raises:
-            CannotPlay: names the tasks.
-        """
+    def require(self, *tasks: type[AnyTask]) -> None:
+        """Raises CannotPlay for a backend that cannot perform tasks which only this claim needs."""
         require(self.run.backend, self.name, tasks)
 
     def rng(self, *parts: str) -> random.Random:
@@ -307,11 +287,7 @@ class Method:
         return random.Random(hashlib.sha256("\0".join([str(self.run.seed), *parts]).encode()).digest())
 
     def two_sides(self) -> tuple[str, str]:
-        """The claim's labels for correct and for incorrect.
-
-        Raises:
-            UsageError: the label set lacks one of them.
-        """
+        """The claim's labels for correct and for incorrect; a UsageError where the label set lacks one of them."""
         labels = self.claim.labels
         correct, incorrect = labels.named(Meaning.SUPPORTED), labels.named(Meaning.REFUTED)
         if correct is None or incorrect is None:
@@ -320,10 +296,6 @@ class Method:
                 hint="choose a label set with one label for correct claims and one for incorrect ones: --labels two",
             )
         return correct, incorrect
-
-    def _wanted_agents(self) -> dict[str, Agent]:
-        names = list(inspect.signature(self.check).parameters)[1:]
-        return {name: self.agent(name.replace("_", "-") if name not in self.agents else name) for name in names}
 
 
 methods: Registry[type[Method]] = Registry("method", builtin=METHODS, group="redargue.methods", aliases=RENAMED_METHODS)
@@ -341,23 +313,17 @@ class ConfiguredMethod:
         return self.kind.name
 
     def tools(self) -> tuple[str, ...]:
-        """Registered names of the search tools of all its agents."""
         roles = self.kind.roles_for(self.settings)
         return tuple(dict.fromkeys(tool for tools in roles.values() for tool in _tuple(tools)))
 
     def agents(self) -> tuple[str, ...]:
-        """Names of its agents; each may have a model of its own."""
         return tuple(self.kind.roles_for(self.settings))
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
         return self.kind.asks_for(self.settings)
 
     def plan(self) -> CostRange:
-        """The cost of a claim.
-
-        Raises:
-            UsageError: unknown for this method.
-        """
+        """The cost of a claim; a UsageError where it is unknown."""
         plan = self.kind.plan_for(self.settings)
         if plan is None:
             raise UsageError(
@@ -367,7 +333,6 @@ class ConfiguredMethod:
         return plan
 
     def for_claim(self, claim: Claim, run: Run) -> Method:
-        """The instance that verifies one claim."""
         variants = (variant for when, variant in self.kind._variants if when(self.settings))
         return next(variants, self.kind)(self.settings, claim, run)
 
@@ -376,12 +341,7 @@ class ConfiguredMethod:
 
 
 def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> ConfiguredMethod:
-    """The method called ``name`` with the settings of a profile, and ``overrides`` on top.
-
-    Raises:
-        UnknownName: no such method.
-        UsageError: no such profile or setting, or a value that a setting does not take.
-    """
+    """A method with a profile's settings and ``overrides`` on top; UnknownName or UsageError for what does not fit."""
     method = methods[name]
     if profile not in method.profiles:
         raise UsageError(f"{name!r} has no profile {profile!r}", hint=did_you_mean(profile, method.profiles))
@@ -396,20 +356,14 @@ def configure(name: str, profile: str, overrides: Mapping[str, Any]) -> Configur
         settings = method.settings_class(**{"profile": words, **method.profiles[profile], **overrides})
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError(
-            f"{first['input']!r} does not fit the setting {'.'.join(map(str, first['loc']))!r} of {name!r}: "
-            f"{first['msg']}"
-        ) from error
+        setting = ".".join(map(str, first["loc"]))
+        message = f"{first['input']!r} does not fit the setting {setting!r} of {name!r}: {first['msg']}"
+        raise UsageError(message) from error
     return ConfiguredMethod(method, settings)
 
 
 def usual_calls(name: str) -> int:
-    """Usual calls per claim with the method's defaults, without embeddings.
-
-    Raises:
-        UnknownName: no such method.
-        UsageError: the cost of a claim is unknown for this method.
-    """
+    """Usual calls per claim with the method's defaults, without embeddings; raises as :meth:`ConfiguredMethod.plan`."""
     method = configure(name, "hardened", {})
     free = {task.name() for task in method.tasks() if task.charge == "embedding"}
     return sum(count for task, count in method.plan().usual.calls.items() if task not in free)
@@ -422,9 +376,8 @@ class _Row(Deviation):
 @cache
 def _deviations(package: str) -> tuple[_Row, ...]:
     path = files(package) / "deviations.toml"
-    if not path.is_file():
-        return ()
-    return tuple(_Row.model_validate(row) for row in tomllib.loads(path.read_text("utf-8"))["deviation"])
+    rows = tomllib.loads(path.read_text("utf-8"))["deviation"] if path.is_file() else []
+    return tuple(map(_Row.model_validate, rows))
 
 
 def _tuple(tools: Tools) -> tuple[str, ...]:

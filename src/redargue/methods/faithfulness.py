@@ -25,9 +25,7 @@ async def faithfulness(
 ) -> Score:
     """Scores a whole answer, its label's line included (``T32``), against the documents' joined texts (``T33``).
 
-    Returns:
-        Verdicts of 1 over verdicts returned, in [0, 1]; undefined without statements or verdicts, or where a reply
-        could not be read.
+    In [0, 1]; undefined without statements or verdicts, or where a reply could not be read.
     """
 
     def score(value: float | None, undefined: str = "", detail: tuple[str, ...] = ()) -> Score:

@@ -29,15 +29,15 @@ def distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
 def gaps(events: Iterable[Event]) -> tuple[str, ...]:
     """Failed searches, searches without results, and results left out for their date, without duplicates."""
     searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
-    missing: dict[str, None] = {}
+    missing: list[str] = []
     # Concurrent searches are recorded in no fixed order.
     for event in sorted(searches, key=lambda search: (search.round, search.agent, search.tool, search.query)):
         if isinstance(event, EvidenceMissing):
-            missing[f"{event.tool} failed for {event.query!r}: {event.why}"] = None
+            missing.append(f"{event.tool} failed for {event.query!r}: {event.why}")
             continue
         if event.left_out:
             counts = ", ".join(f"{count} {why}" for why, count in event.left_out.items())
-            missing[f"{event.tool}, {event.query!r}: left out as not in time: {counts}"] = None
+            missing.append(f"{event.tool}, {event.query!r}: left out as not in time: {counts}")
         if not event.passages:
-            missing[f"{event.tool} found nothing for {event.query!r}"] = None
-    return tuple(missing)
+            missing.append(f"{event.tool} found nothing for {event.query!r}")
+    return tuple(dict.fromkeys(missing))

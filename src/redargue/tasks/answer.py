@@ -8,7 +8,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen, LabelSet, Meaning
 from redargue.evidence import Passage
-from redargue.tasks.base import Profile, Task, lines, list_bounds, max_length
+from redargue.tasks.base import Profile, Sections, Task, lines, list_bounds, max_length
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
@@ -28,8 +28,8 @@ class Answer(Frozen):
 
     Attributes:
         text: the whole answer, the label on its last line.
-        label: of the claim's label set; None where none could be read.
-        quotes: quotations of the agent's documents, as it gives them; code looks them up.
+        label: None where none could be read.
+        quotes: as the agent gives them; code looks them up.
         confidence: calibrated probability of the label, in [0, 1]; None where nothing was calibrated.
     """
 
@@ -64,7 +64,7 @@ class ReasonedReply(ReasonsReply):
 
 
 class LabelReply(Frozen):
-    """A label alone."""
+    """An answer without reasons."""
 
     label: str = Field(description="your final answer")
 
@@ -99,12 +99,17 @@ def label_names(labels: LabelSet) -> str:
 
 def claim_lines(claim: Claim) -> str:
     """The claim with its options and context, for a prompt."""
+    return f"Claim: {claim_section(claim)}"
+
+
+def claim_section(claim: Claim) -> str:
+    """As :func:`claim_lines`, without the heading."""
     options = "\n".join(
         f"{label}) {wrap_untrusted(text, inline=True)}"
         for label, text in zip(claim.labels.names, claim.options, strict=False)
     )
     context = f"Context: {wrap_untrusted(claim.context)}" if claim.context else None
-    return lines(f"Claim: {wrap_untrusted(claim.text, inline=True)}", options, context)
+    return lines(wrap_untrusted(claim.text, inline=True), options, context)
 
 
 def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
@@ -122,7 +127,6 @@ class LabelledTask(Task[Answer]):
     """A task whose answer ends in a label of the claim.
 
     Attributes:
-        answer_fields: what a reply holds: reasons, quotations of documents, the label.
         marks: around the label, in the paper's own form.
         label_reading: for a reply in the paper's own form: the label on the last line (``T11``), the first label of the
             set that occurs anywhere, or the label that occurs first.
@@ -137,15 +141,13 @@ class LabelledTask(Task[Answer]):
     label_reading: LabelReading = "last_line"
 
     def label_of(self, text: str) -> str | None:
-        """The label that an answer's text gives."""
         labels = self.claim.labels
-        match self.label_reading:
-            case "last_line":
-                return labels.parse(text)
-            case "first_inside":
-                return labels.first_substring(text)
-            case "first_said":
-                return labels.first_mentioned(text)
+        read = {
+            "last_line": labels.parse,
+            "first_inside": labels.first_substring,
+            "first_said": labels.first_mentioned,
+        }
+        return read[self.label_reading](text)
 
     @property
     def lenient(self) -> bool:
@@ -181,13 +183,17 @@ class AnswerClaim(LabelledTask):
     """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
 
     Attributes:
-        passages: the agent's documents of this round.
         has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
-        others: the other debaters' answers of the last round; empty in the first.
+        others: empty in the first round.
         alert: scores of the agent's own last answer that were too low for the consensus it was part of (``T15``).
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "others", "document")
+    sections: ClassVar[Sections] = {
+        "claim": "Claim: ",
+        "labels": None,
+        "others": "Other debaters' answer: ",
+        "document": "Document: ",
+    }
 
     passages: tuple[Passage, ...] = ()
     has_tool: bool = True
@@ -207,17 +213,10 @@ class AnswerClaim(LabelledTask):
     def output_format(self) -> str:
         return label_rules(self.claim.labels)
 
-    def input_text(self) -> str:
-        return lines(
-            claim_lines(self.claim),
-            f"Other debaters' answer: {others(self.others)}" if self.others else None,
-            f"Document: {documents(self.passages, self.profile)}" if self.has_tool else None,
-        )
-
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
-            "others": others(self.others) if self.others else "",
+            "others": others(self.others),
             "document": documents(self.passages, self.profile) if self.has_tool else "",
         }

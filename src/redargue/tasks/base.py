@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
@@ -23,6 +23,7 @@ Profile = Literal["paper", "hardened"]
 
 Out = TypeVar("Out", bound=Frozen)
 
+Sections = Mapping[str, str | None]
 PromptPart = Literal["instructions", "worked_examples", "output_format", "input_text"]
 
 FORMAT_LAST: tuple[PromptPart, ...] = ("instructions", "worked_examples", "input_text", "output_format")
@@ -31,10 +32,9 @@ Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Part(Frozen):
-    """A piece of a task's input.
+    """A piece of a task's input, with its marks.
 
     Attributes:
-        text: as in the input, with its marks.
         agent: who wrote it; empty for text that no agent wrote.
         weight: share of attention, relative to the other agents' texts; unused where ``agent`` is empty. Only a backend
             that ``supports_attention_weights`` reads it.
@@ -46,15 +46,10 @@ class Part(Frozen):
 
 
 class Exchange(Frozen):
-    """An earlier question in the same chat, and its verbatim reply.
-
-    Attributes:
-        prompt_text: the whole question, as it was sent.
-        input_text: the question without its rules, for a backend that sends the rules once, as the system message.
-    """
+    """An earlier question in the same chat, and its verbatim reply."""
 
     prompt_text: str
-    input_text: str
+    input_text: str  # without the rules, for a backend that sends them once, as the system message
     reply: str
 
 
@@ -64,7 +59,6 @@ class RenderedTask(NamedTuple):
     Attributes:
         system: the paper's system message; empty where it sends none.
         instructions: with the rules that the profile adds, and the worked examples.
-        input_text: what the task is about.
         prompt_text: everything but ``system``, in the paper's order.
     """
 
@@ -84,17 +78,25 @@ class Task(Frozen, Generic[Out]):
     profile. Text that is the same in every call comes first, so that providers' prompt caches hit.
 
     Attributes:
+        sections: the input's sections in order, by the keys of :meth:`template_vars`, each with its heading; empty ones
+            are left out. None for a value that is not in the input, but a slot of user-supplied prompts.
         quotes_in_text: whether the answer's text contains its quotations, in quotation marks.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
         sample: makes a deliberate repetition a different task.
     """
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
+    sections: ClassVar[Sections] = {}
     template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)  # keys of ``template_vars``; none without a prompt
     quotes_in_text: ClassVar[bool] = False
 
     profile: Profile = "hardened"
     sample: int = 0
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **keywords: Any) -> None:
+        if "sections" in cls.__dict__:
+            cls.template_var_names = tuple(cls.sections)
 
     @classmethod
     def name(cls) -> str:
@@ -127,7 +129,7 @@ class Task(Frozen, Generic[Out]):
         return ""
 
     def worked_examples(self) -> str:
-        """Our own examples, after the instructions."""
+        """Ours, after the instructions."""
         return ""
 
     def output_format(self) -> str:
@@ -136,7 +138,15 @@ class Task(Frozen, Generic[Out]):
 
     def input_text(self) -> str:
         """The material; what changes least comes first."""
-        raise NotImplementedError
+        if not self.sections:
+            raise NotImplementedError
+        return lines(*self.section_texts())
+
+    def section_texts(self) -> list[str]:
+        """The non-empty sections, with their headings."""
+        values = self.template_vars()
+        headings = {name: heading for name, heading in self.sections.items() if heading is not None}
+        return [heading + values[name] for name, heading in headings.items() if values[name]]
 
     def layout(self) -> tuple[PromptPart, ...]:
         return "instructions", "worked_examples", "output_format", "input_text"
@@ -150,7 +160,6 @@ class Task(Frozen, Generic[Out]):
         return ()
 
     def exchange(self, reply: str) -> Exchange:
-        """This question with its verbatim reply, for the next one's chat."""
         text = self.rendered()
         return Exchange(prompt_text=text.prompt_text, input_text=text.input_text, reply=reply)
 
@@ -179,27 +188,15 @@ class Task(Frozen, Generic[Out]):
         return self.reply_type()
 
     def from_reply(self, reply: Frozen) -> Out:
-        """The answer that a reply in JSON or tags gives.
-
-        Raises:
-            ValueError: not an answer to this task; the message is shown to the model.
-        """
+        """The answer that a reply in JSON or tags gives; raises as :meth:`validate_answer`."""
         return self.validate_answer(cast(Out, reply))
 
     def parse_plain(self, text: str) -> Out | None:
-        """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON.
-
-        Raises:
-            ValueError: in that form, but not an answer; the message is shown to the model.
-        """
+        """Reads a reply in the paper's own form; None where it is not in that form, and is read as JSON."""
         return None
 
     def validate_answer(self, answer: Out) -> Out:
-        """A well-formed answer, checked and normalised for this task.
-
-        Raises:
-            ValueError: not an answer to this task; the message is shown to the model.
-        """
+        """A well-formed answer, normalised; raises a ValueError, which the model reads, if it does not fit the task."""
         return answer
 
     def fill(self, text: str) -> str:
@@ -207,17 +204,11 @@ class Task(Frozen, Generic[Out]):
         return fence_marked(text) if self.profile == "hardened" else strip_marks(text)
 
     def rendered(self, instructions: str | None = None) -> RenderedTask:
-        """The task as a model reads it.
-
-        Args:
-            instructions: instead of the task's own.
-        """
+        """The task as a model reads it, with other ``instructions`` if given."""
         system, text = self.system(), self.input_text()
         own = self.instructions() if instructions is None else instructions
         if self.profile == "hardened":
-            fenced = has_marks(system + own + text) or any(
-                FENCE in exchange.input_text for exchange in self.chat_history()
-            )
+            fenced = has_marks(system + own + text) or any(FENCE in past.input_text for past in self.chat_history())
             own = lines(own, self.hardened_rules(), self._quote_rule(), UNTRUSTED if fenced else None)
         parts = {
             "instructions": own,
@@ -235,7 +226,6 @@ class Task(Frozen, Generic[Out]):
         return f"Quote {source} word for word{marks} for every fact you rely on." if source else ""
 
     def prompt_text(self) -> str:
-        """The whole prompt but for the system message."""
         return self.rendered().prompt_text
 
     @property
@@ -245,15 +235,9 @@ class Task(Frozen, Generic[Out]):
         Fences and the rules that a profile adds do not count, so recordings survive a change in how text is fenced.
         """
         parts = (self.instructions(), self.worked_examples(), self.output_format(), self.input_text())
-        digest = hashlib.sha256()
-        for part in (
-            type(self).__qualname__,
-            strip_marks(lines(*parts)),
-            json.dumps(without_retrieval_times(self.model_dump(mode="json"))),
-        ):
-            digest.update(part.encode())
-            digest.update(b"\0")
-        return digest.hexdigest()
+        fields = json.dumps(without_retrieval_times(self.model_dump(mode="json")))
+        hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
+        return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()
 
 
 def max_length(characters: int) -> JsonDict:

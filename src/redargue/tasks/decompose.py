@@ -13,12 +13,7 @@ from redargue.tasks.base import list_bounds, max_length
 
 
 class Triplet(Frozen):
-    """One relation of a claim.
-
-    Attributes:
-        object: empty where the relation has none ("Hurling survived").
-        attributes: what fits in none of the three.
-    """
+    """One relation of a claim; ``object`` is empty where it has none ("Hurling survived")."""
 
     subject: str = Field(description="a noun", json_schema_extra=max_length(200))
     relation: str = Field(description="a verb", json_schema_extra=max_length(200))
@@ -42,7 +37,6 @@ class Triplet(Frozen):
 
     @property
     def line(self) -> str:
-        """For display."""
         return " | ".join(part for part in (self.subject, self.relation, self.object, self.attributes) if part)
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, json_schema, lines, max_length
+from redargue.tasks.base import Sections, Task, json_schema, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 BLOCK = 20  # most sentences of a task, so that no reply is cut off
@@ -51,7 +51,6 @@ class ExtractedClaims(Frozen):
 
 
 def numbered(sentences: tuple[str, ...]) -> str:
-    """Numbered sentences for a prompt, one per line."""
     rows = (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, 1))
     return wrap_untrusted("\n".join(rows))
 
@@ -63,16 +62,16 @@ class MarkOpinions(Task[SentenceMarks]):
         context: the dialogue before the reply; may be empty.
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("context", "sentences")
+    sections: ClassVar[Sections] = {"context": "Said before: ", "sentences": "Sentences: "}
 
     sentences: tuple[str, ...]
     context: str = ""
 
     def instructions(self) -> str:
-        return lines(
+        return (
             "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
             " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
-            " world that can be checked, right or wrong.",
+            " world that can be checked, right or wrong."
         )
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
@@ -80,12 +79,6 @@ class MarkOpinions(Task[SentenceMarks]):
 
     def output_format(self) -> str:
         return f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
-
-    def input_text(self) -> str:
-        return lines(
-            f"Said before: {wrap_untrusted(self.context)}" if self.context else None,
-            f"Sentences: {numbered(self.sentences)}",
-        )
 
     def template_vars(self) -> dict[str, str]:
         return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences)}
@@ -105,7 +98,11 @@ class ExtractClaims(Task[ExtractedClaims]):
         context: the question or dialogue that the text answers; may be empty.
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("context", "before", "sentences")
+    sections: ClassVar[Sections] = {
+        "context": "The text answers or follows: ",
+        "before": "Before these sentences stands: ",
+        "sentences": "Sentences: ",
+    }
 
     sentences: tuple[str, ...]
     before: tuple[str, ...] = ()
@@ -124,14 +121,6 @@ class ExtractClaims(Task[ExtractedClaims]):
 
     def output_format(self) -> str:
         return f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
-
-    def input_text(self) -> str:
-        before = wrap_untrusted(" ".join(self.before)) if self.before else None
-        return lines(
-            f"The text answers or follows: {wrap_untrusted(self.context)}" if self.context else None,
-            f"Before these sentences stands: {before}" if before else None,
-            f"Sentences: {numbered(self.sentences)}",
-        )
 
     def template_vars(self) -> dict[str, str]:
         return {

@@ -6,19 +6,18 @@ from typing import ClassVar
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, documents, label_names
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, claim_section, documents, label_names
 from redargue.tasks.base import lines
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
 
 class Turn(Frozen):
-    """One debater's turn in one round.
+    """One debater's turn in one round, counted from 1.
 
     Attributes:
-        round: from 1.
-        query: to its tool; empty for a debater without one.
-        kept: whether it stayed with the last round's query, and so with its documents.
+        query: empty for a debater without a tool.
+        kept: whether it kept the last round's query, and so its documents.
     """
 
     agent: str
@@ -30,7 +29,7 @@ class Turn(Frozen):
 
 
 class MeanScore(Frozen):
-    """A debater's mean score over the rounds that have one; None where none has."""
+    """Over the rounds that have a score; None where none has."""
 
     agent: str
     metric: Metric
@@ -41,8 +40,8 @@ class JudgeDebate(LabelledTask):
     """The final answer, from the whole debate and its mean scores (Eq. 7).
 
     Attributes:
-        history: every turn, by round; within a round in the order of the debaters.
-        scores: mean scores; empty where the judge is not shown them (``T17``).
+        history: by round; within a round in the order of the debaters.
+        scores: empty where the judge is not shown them (``T17``).
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
@@ -80,7 +79,7 @@ class JudgeDebate(LabelledTask):
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
             "history": self._history(),
             "scores": self._mean_scores(),

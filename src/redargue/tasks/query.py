@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Sections, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 LONGEST_QUERY = 300  # characters
@@ -18,12 +18,7 @@ MUST_REVISE = (
 
 
 class Query(Frozen):
-    """A query, or the decision to stay with the last one.
-
-    Attributes:
-        text: empty only where ``kept``.
-        kept: the agent stays with its last query.
-    """
+    """A query, or the decision to keep the last one (``kept``)."""
 
     text: str = ""
     kept: bool = False
@@ -60,14 +55,10 @@ def others(answers: tuple[OtherAnswer, ...]) -> str:
 
 
 class QueryTask(Task[Query]):
-    """A task whose answer is a query.
-
-    Attributes:
-        can_keep: whether the answer may be the last query.
-    """
+    """A task whose answer is a query."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ()
-    can_keep: ClassVar[bool] = False
+    can_keep: ClassVar[bool] = False  # whether the answer may be the last query
 
     def reply_type(self) -> type[Frozen]:
         return RequeryReply if self.can_keep else QueryReply
@@ -91,18 +82,13 @@ class QueryTask(Task[Query]):
 
 
 class WriteQuery(QueryTask):
-    """The first query, from the claim alone; its parts are those of the authors' program, as the paper prints none.
+    """The first query, from the claim alone; its parts are those of the authors' program, as the paper prints none."""
 
-    Attributes:
-        tool: name of the agent's tool.
-        about: what the tool finds, in a few words.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "tool": None, "about": None}
 
     claim: Claim
     tool: str
-    about: str
+    about: str  # what the tool finds, in a few words
 
     def instructions(self) -> str:
         return lines(
@@ -117,9 +103,6 @@ class WriteQuery(QueryTask):
     def output_format(self) -> str:
         return "Reply with the query alone, in square brackets, like this: [your query]."
 
-    def input_text(self) -> str:
-        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
-
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "tool": self.tool, "about": self.about}
 
@@ -128,12 +111,15 @@ class RewriteQuery(WriteQuery):
     """A later query, from the claim, the other debaters' last answers and the agent's own last query (Eq. 4, Fig. 4).
 
     Attributes:
-        others: the other debaters' answers of the last round.
         used: the agent's own last query, not all of them (``T6``).
         must_revise: whether the prompt says that a contradicted or insufficient query has to change (``T34``).
     """
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "tool", "about", "others", "used")
+    sections: ClassVar[Sections] = {
+        **WriteQuery.sections,
+        "others": "Other debaters' answer: ",
+        "used": "The query you used before: ",
+    }
     can_keep: ClassVar[bool] = True
 
     others: tuple[OtherAnswer, ...]
@@ -151,11 +137,7 @@ class RewriteQuery(WriteQuery):
         return lines(super().output_format(), "Reply [Continue] to stay with the query you used before.")
 
     def input_text(self) -> str:
-        return self.with_claim(
-            super().input_text(),
-            f"Other debaters' answer: {others(self.others)}",
-            f"The query you used before: {wrap_untrusted(self.used, inline=True)}",
-        )
+        return self.with_claim(*self.section_texts())
 
     def template_vars(self) -> dict[str, str]:
         return {
@@ -166,11 +148,9 @@ class RewriteQuery(WriteQuery):
 
 
 def parse_query(reply: str) -> Query | None:
-    """Reads a query out of a reply (``T8``).
+    """Reads a query (``T8``): the text in the first square brackets, else the whole reply if it is short, else None.
 
-    Returns:
-        The text in the first square brackets; without brackets the whole reply if it is short. Where that is empty or
-        says "Continue", the last query is kept. None where none of this applies.
+    Where the text is empty or says "Continue", the last query is kept.
     """
     bracket = re.search(r"\[(.*?)\]", reply, re.DOTALL)
     text = " ".join((bracket.group(1) if bracket else reply).split())

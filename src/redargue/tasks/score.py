@@ -39,12 +39,7 @@ class CheckedStatements(Frozen):
 
 
 class Question(Frozen):
-    """A question that the response would answer.
-
-    Attributes:
-        question: empty where the response answers nothing.
-        noncommittal: 1 where the response is evasive, vague or says that it does not know.
-    """
+    """A question that the response would answer."""
 
     question: str = Field(
         description="a question that the response answers; empty if it answers none", json_schema_extra=max_length(300)
@@ -75,46 +70,35 @@ def _json_format(kind: type[Frozen]) -> str:
 
 
 def _json(fields: Any) -> str:
-    """The input as ragas gives it: one JSON object."""
     return wrap_untrusted(json.dumps(fields, ensure_ascii=False))
 
 
-_STATEMENTS = {
+_BRIDGES = {
     "question": "Who was Mara Lindqvist?",
     "answer": "She was a Swedish engineer who designed bridges. Her best known one crosses the Sund.",
 }
-_CHECKED = {
+_BRIDGE_STATEMENTS = Statements(
+    statements=(
+        "Mara Lindqvist was a Swedish engineer.",
+        "Mara Lindqvist designed bridges.",
+        "Mara Lindqvist's best known bridge crosses the Sund.",
+    )
+)
+_BEES = CheckedStatement(
+    statement="Tomas keeps bees.", reason="The context says that Tomas keeps bees behind the mill.", verdict=1
+)
+_MILL = CheckedStatement(
+    statement="Tomas owns the mill.", reason="The context names the mill, but not its owner.", verdict=0
+)
+_HONEY = {
     "context": "Tomas keeps bees behind the mill in Orvell. He sells the honey on Saturdays.",
-    "statements": ["Tomas keeps bees.", "Tomas owns the mill."],
+    "statements": [_BEES.statement, _MILL.statement],
 }
-_BEES = "The context says that Tomas keeps bees behind the mill."
-_MILL = "The context names the mill, but not its owner."
 _COMMITTAL = {"response": "The lighthouse at Carrow Point was lit in 1874."}
 _NONCOMMITTAL = {"response": "I cannot say what the new ferry's engine does; I have no information on it."}
 _EXAMPLES: dict[type[Frozen], list[tuple[dict[str, Any], Frozen]]] = {
-    Statements: [
-        (
-            _STATEMENTS,
-            Statements(
-                statements=(
-                    "Mara Lindqvist was a Swedish engineer.",
-                    "Mara Lindqvist designed bridges.",
-                    "Mara Lindqvist's best known bridge crosses the Sund.",
-                )
-            ),
-        )
-    ],
-    CheckedStatements: [
-        (
-            _CHECKED,
-            CheckedStatements(
-                statements=(
-                    CheckedStatement(statement="Tomas keeps bees.", reason=_BEES, verdict=1),
-                    CheckedStatement(statement="Tomas owns the mill.", reason=_MILL, verdict=0),
-                )
-            ),
-        )
-    ],
+    Statements: [(_BRIDGES, _BRIDGE_STATEMENTS)],
+    CheckedStatements: [(_HONEY, CheckedStatements(statements=(_BEES, _MILL)))],
     Question: [
         (_COMMITTAL, Question(question="When was the lighthouse at Carrow Point lit?", noncommittal=0)),
         (_NONCOMMITTAL, Question(question="What does the new ferry's engine do?", noncommittal=1)),
@@ -199,7 +183,7 @@ class WriteQuestion(Task[Question]):
 class CompareTexts(Task[Similarities]):
     """Similarity of texts to a reference: cosines of an embedding model."""
 
-    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    charge = "embedding"
     template_var_names: ClassVar[tuple[str, ...]] = ()
 
     reference: str
@@ -235,7 +219,7 @@ class InferClaim(Task[Inferences]):
             the softmax over all outputs.
     """
 
-    charge: ClassVar[Literal["call", "embedding"]] = "embedding"
+    charge = "embedding"
     template_var_names: ClassVar[tuple[str, ...]] = ()
 
     hypothesis: str

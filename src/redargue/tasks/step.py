@@ -15,22 +15,17 @@ from redargue.tasks.decompose import Decomposition
 
 
 class ActionTool(Frozen):
-    """A tool as it is described to an agent.
-
-    Attributes:
-        parameters: JSON schema of its arguments.
-    """
+    """A tool as it is described to an agent."""
 
     name: str
     about: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # JSON schema
 
 
 class ToolCall(Frozen):
     """A tool call that an agent asks for.
 
     Attributes:
-        reason: why it is made.
         input: one text for the tool's first required parameter, or a JSON object of named ones (``M2``).
     """
 
@@ -60,8 +55,7 @@ class Step(Frozen):
     """An agent's next step: a tool call or an answer.
 
     Attributes:
-        action: the call; None with an answer.
-        answer: None with a call. Once a task has accepted it: one of the claim's labels.
+        answer: one of the claim's labels, once a task has accepted it.
         quotes: the evidence for an answer, word for word; code looks it up.
         confidence: calibrated probability of the answer, in [0, 1]; None where nothing was calibrated.
         unmade: further calls of the same reply; they are not made, because a step is one call.
@@ -110,7 +104,6 @@ class PastStep(Frozen):
 
     Attributes:
         action: None where the step could not be read.
-        passages: what the tool returned.
         problem: why there is nothing, or why the tool was not called; the agent reads it.
     """
 
@@ -145,11 +138,11 @@ class StepTask(Task[Step]):
     """The next step of an agent that calls tools.
 
     Attributes:
-        background: the decomposed claim; None without a decomposer.
+        background: None without a decomposer.
         memory: evidence from earlier claims.
-        steps: the steps so far.
+        steps: so far.
         step: number of this step, from 1.
-        last: how many steps there are.
+        last: number of the last step.
     """
 
     template_var_names: ClassVar[tuple[str, ...]] = ()

@@ -31,7 +31,7 @@ def wrap_untrusted(text: str, *, inline: bool = False) -> str:
 
 
 def split_marked(text: str) -> tuple[str, str, str]:
-    """Opening mark, text and closing mark of what :func:`wrap_untrusted` returned."""
+    """Opening mark, text and closing mark of a text from :func:`wrap_untrusted`."""
     return text[:1], text[1:-1], text[-1:]
 
 

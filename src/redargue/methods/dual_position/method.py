@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.events import QueryWritten, Refereed, RoundVoted, Spoke
+from redargue.events import Refereed, RoundVoted, Spoke
 from redargue.evidence import Passage, cited
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostRange, Method, Roles
@@ -72,7 +72,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
 
     async def debate(self) -> Verdict:
         """Both teams prepare; rounds of statements and votes follow until enough confidence is behind one team."""
-        await gather_or_cancel(self.prepare(position) for position in STANCES)
+        preparations = (prepare(position) for position in STANCES for prepare in (self.gather, self.analyse))
+        await gather_or_cancel(preparations)
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
             return self.conclude(0, await self.vote(0, self.settings.referees[:1]))
         opener = self.settings.opener(None)
@@ -88,9 +89,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         """Whether enough of all confidence is behind one team (``D8``)."""
         return voted.consensus >= self.settings.consensus and voted.winner != "tie"
 
-    async def prepare(self, position: Position) -> None:
-        await gather_or_cancel([self.gather(position), self.analyse(position)])
-
     async def gather(self, position: Position) -> None:
         """Searches for the team's own view and against the opponent's, once for the whole debate."""
         if not self.settings.gatherers:
@@ -98,12 +96,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         gatherer = self.member(position, "gatherer")
         task = WriteTeamQueries(claim=self.claim, position=position, profile=self.settings.profile)
         written = await gatherer.perform(task)
-        queries = tuple(dict.fromkeys((written.support, written.refute)))
         per_search = max(1, self.settings.snippets // (len(STANCES) * 2 * len(self.settings.tools)))
-        for query in queries:
-            self.run.emit(QueryWritten(agent=gatherer.name, round=0, query=query))
-        results = await gather_or_cancel(gatherer.search(query, per_search) for query in queries)
-        self.records[position] = tuple({passage.sha256: passage for found in results for passage in found}.values())
+        self.records[position] = await self.search_all(gatherer, (written.support, written.refute), per_search)
 
     async def analyse(self, position: Position) -> None:
         """Checks how the claim is written (style, common sense, bias, language), once."""
@@ -140,11 +134,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         quotes = self.cite(
             argument.quotes, label=stated, agent=member_name(position, "team"), passages=self.records[position]
         )
-        verified = tuple(
-            Passage(**dict(quote.source), text=quote.text)
-            for quote in quotes
-            if quote.found and quote.source is not None
-        )
+        verified = tuple(Passage(**dict(q.source), text=q.text) for q in quotes if q.found and q.source is not None)
         return Speech(position=position, round=round_, argument=argument, verified=verified)
 
     async def select(self, round_: int, position: Position, opponent: str) -> tuple[Passage, ...]:
@@ -152,11 +142,8 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         records = self.records[position]
         if len(records) <= self.settings.selected:
             return records
-        task = CompareTexts(
-            reference=f"{self.claim.text} {opponent}",
-            texts=tuple(passage.text for passage in records),
-            profile=self.settings.profile,
-        )
+        texts = tuple(passage.text for passage in records)
+        task = CompareTexts(reference=f"{self.claim.text} {opponent}", texts=texts, profile=self.settings.profile)
         similarities = (await self.member(position, "gatherer").perform(task, round_=round_)).values
         nearest = sorted(range(len(records)), key=lambda place: -similarities[place])[: self.settings.selected]
         return tuple(records[place] for place in sorted(nearest))
@@ -213,11 +200,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return sampled.output.answer, sampled.value
 
     async def vote(self, round_: int, referees: tuple[str, ...]) -> Outcome:
-        """All referees judge concurrently; one whose judgement cannot be read has no vote.
-
-        Raises:
-            BadReply: none can be read.
-        """
+        """All referees judge concurrently; an unreadable judgement is no vote, and a BadReply if all are unreadable."""
         replies = await gather_or_cancel(self.judge(round_, referee) for referee in referees)
         judgements = [reply for reply in replies if isinstance(reply, Judgement)]
         if not judgements:

@@ -28,13 +28,10 @@ class Outcome(NamedTuple):
 
 
 def outcome(votes: Sequence[tuple[Vote, float]], rule: Rule = "mass") -> Outcome:
-    """The outcome of a round.
+    """The outcome of a round, from each referee's vote and confidence in [0, 1].
 
     The paper takes the largest signed weight. That of a tie is always 0 and that of the negative team at most 0, so the
     negative team cannot win (D1): ``literal`` is that rule; ``mass``, the default, compares confidences.
-
-    Args:
-        votes: of each referee, with its confidence in [0, 1].
     """
     masses = {vote: sum((sure for said, sure in votes if said == vote), 0.0) for vote in VALUES}
     weights = {vote: VALUES[vote] * mass for vote, mass in masses.items()}

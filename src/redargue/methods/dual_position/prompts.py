@@ -10,15 +10,11 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Part, Task, Weight, lines, list_bounds, max_length
+from redargue.tasks.base import Part, Sections, Task, Weight, lines, list_bounds, max_length
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
 Position = Literal["affirmative", "negative"]
-
-
 STANCES: dict[Position, str] = {"affirmative": "The claim is factual.", "negative": "The claim is not factual."}
-
-
 OPPONENTS: dict[Position, Position] = {"affirmative": "negative", "negative": "affirmative"}
 
 
@@ -58,6 +54,9 @@ class _OfATeam(Frozen):
     claim: Claim
     position: Position
 
+    def claim_and_view(self) -> dict[str, str]:
+        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
+
 
 class WriteTeamQueries(Task[TeamQueries], _OfATeam):
     """The gatherer's two queries, once before the debate."""
@@ -79,19 +78,11 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": wrap_untrusted(self.claim.text, inline=True),
-            "view": STANCES[self.position],
-            "opposing": STANCES[OPPONENTS[self.position]],
-        }
+        return {**self.claim_and_view(), "opposing": STANCES[OPPONENTS[self.position]]}
 
 
 class AnalyseText(Task[Analysis], _OfATeam):
-    """The analyst's four checks of the original text, once before the debate.
-
-    Attributes:
-        claim: its context may hold a title.
-    """
+    """The analyst's four checks of the original text, once before the debate."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
 
@@ -114,18 +105,19 @@ class AnalyseText(Task[Analysis], _OfATeam):
         return claim_lines(self.claim)
 
     def template_vars(self) -> dict[str, str]:
-        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position]}
+        return self.claim_and_view()
 
 
 class Rebut(Task[Argument], _OfATeam):
-    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11).
+    """The rebutter's attack on the opponent's last statement; in the first round on its stance (D11)."""
 
-    Attributes:
-        passages: of the team's records, those nearest to that statement.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opponent", "analysis", "documents")
-
+    sections: ClassVar[Sections] = {
+        "claim": None,
+        "view": None,
+        "documents": "Documents: ",
+        "analysis": "Your analyst: ",
+        "opponent": "The opponent: ",
+    }
     quotes_in_text: ClassVar[bool] = True
 
     opponent: str
@@ -148,17 +140,11 @@ class Rebut(Task[Argument], _OfATeam):
         return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
-        return lines(
-            claim_lines(self.claim),
-            f"Documents: {documents(self.passages, self.profile)}",
-            f"Your analyst: {wrap_untrusted(self.analysis)}" if self.analysis else None,
-            f"The opponent: {wrap_untrusted(self.opponent)}",
-        )
+        return lines(claim_lines(self.claim), *self.section_texts())
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": wrap_untrusted(self.claim.text, inline=True),
-            "view": STANCES[self.position],
+            **self.claim_and_view(),
             "opponent": wrap_untrusted(self.opponent),
             "analysis": wrap_untrusted(self.analysis),
             "documents": documents(self.passages, self.profile),
@@ -192,15 +178,12 @@ class SummariseTeam(Task[Argument], _OfATeam):
         return (Part(text=claim_lines(self.claim) + "\n"), *agent_text_parts(self.texts))
 
     def template_vars(self) -> dict[str, str]:
-        texts = "".join(part.text for part in agent_text_parts(self.texts))
-        return {"claim": wrap_untrusted(self.claim.text, inline=True), "view": STANCES[self.position], "texts": texts}
+        return {**self.claim_and_view(), "texts": "".join(part.text for part in agent_text_parts(self.texts))}
 
 
 def _view(position: Position) -> str:
-    return (
-        f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: "
-        + (STANCES[OPPONENTS[position]])
-    )
+    opposing = STANCES[OPPONENTS[position]]
+    return f"Your team is the {position} one. Its view: {STANCES[position]} The opponent's view: {opposing}"
 
 
 LEVELS = (

@@ -13,22 +13,16 @@ from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.dual_position.prompts import STANCES, Argument, Position
 from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Profile, Task, lines, max_length
+from redargue.tasks.base import Profile, Sections, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Vote = Literal["affirmative", "negative", "tie"]
-
-
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
-
-
 EMPHASES = {
     "factual": "You are the factual referee: how authentic and authoritative the evidence is counts most.",
     "logical": "You are the logical referee: the rigour between arguments and evidence counts most.",
     "rhetorical": "You are the rhetorical referee: neutral language and overall persuasiveness count most.",
 }
-
-
 TIE_BAND = 0.05  # of mean scores: closer ones are a tie where no vote was given (D4)
 
 
@@ -106,26 +100,18 @@ class Judgement(Frozen):
 
 
 class Speech(Frozen):
-    """A team's statement in a round.
-
-    Attributes:
-        verified: its quotations that were found in the team's documents, with their sources.
-    """
+    """A team's statement in a round."""
 
     position: Position
     round: int
     argument: Argument
-    verified: tuple[Passage, ...] = ()
+    verified: tuple[Passage, ...] = ()  # quotations that were found in the team's documents, with their sources
 
 
 class JudgeTeams(Task[Judgement]):
-    """One referee's judgement of the debate so far.
+    """One referee's judgement of the debate so far; of the teams' ``passages`` where nobody has spoken yet."""
 
-    Attributes:
-        passages: the teams' records, shown where nobody has spoken yet.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "emphasis", "debate")
+    sections: ClassVar[Sections] = {"claim": None, "emphasis": None, "debate": ""}
 
     claim: Claim
     referee: str
@@ -153,7 +139,7 @@ class JudgeTeams(Task[Judgement]):
         )
 
     def input_text(self) -> str:
-        return lines(claim_lines(self.claim), self._debate())
+        return lines(claim_lines(self.claim), *self.section_texts())
 
     def template_vars(self) -> dict[str, str]:
         return {

@@ -70,17 +70,14 @@ class DualPositionSettings(MethodSettings):
 
     def opener(self, factual: bool | None) -> Position | None:
         """The team that opens the next round; None for both concurrently."""
-        match self.transition:
-            case "none":
-                return None
-            case "always-skeptic":
-                return "negative"
-            case "always-trust":
-                return "affirmative"
-            case "true-skeptic":
-                return "negative" if factual else "affirmative"
-            case "true-trust":
-                return "affirmative" if factual else "negative"
+        openers: dict[Transition, Position | None] = {
+            "none": None,
+            "always-skeptic": "negative",
+            "always-trust": "affirmative",
+            "true-skeptic": "negative" if factual else "affirmative",
+            "true-trust": "affirmative" if factual else "negative",
+        }
+        return openers[self.transition]
 
     def plan(self, rounds: int) -> CostPlan:
         teams = len(STANCES)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from redargue.claims import Meaning
 from redargue.evidence import Passage
 from redargue.methods.dual_position.prompts import (
-    AgentText,
     AnalyseText,
     Analysis,
     Argument,
@@ -29,14 +28,8 @@ from redargue.nli.reader import Reading
 from redargue.tasks.query import OtherAnswer
 
 QUOTES = 2  # a rebuttal gives at most
-
-
 MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
-
-
 OPENINGS: dict[Position, str] = {"affirmative": CORRECT, "negative": INCORRECT}
-
-
 SOURCES = 3  # independent ones that make a case complete
 
 
@@ -83,13 +76,10 @@ def write_argument(claim: str, position: Position, reading: Reading) -> Argument
 def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
     """Selects from what the members quote, the most certain member's first."""
     order = sorted(task.texts, key=lambda text: -(text.level or 5))
-    passages = tuple(Passage(text=text) for member in order for text in quoted((_as_answer(member),)))
-    passages = tuple({passage.text: passage for passage in passages}.values())
+    answers = (OtherAnswer(agent=member.agent, text=member.text) for member in order)
+    quotations = dict.fromkeys(text for answer in answers for text in quoted((answer,)))
+    passages = tuple(Passage(text=text) for text in quotations)
     return write_argument(task.claim.text, task.position, backend.reader.read(task.claim.text, passages))
-
-
-def _as_answer(text: AgentText) -> OtherAnswer:
-    return OtherAnswer(agent=text.agent, text=text.text)
 
 
 @perform.register
@@ -135,5 +125,5 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
 
 
 def _reason(reading: Reading, vote: Vote) -> str:
-    meaning = MEANINGS.get(vote, Meaning.NOT_ENOUGH) if vote != "tie" else Meaning.NOT_ENOUGH
+    meaning = Meaning.NOT_ENOUGH if vote == "tie" else MEANINGS[vote]
     return "\n".join(map(cite, reading.best(meaning, QUOTES)))

@@ -28,11 +28,9 @@ Measure = Literal["entropy", "token-sar", "agreement"]
 
 @dataclass(frozen=True)
 class Uncertain(Generic[Out]):
-    """An answer with its writer's uncertainty.
+    """An answer (the first of several samples) with its writer's uncertainty, 0 or more.
 
-    Attributes:
-        output: the answer; the first of several samples.
-        value: 0 or more; values of different measures cannot be compared.
+    Values of different measures cannot be compared.
     """
 
     output: Output[Out]
@@ -56,9 +54,6 @@ async def uncertain(
             drawn and their agreement is measured. ``agreement`` draws the samples in one request.
         question: precedes the texts that TokenSAR compares.
         samples: compared for their agreement, at least 2.
-
-    Raises:
-        ValueError: fewer than two samples.
     """
     if samples < 2:
         raise ValueError(f"{samples} samples cannot agree: ask for 2 or more")
@@ -82,10 +77,7 @@ async def disagreement(agent: Agent, outputs: Sequence[Output[Out]], *, round_: 
     """1 minus the mean agreement of all pairs of samples, in [0, 1].
 
     Two answers with labels agree where the labels are the same (no label agrees with nothing); other texts agree by
-    their cosine, at least 0.
-
-    Args:
-        outputs: at least two.
+    their cosine, at least 0. Needs two samples or more.
     """
     labels = [output.answer.label for output in outputs if isinstance(output.answer, Answer)]
     if len(labels) == len(outputs):
@@ -109,11 +101,7 @@ async def token_relevances(
     which reads 512 tokens; the bundled one reads 160); tokens beyond that do not matter.
 
     Args:
-        tokens: of the text, in order; joined they are the text.
-        question: precedes the text.
-
-    Returns:
-        One number per token; 0.5 for a single token.
+        tokens: joined they are the text, which ``question`` precedes; a single one has the relevance 0.5.
     """
     if len(tokens) == 1:
         return (0.5,)
@@ -124,15 +112,7 @@ async def token_relevances(
 
 
 def token_sar(logprobs: Sequence[float], relevances: Sequence[float]) -> float | None:
-    """TokenSAR: the tokens' negative log probabilities (nats), each weighted by its relevance.
-
-    Args:
-        logprobs: one per token, at most 0.
-        relevances: one per token, in [0, 1]; 0 for special tokens.
-
-    Returns:
-        0 or more; None where no token matters.
-    """
+    """TokenSAR: the tokens' negative log probabilities (nats), each weighted by its relevance; None if none matters."""
     total = sum(relevances)
     if total <= 0:
         return None

@@ -8,8 +8,7 @@ opinion is the state's.
 from __future__ import annotations
 
 from redargue.claims import Claim, Meaning
-from redargue.concurrency import gather_or_cancel
-from redargue.events import Answered, QueryWritten
+from redargue.events import Answered
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
 from redargue.methods.base import CostPlan, CostRange, Method, Roles
@@ -51,12 +50,8 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
     async def gather_evidence(self, searcher: Agent) -> tuple[Passage, ...]:
         task = WriteTeamQueries(claim=self.claim, position="affirmative", profile=self.settings.profile)
         written = await searcher.perform(task)
-        queries = tuple(dict.fromkeys((written.support, written.refute)))
-        for query in queries:
-            self.run.emit(QueryWritten(agent=SEARCHER, round=0, query=query))
         per_search = max(1, self.settings.snippets // (2 * len(self.settings.tools)))
-        results = await gather_or_cancel(searcher.search(query, per_search) for query in queries)
-        return tuple({passage.sha256: passage for passages in results for passage in passages}.values())
+        return await self.search_all(searcher, (written.support, written.refute), per_search)
 
     async def ask(self, part: Part, round_: int, *others: Opinion) -> Opinion:
         task = GiveOpinion(

@@ -9,15 +9,11 @@ from pydantic import Field, field_validator, model_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Sections, Task, lines, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 Part = Literal["judge", "trust", "skeptic", "leader"]
-
-
 SEVERITIES = "0 no error, 1 minor, 2 moderate, 3 major, 4 severe, 5 fabricated"
-
-
 ROLES: dict[Part, str] = {
     "judge": "You judge whether a claim is factual, from the evidence alone.",
     "trust": "You trust the claim: look for what in the evidence bears it out, and say where an objection goes too"
@@ -52,13 +48,9 @@ class Opinion(Frozen):
 
 
 class GiveOpinion(Task[Opinion]):
-    """One agent's opinion in a state.
+    """One agent's opinion in a state; it answers the last state's, or the first agent's, or both for the leader."""
 
-    Attributes:
-        others: the opinions that it answers: the last state's, or the first agent's; both for the leader.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "others")
+    sections: ClassVar[Sections] = {"claim": None, "evidence": "Evidence: ", "others": "Opinions so far:\n"}
 
     claim: Claim
     part: Part
@@ -66,10 +58,7 @@ class GiveOpinion(Task[Opinion]):
     others: tuple[Opinion, ...] = ()
 
     def instructions(self) -> str:
-        return lines(
-            ROLES[self.part],
-            f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.",
-        )
+        return lines(ROLES[self.part], f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.")
 
     def quote_source(self) -> str:
         return "the evidence"
@@ -78,22 +67,15 @@ class GiveOpinion(Task[Opinion]):
         return 'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
-        return lines(
-            claim_lines(self.claim),
-            f"Evidence: {documents(self.passages, self.profile)}",
-            f"Opinions so far:\n{self._others()}" if self.others else None,
-        )
+        return lines(claim_lines(self.claim), *self.section_texts())
 
     def template_vars(self) -> dict[str, str]:
-        return {
-            "claim": wrap_untrusted(self.claim.text, inline=True),
-            "evidence": documents(self.passages, self.profile),
-            "others": self._others(),
-        }
-
-    def _others(self) -> str:
         opinions = (
             f"{opinion.opinion} (factual: {str(opinion.factuality).lower()}, severity {opinion.severity})"
             for opinion in self.others
         )
-        return "\n".join(map(wrap_untrusted, opinions))
+        return {
+            "claim": wrap_untrusted(self.claim.text, inline=True),
+            "evidence": documents(self.passages, self.profile),
+            "others": "\n".join(map(wrap_untrusted, opinions)),
+        }

@@ -38,12 +38,10 @@ class MarkovDebateSettings(MethodSettings):
     unproven: Literal["believed", "not-enough"] = "believed"
 
     def state(self, factual: bool) -> tuple[Part, Part, Part]:
-        match self.transition:
-            case "true-skeptic":
-                return STATES["skeptic" if factual else "trust"]
-            case "true-trust":
-                return STATES["trust" if factual else "skeptic"]
-            case "always-skeptic":
-                return STATES["skeptic"]
-            case "always-trust":
-                return STATES["trust"]
+        doubted = {
+            "true-skeptic": factual,
+            "true-trust": not factual,
+            "always-skeptic": True,
+            "always-trust": False,
+        }
+        return STATES["skeptic" if doubted[self.transition] else "trust"]

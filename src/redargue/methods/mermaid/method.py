@@ -32,11 +32,11 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     """A decomposer, a step-by-step executor over tools, an evidence memory across claims.
 
     Attributes:
-        background: D_c of Algorithm 1, the claim's triplets and topics; None without a decomposer.
+        background: D_c of Algorithm 1; None without a decomposer.
         memory: M_c, evidence from earlier claims with the same entities.
-        steps: H, thoughts, actions and observations.
+        steps: H.
         first_calls: the step in which each call was first made.
-        findings: ΔM, what the tools returned.
+        findings: ΔM.
     """
 
     paper = "Cao et al., MERMAID, 2026"
@@ -59,7 +59,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             if step is None:
                 continue
             if step.answer is not None:
-                verdict = self.answer(number, step)
+                self.report(number, thought=step.thought, answer=step.answer)
+                verdict = self.conclude(number, step)
                 break
             await self.act(number, step)
         else:
@@ -77,7 +78,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return background
 
     async def recall(self) -> tuple[Recalled, ...]:
-        """Evidence from earlier claims under this claim's entities."""
         if not self.settings.remembering:
             return ()
         return (await self.run.recall(self.entities, agent=EXECUTOR, claim=self.claim)).items
@@ -112,11 +112,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             self.steps.append(PastStep(problem=f"That step could not be read: {error.what}"))
             self.report(number, problem=error.what)
             return None
-
-    def answer(self, number: int, step: Step) -> Verdict:
-        """The verdict of a step that answers."""
-        self.report(number, thought=step.thought, answer=step.answer)
-        return self.conclude(number, step)
 
     async def act(self, number: int, step: Step) -> None:
         """Makes the step's call, unless its answer is in the history already."""
@@ -194,18 +189,14 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
     @classmethod
     def asks_for(cls, settings: MermaidSettings) -> tuple[type[AnyTask], ...]:
         decomposing: tuple[type[AnyTask], ...] = (DecomposeClaim,) if settings.decomposer else ()
-        forcing: tuple[type[AnyTask], ...] = (ForceAnswer,) if settings.force_answer else ()
-        return (*decomposing, NextStep, *forcing)
+        return (*decomposing, NextStep, ForceAnswer) if settings.force_answer else (*decomposing, NextStep)
 
     @classmethod
     def plan_for(cls, settings: MermaidSettings) -> CostRange:
         """An answer in the first step; after two searches; only when forced."""
         most = settings.max_steps
-        return CostRange(
-            settings.plan(1, forced=False),
-            settings.plan(min(3, most), forced=False),
-            settings.plan(most, forced=settings.force_answer),
-        )
+        least, usual = (settings.plan(steps, forced=False) for steps in (1, min(3, most)))
+        return CostRange(least, usual, settings.plan(most, forced=settings.force_answer))
 
 
 def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:
@@ -213,7 +204,6 @@ def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> li
     if tool == LOOKUP or observed.is_error:
         return []
     if not observed.passages:
-        query = json.dumps(arguments, sort_keys=True, ensure_ascii=False)
-        miss = Passage(text="", tool=tool, query=query)
+        miss = Passage(text="", tool=tool, query=json.dumps(arguments, sort_keys=True, ensure_ascii=False))
         return [Finding(passage=miss, arguments=arguments, status="empty")]
     return [Finding(passage=passage, arguments=arguments) for passage in observed.passages]

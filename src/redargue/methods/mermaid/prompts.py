@@ -7,17 +7,19 @@ from typing import ClassVar
 
 from redargue.claims import Claim
 from redargue.evidence import Recalled
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_lines, documents
-from redargue.tasks.base import Profile, Task, lines
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, LabelledTask, claim_section, documents
+from redargue.tasks.base import Profile, Sections, Task, lines
 from redargue.tasks.decompose import Decomposition
 from redargue.tasks.step import ActionTool, PastStep, StepTask, label_in, label_words
 from redargue.tasks.untrusted import wrap_untrusted
+
+SECTIONS = {"claim": "Claim: ", "background": "Background: ", "history": "Memory and history of previous steps:\n"}
 
 
 class DecomposeClaim(Task[Decomposition]):
     """The claim's triplets and topics."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
+    sections: ClassVar[Sections] = {"claim": "Claim: "}
 
     claim: Claim
 
@@ -38,9 +40,6 @@ class DecomposeClaim(Task[Decomposition]):
             ' "topics": [""]}'
         )
 
-    def input_text(self) -> str:
-        return f"Claim: {wrap_untrusted(self.claim.text, inline=True)}"
-
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True)}
 
@@ -48,7 +47,7 @@ class DecomposeClaim(Task[Decomposition]):
 class NextStep(StepTask):
     """The next step of a verification: a tool call or the answer."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history", "tools")
+    sections: ClassVar[Sections] = {**SECTIONS, "tools": None}
 
     def instructions(self) -> str:
         return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}")
@@ -74,34 +73,22 @@ class NextStep(StepTask):
 
     def input_text(self) -> str:
         """Claim, background, history with the memory at its head (``M8``), and which step it is (``M14``)."""
-        return lines(
-            claim_lines(self.claim),
-            f"Background: {_background(self.background)}" if self.background else None,
-            f"Memory and history of previous steps:\n{self._history()}",
-            f"This is step {self.step} of {self.last}; it may be your last chance to answer.",
-        )
+        last_chance = f"This is step {self.step} of {self.last}; it may be your last chance to answer."
+        return lines(*self.section_texts(), last_chance)
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "background": _background(self.background),
-            "history": self._history(),
+            "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)",
             "tools": _tool_lines(self.tools),
         }
 
-    def _history(self) -> str:
-        return _history_lines(self.memory, self.steps, self.profile) or "(nothing yet)"
-
 
 class ForceAnswer(LabelledTask):
-    """The answer after the last step, from the same material and without tools (``M9``).
+    """The answer after the last step, from the same material and without tools (``M9``)."""
 
-    Attributes:
-        background: the decomposed claim; None without a decomposer.
-        memory: evidence from earlier claims.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "background", "history")
+    sections: ClassVar[Sections] = SECTIONS
 
     background: Decomposition | None = None
     memory: tuple[Recalled, ...] = ()
@@ -116,27 +103,17 @@ class ForceAnswer(LabelledTask):
         words = ", ".join(f"**{word}**" for word in label_words(self.claim.labels))
         return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
 
-    def input_text(self) -> str:
-        return lines(
-            claim_lines(self.claim),
-            f"Background: {_background(self.background)}" if self.background else None,
-            f"Memory and history of previous steps:\n{self._history()}",
-        )
-
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "background": _background(self.background),
-            "history": self._history(),
+            "history": _history_lines(self.memory, self.steps, self.profile) or "(nothing)",
         }
 
     def label_of(self, text: str) -> str | None:
         """The label on the last line, True and False included; else the last one anywhere in the text (``M11``)."""
         written = [line for line in text.splitlines() if line.strip()]
         return (label_in(self.claim.labels, written[-1]) if written else None) or super().label_of(text)
-
-    def _history(self) -> str:
-        return _history_lines(self.memory, self.steps, self.profile) or "(nothing)"
 
 
 def _background(background: Decomposition | None) -> str:

@@ -20,8 +20,7 @@ class Recording(Frozen):
     """The agents' steps for one claim.
 
     Attributes:
-        decomposition: None where the claim was not decomposed.
-        steps: in order; a text is a step that was neither a call nor an answer.
+        steps: a text is a step that was neither a call nor an answer.
         given: the program's final output, where no step was an answer.
     """
 
@@ -45,10 +44,8 @@ class RecordedBackend:
 
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:
         self.recordings = tuple(recordings)
-        digest = hashlib.sha256()
-        for recording in recordings:
-            digest.update(recording.model_dump_json().encode())
-        self.identity = f"recorded {digest.hexdigest()[:16]}"
+        dumped = "".join(recording.model_dump_json() for recording in recordings)
+        self.identity = f"recorded {hashlib.sha256(dumped.encode()).hexdigest()[:16]}"
 
     def can(self, task: type[AnyTask]) -> bool:
         return bool(self.recordings) and task in self.tasks
@@ -63,12 +60,6 @@ class RecordedBackend:
         return backend
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        """The recorded answer.
-
-        Raises:
-            BadReply: not an answer that the task takes.
-            ProviderError: nothing was recorded for this task.
-        """
         (recording,) = self.recordings
         if isinstance(task, ForceAnswer):
             answer = Answer(text=recording.given, label=label_in(task.claim.labels, recording.given))

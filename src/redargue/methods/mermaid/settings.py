@@ -65,7 +65,6 @@ class MermaidSettings(MethodSettings):
 
     @property
     def remembering(self) -> MemorySettings | None:
-        """Settings of the memory; None without one."""
         if self.memory == "off":
             return None
         return MemorySettings(

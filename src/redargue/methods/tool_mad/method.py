@@ -8,7 +8,9 @@ deciding debater's documents. Deviations of the authors' program are in ``releas
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from redargue.claims import Claim
@@ -195,9 +197,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             return Agreement(True, turns[0].answer.label)
         task = CheckConsensus(claim=self.claim, answers=answers_of(turns), profile=self.settings.profile)
         compared = await self.agents[MODERATOR].perform(task, round_=turns[0].round)
-        if not compared.agree:
-            return Agreement(False)
-        return Agreement(True, compared.answer or turns[0].answer.label)
+        return Agreement(True, compared.answer or turns[0].answer.label) if compared.agree else Agreement(False)
 
     @property
     def may_end_early(self) -> bool:
@@ -208,8 +208,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         """The scores of this round, all of which a consensus requires to be stable (``T1``)."""
         if self.settings.scoring != "on":
             return ()
-        scored = await asyncio.gather(*(self.start_scoring(turn) for turn in turns))
-        return tuple(score for scores in scored for score in scores)
+        return tuple(chain.from_iterable(await asyncio.gather(*map(self.start_scoring, turns))))
 
     def is_stable(self, score: Score) -> bool:
         """Whether a score is above its threshold; an undefined one is not (``T13``)."""
@@ -258,25 +257,17 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     async def mean_scores(self) -> tuple[MeanScore, ...]:
         """Each debater's mean over the rounds that have a score (``T2``, ``T3``, ``T13``)."""
         scored = await asyncio.gather(*(self.start_scoring(turn) for turns in self.history for turn in turns))
+        values: dict[tuple[str, Metric], list[float]] = defaultdict(list)
+        for score in chain.from_iterable(scored):
+            if score.value is not None:
+                values[score.agent, score.metric].append(score.value)
         return tuple(
-            MeanScore(
-                agent=debater.name,
-                metric=metric,
-                value=self.mean(
-                    [
-                        score.value
-                        for scores in scored
-                        for score in scores
-                        if score.agent == debater.name and score.metric is metric and score.value is not None
-                    ]
-                ),
-            )
+            MeanScore(agent=debater.name, metric=metric, value=self.mean(values[debater.name, metric]))
             for debater in self.debaters
             for metric in self.settings.metrics(armed=debater.tool is not None)
         )
 
     def mean(self, values: list[float]) -> float | None:
-        """The mean of a debater's defined scores; None without any."""
         return sum(values) / len(values) if values else None
 
     def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
@@ -310,8 +301,8 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             ),
             Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
         }
-        armed = debater.tool is not None
-        scores = tuple(await gather_or_cancel(metrics[metric]() for metric in settings.metrics(armed=armed)))
+        names = settings.metrics(armed=debater.tool is not None)
+        scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
         for score in scores:
             self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
         return scores
@@ -319,7 +310,6 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     def report_round(
         self, turns: tuple[Turn, ...], agreement: Agreement, scores: tuple[Score, ...], *, accepted: bool
     ) -> None:
-        """Emits the outcome of the round and the reasons why it was not accepted."""
         if not agreement.reached:
             why = ["the debaters disagree"]
         elif not self.may_end_early:
@@ -352,17 +342,14 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             decided_by=decided_by,
             rounds=len(self.history),
             round_labels=[tuple(turn.answer.label for turn in turns) for turns in self.history],
-            scores=[score for scores in scored for score in scores],
+            scores=chain.from_iterable(scored),
         )
 
     @classmethod
     def roles_for(cls, settings: ToolMadSettings) -> Roles:
         debaters = zip(debater_names(settings.debaters), settings.debaters, strict=True)
-        return {
-            **{name: None if tool == NO_TOOL else tool for name, tool in debaters},
-            JUDGE: None,
-            MODERATOR: None,  # compares free-text answers
-        }
+        roles = {name: None if tool == NO_TOOL else tool for name, tool in debaters}
+        return roles | {JUDGE: None, MODERATOR: None}  # the moderator compares free-text answers
 
     @classmethod
     def asks_for(cls, settings: ToolMadSettings) -> tuple[type[AnyTask], ...]:
@@ -373,13 +360,11 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     @classmethod
     def plan_for(cls, settings: ToolMadSettings) -> CostRange:
         """Consensus in the first round; in the second; never, with every round agreeing under the thresholds."""
-        rounds = settings.rounds
-        whole = settings.scoring == "run_all_rounds"
-        return CostRange(
-            settings.plan(rounds if whole else 1, judged=whole),
-            settings.plan(rounds if whole else min(2, rounds), judged=whole),
-            settings.plan(rounds, judged=True),
-        )
+        most = settings.plan(settings.rounds, judged=True)
+        if settings.scoring == "run_all_rounds":
+            return CostRange(most, most, most)
+        usual = settings.plan(min(2, settings.rounds), judged=False)
+        return CostRange(settings.plan(1, judged=False), usual, most)
 
 
 def answers_of(turns: Iterable[Turn]) -> tuple[OtherAnswer, ...]:

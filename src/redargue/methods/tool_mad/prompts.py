@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from redargue.claims import Claim, Frozen
-from redargue.tasks.base import Task, json_schema, lines, list_bounds, max_length
+from redargue.tasks.base import Sections, Task, json_schema, lines, list_bounds, max_length
 from redargue.tasks.query import OtherAnswer, others
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -44,12 +44,7 @@ class Summary(Frozen):
 
 
 class Agreement(Frozen):
-    """Whether answers are the same.
-
-    Attributes:
-        agree: 1 where they are.
-        answer: the shared answer in short; empty where they differ.
-    """
+    """Whether answers are the same."""
 
     agree: Literal[0, 1] = Field(description="1 if the answers give the same final answer, 0 if they differ")
     answer: str = Field(
@@ -59,13 +54,9 @@ class Agreement(Frozen):
 
 
 class WriteKeywords(Task[Keywords]):
-    """Extracts the keywords of an agent's query, which may be a whole sentence.
+    """Extracts at most ``most`` keywords of an agent's query, which may be a whole sentence."""
 
-    Attributes:
-        most: keywords at most.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("query", "most")
+    sections: ClassVar[Sections] = {"query": "Query: ", "most": None}
 
     query: str
     most: int = Field(default=MOST_KEYWORDS, ge=1)
@@ -79,21 +70,12 @@ class WriteKeywords(Task[Keywords]):
     def output_format(self) -> str:
         return f"Reply with one JSON object that follows this schema: {json_schema(Keywords)}"
 
-    def input_text(self) -> str:
-        return f"Query: {wrap_untrusted(self.query)}"
-
     def template_vars(self) -> dict[str, str]:
         return {"query": wrap_untrusted(self.query), "most": str(self.most)}
 
 
 class SummariseAbstract(Task[Summary]):
-    """Summarises a paper's abstract with a query in view.
-
-    Attributes:
-        query: that found the abstract.
-        title: of the paper; may be empty.
-        sentences: of the summary at most.
-    """
+    """Summarises a paper's abstract in view of the query that found it, in at most ``sentences`` sentences."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("query", "title", "abstract", "sentences")
 
@@ -123,7 +105,7 @@ class SummariseAbstract(Task[Summary]):
 class CheckConsensus(Task[Agreement]):
     """Compares free-text answers, which cannot be compared as labels (ACL version, appendix; ``T29``)."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    sections: ClassVar[Sections] = {"claim": "Question: ", "answers": "Answers: "}
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
@@ -133,9 +115,6 @@ class CheckConsensus(Task[Agreement]):
             "Several debaters answered the same question. Say whether their final answers are the same answer,"
             " whatever words they use. Do not judge which of them is right."
         )
-
-    def input_text(self) -> str:
-        return lines(f"Question: {wrap_untrusted(self.claim.text, inline=True)}", f"Answers: {others(self.answers)}")
 
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}

@@ -28,11 +28,10 @@ async def relevance(
     one_request: bool = True,
     profile: Profile = "hardened",
 ) -> Score:
-    """Scores a whole answer against the claim: the mean cosine, in [-1, 1], or 0.
+    """Scores a whole answer against the claim: the mean cosine, in [-1, 1], or 0 for a ``noncommittal`` answer.
 
-    The score is 0 where any of the three questions (ragas 0.3.0) or all of them (later) are ``noncommittal``; undefined
-    where every question is empty or could not be read. ``one_request`` takes three samples of one request; else there
-    are three requests, as in ragas 0.3.0.
+    Undefined where every question is empty or could not be read. ``one_request`` takes three samples of one request;
+    else there are three requests, as in ragas 0.3.0.
     """
     questions: tuple[Question, ...] = ()
 

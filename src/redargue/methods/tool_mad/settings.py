@@ -117,12 +117,8 @@ class ToolMadSettings(MethodSettings):
         return any(getattr(self, name) != type(self).model_fields[name].default for name in _RELEASED)
 
     @property
-    def scored(self) -> bool:
-        return self.scoring == "on" or self.judge_scores
-
-    @property
     def scoring_tasks(self) -> tuple[type[AnyTask], ...]:
-        if not self.scored:
+        if self.scoring != "on" and not self.judge_scores:
             return ()
         if self.judge_metric == "consistency":
             return (RateTexts,)
