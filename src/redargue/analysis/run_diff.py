@@ -33,12 +33,7 @@ RecordedStep = CallFinished | CallFailed | EvidenceFound | EvidenceKept | Eviden
 
 
 class SettingDiff(Frozen):
-    """A setting that differs.
-
-    Attributes:
-        name: dotted path in ``run.json``, such as ``settings.rounds``.
-        first: value as JSON; None also if it is not set.
-    """
+    """A setting that differs, by its dotted path in ``run.json`` (``settings.rounds``); None also if it is not set."""
 
     name: str
     first: Any
@@ -46,12 +41,7 @@ class SettingDiff(Frozen):
 
 
 class Flip(Frozen):
-    """A claim whose label differs.
-
-    Attributes:
-        items: index of the claim in each run, from 0.
-        first: label, ``error TYPE`` or ``no answer``.
-    """
+    """A claim whose outcome (label, ``error TYPE`` or ``no answer``) differs, with its index in each run."""
 
     claim: str
     items: tuple[int, int]
@@ -66,8 +56,8 @@ class StepDiff(Frozen):
         name: task or tool.
         round: 0 outside of rounds.
         missing: the run that has no such step.
-        prompt: unified diff of the prompts by line; empty if they are equal or unknown.
-        outcome: unified diff of the answers or results; empty if they are equal.
+        prompt: unified diff; empty if the prompts are equal or unknown.
+        outcome: unified diff of answers or results.
     """
 
     kind: Literal["call", "search"]
@@ -103,11 +93,10 @@ class RunDiff(Frozen):
 
     Attributes:
         claims: number of claims that both runs finished.
-        only_first: number of claims that only the first run finished.
-        only_second: number of claims that only the second run finished.
+        only_first: number of claims that only the first run finished; ``only_second`` accordingly.
         moves: number of claims per change, such as ``SUPPORTS → REFUTES``.
         differing: number of claims with a call or search that differs.
-        details: differences by claim, those whose label differs first; as many as requested.
+        details: claims whose label differs first; as many as requested.
     """
 
     schema_version: Literal[1] = 1
@@ -124,11 +113,7 @@ class RunDiff(Frozen):
 
 
 async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
-    """Compares two run folders, with details for at most ``most`` claims.
-
-    Raises:
-        RecordError: a folder holds no run, or a damaged one.
-    """
+    """Compares two run folders, with details for at most ``most`` claims."""
     records = Record(first, mode="replay"), Record(second, mode="replay")
     first_items, second_items = _finished_items(records[0]), _finished_items(records[1])
     shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}

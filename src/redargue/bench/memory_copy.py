@@ -11,12 +11,7 @@ from redargue.errors import RecordError, UsageError
 
 
 def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
-    """Copies an evidence memory once; a file beside the copy records ``whose`` memory it is.
-
-    Raises:
-        UsageError: there is no such memory, or the system was given another one before.
-        OSError: the copy cannot be written.
-    """
+    """Copies an evidence memory once; a file beside the copy records ``whose`` memory it is."""
     origin = copy.with_suffix(".from")
     if copy.exists():
         known = origin.read_text(encoding="utf-8") if origin.exists() else whose

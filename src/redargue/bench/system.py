@@ -40,12 +40,7 @@ class System(Frozen):
 
     @classmethod
     def parse(cls, spec: str) -> System:
-        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``single-reader:tools=debated~mermaid``.
-
-        Raises:
-            UsageError: a setting without a value; an unknown method, profile, setting or tool; ``~OTHER`` without the
-                tool ``debated``.
-        """
+        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``single-reader:tools=debated~mermaid``."""
         plain, sign, number = spec.rpartition("#") if _SEED.search(spec) else (spec, "", "")
         plain, _, reads = plain.partition(READS)
         name, _, rest = plain.partition(":")
@@ -64,11 +59,8 @@ class System(Frozen):
         seed = int(number) if sign else None
         system = cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed, reads=reads)
         if reads and DEBATED not in system.tools:
-            raise UsageError(
-                f"~{reads} needs the tool {DEBATED!r}, which is not used",
-                where=spec,
-                hint="add tools=debated",
-            )
+            what = f"~{reads} needs the tool {DEBATED!r}, which is not used"
+            raise UsageError(what, where=spec, hint="add tools=debated")
         return system
 
     def applied(self, config: RunConfig) -> RunConfig:
@@ -81,7 +73,6 @@ class System(Frozen):
 
     @property
     def unseeded(self) -> str:
-        """The spec without its seed."""
         return self.spec if self.seed is None else self.spec.rpartition("#")[0]
 
     @property

@@ -22,11 +22,10 @@ class AgentAnswer(NamedTuple):
     """One answer of one agent.
 
     Attributes:
-        item: index of the claim.
         round: from 1.
         label: None if it could not be read.
-        right: whether it is the gold label; None if that is hidden.
-        scores: those that the debate computed and that are defined.
+        right: None if the gold label is hidden.
+        scores: those that are defined.
     """
 
     item: int
@@ -53,11 +52,11 @@ class Cell(NamedTuple):
     @property
     def hits(self) -> list[bool]:
         """Whether each verdict is correct, for claims with a gold label."""
-        pairs = zip(self.examples, self.verdicts, strict=True)
-        return [verdict.label == example.gold for example, verdict in pairs if example.gold]
+        pairs = zip(self.gold, self.verdicts, strict=True)
+        return [verdict.label == gold for gold, verdict in pairs if gold]
 
     def gate(self, line: PublishedRow) -> dict[Metric, float]:
-        """The thresholds of a row, or those of the recorded debates, which must be Tool-MAD's."""
+        """The thresholds of a row, by default those of the recorded debates, which must be Tool-MAD's."""
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
         manifest = Record(self.folder, mode="replay").manifest
@@ -67,7 +66,6 @@ class Cell(NamedTuple):
 
 
 def read_cell(bench: Bench, system: System) -> Cell:
-    """Reads the record of a system that has finished."""
     folder = bench.folder / system.slug
     verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
     return Cell(bench.examples, verdicts, tuple(_answers(read_events(folder), bench.examples)), folder)

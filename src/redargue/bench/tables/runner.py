@@ -34,18 +34,14 @@ class Choice:
     """The user's choices for a table.
 
     Attributes:
-        out: the folder of the runs.
         data: the folder of the data sets, with the paths in the papers' TOML files.
-        limit: maximum number of claims per data set; 0 for each data set's own.
+        limit: maximum number of claims per data set; 0 for the data set's default.
         sets: the columns to run; empty for all.
-        tools: by ``rag`` and ``search``, instead of a data set's.
-        paths: of data sets elsewhere, by name.
+        tools: by ``rag`` and ``search``, instead of the data sets'.
+        paths: of data sets outside of ``data``, by name.
         stores: corpora to search instead, by the data set's name.
-        config: of the verifiers: profile of the methods whose row names none, models, budget per system, seed of
-            samples and runs.
-        concurrency: number of claims verified at the same time.
-        memory_from: the model whose runs in the same folder left the memories for rows with another's memory; empty
-            for the same model's.
+        config: profile of the methods whose row names none, models, budget per system, seed of samples and runs.
+        memory_from: the model whose runs provide the memories of ``memory_of``; empty for the same model.
     """
 
     out: Path
@@ -68,11 +64,6 @@ class Choice:
             if name not in known:
                 raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(known)}")
 
-    @property
-    def who(self) -> str:
-        """The folder of the runs of one model."""
-        return folder_of(self.config.model)
-
 
 def folder_of(model: str) -> str:
     """The name of the folder of a model's runs; empty is the embedded backend."""
@@ -83,15 +74,13 @@ class Runner:
     """The cells of a paper's tables.
 
     Args:
-        paper: whose tables.
-        choice: what the user wants.
         watch: shows a system's progress.
         tell: reports other slow steps.
 
     Attributes:
-        cells: what was run, by data set and system.
-        refused: what could not be run, by data set and system, and why: what the backend cannot play, and readers of
-            a debate that did not finish there.
+        cells: by data set and system.
+        refused: by data set and system, why it could not be run: the backend cannot perform its tasks, or it reads a
+            debate that did not finish.
     """
 
     def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
@@ -149,8 +138,8 @@ class Runner:
             if self.lacking(name):
                 continue
             chosen = self.paper.sets[name]
-            wanted = [spec for line in table.rows for spec in required_systems(table, line)]
-            specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
+            templates = [template for line in table.rows for template in required_systems(table, line)]
+            specs = dict.fromkeys(self.spec(template, chosen) for template in templates)
             missing = [spec for spec in specs if (name, spec) not in {**self.cells, **self.refused}]
             lent = {
                 self.spec(line.method, chosen): System.parse(self.spec(line.memory_of, chosen))
@@ -165,19 +154,12 @@ class Runner:
         path = self._path(name)
         assert path is not None
         options = {**chosen.options, **{option: str(self._file(file)) for option, file in chosen.files.items()}}
-        loaded = load(
-            chosen.dataset,
-            path,
-            limit=self.limit(name),
-            take=choice.take,
-            half=choice.half,
-            seed=choice.config.seed,
-            options=options,
-        )
+        limit, take, half, seed = self.limit(name), choice.take, choice.half, choice.config.seed
+        loaded = load(chosen.dataset, path, limit=limit, take=take, half=half, seed=seed, options=options)
         # Two papers may mean different files by one name.
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
-        place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.config.seed}"
-        folder = choice.out / choice.who / place
+        place = f"{known}-{half}-{limit}-{take}-{seed}"
+        folder = choice.out / folder_of(choice.config.model) / place
         config = choice.config.updated(store=self._store(name, systems))
         bench = Bench(folder, loaded.examples, systems, sample=loaded.sample.model_dump(mode="json"), config=config)
         for system in systems:
