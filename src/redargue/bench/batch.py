@@ -54,16 +54,9 @@ def read_claims(
 ) -> Iterator[Claim]:
     """The claims of a CSV, TSV or JSON-lines file, gzipped or not, in its order.
 
-    Columns without a mapping are read under their own names (``claim``, ``context``, ``options``, ``as_of``) if they
-    exist; ``labels`` only with a mapping, because in a data set that column may hold the answers.
-
-    Args:
-        mapping: columns by role.
-        labels: default label set.
-        as_of: default as-of date.
-
-    Raises:
-        UsageError: the file does not have the format that its name says, or a row has no claim.
+    Columns without a mapping are read by role name if they exist (``claim``, ``context``, ``options``, ``as_of``), but
+    ``labels`` only with a mapping, because in a data set that column may contain the answers. ``labels`` and ``as_of``
+    are the defaults of rows without them.
     """
     suffix = unpacked_suffix(path)
     if suffix not in (".csv", ".tsv", ".jsonl"):
@@ -110,10 +103,7 @@ def _options(row: Row, field: str) -> tuple[str, ...]:
 class VerdictFiles:
     """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
 
-    It keeps the offset of each line, not the verdicts; on exit it orders the lines by claim and writes the table.
-
-    Raises:
-        RecordError: the files cannot be written.
+    It stores the offset of each line, not the verdicts; on exit it sorts the lines by claim and writes the table.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -158,10 +148,8 @@ class VerdictFiles:
         try:
             yield
         except OSError as error:
-            raise RecordError(
-                f"{str(self.lines)!r} cannot be written: {error.strerror}",
-                hint="free disk space, then run the same command again to resume",
-            ) from error
+            what = f"{str(self.lines)!r} cannot be written: {error.strerror}"
+            raise RecordError(what, hint="free disk space, then run the same command again to resume") from error
 
 
 def to_json_line(item: int, verdict: Verdict) -> str:

@@ -132,7 +132,7 @@ class Bench:
         """Runs or resumes one system; calls ``seen`` with each claim's index and outcome as they arrive.
 
         Raises:
-            UsageError: the folder cannot be created or written, or the system's evidence is missing.
+            UsageError: the folder cannot be written, or the system's evidence is missing.
             RecordError: another process is writing there, or the folder holds another run.
         """
         require_bench_extra()
@@ -176,11 +176,7 @@ class Bench:
             return open_memory(self.folder / f"{system.slug}{MEMORY}", settings=remembering, write=True)
 
     def lend(self, folder: Path, owner: System, system: System) -> None:
-        """Copies the memory of ``owner``'s run in another bench folder to a system that has not begun.
-
-        Raises:
-            UsageError: there is no such memory, or the system was given another one before.
-        """
+        """Copies the memory of ``owner``'s run in another bench folder to a system that has not run yet."""
         source, copy = (parent / f"{run.slug}{MEMORY}" for parent, run in ((folder, owner), (self.folder, system)))
         with _writing_errors(self.folder):
             copy_memory(source, copy, whose=f"{folder.parent.name}, {owner.spec}", to=system.spec)
@@ -190,10 +186,8 @@ class Bench:
         evidence: dict[str, Tool | PerClaim] = {}
         passages = [example.passages for example in self.examples]
         if {FROZEN, FROZEN_WORDS} & set(system.tools) and not any(passages):
-            raise UsageError(
-                f"{system.spec!r} needs evidence, and {self.sample.get('dataset')!r} has none",
-                hint="use --option with_evidence=true if the data set has it, or another tool",
-            )
+            what = f"{system.spec!r} needs evidence, and {self.sample.get('dataset')!r} has none"
+            raise UsageError(what, hint="use --option with_evidence=true if the data set has it, or another tool")
         if FROZEN in system.tools:
             evidence[FROZEN] = FixedPassages(passages, encoder=shared())
         if FROZEN_WORDS in system.tools:
@@ -212,8 +206,8 @@ class Bench:
         first = system.reads or self.systems[0].unseeded
         seeds = {other.seed: other for other in self.systems if other.unseeded == first}
         if not seeds:
-            hint = f"name it before: --method {first}"
-            raise UsageError(f"{first!r} is not in this bench", where=system.spec, hint=hint)
+            what = f"{first!r} is not in this bench"
+            raise UsageError(what, where=system.spec, hint=f"name it before: --method {first}")
         debate = seeds.get(system.seed) or next(iter(seeds.values()))
         if debate.slug == system.slug:
             raise UsageError(f"{system.spec!r} comes first, so there is no debate to read from", where="--method")
@@ -223,10 +217,8 @@ class Bench:
         """As :meth:`recorded_passages`; refuses systems with unfinished claims or budget or provider errors."""
         errors = [verdict.error for verdict, _ in self.outcomes(system) if verdict.error]
         if cut := {error.type for error in errors if error.exit_code in (4, 5)}:
-            raise RecordError(
-                f"claims of {system.spec!r} ended in {', '.join(sorted(cut))}: their passages are incomplete",
-                hint="run the same command again to retry them, with a larger --budget if needed",
-            )
+            what = f"claims of {system.spec!r} ended in {', '.join(sorted(cut))}: their passages are incomplete"
+            raise RecordError(what, hint="run the same command again to retry them, with a larger --budget if needed")
         return self.recorded_passages(system)
 
     def recorded_passages(self, system: System) -> list[tuple[Passage, ...]]:
@@ -239,8 +231,8 @@ class Bench:
 
     def outcomes(self, system: System) -> list[Outcome]:
         """The recorded outcomes of a system that has finished, in the order of the claims."""
-        folder = self.folder / system.slug
-        ended = {event.item: event for event in read_events(folder) if isinstance(event, ClaimEnded)}
+        events = read_events(self.folder / system.slug)
+        ended = {event.item: event for event in events if isinstance(event, ClaimEnded)}
         if missing := [item for item in range(len(self.examples)) if item not in ended]:
             what = f"{len(missing)} claims of {system.spec!r} were never finished"
             raise RecordError(what, hint="run the same command again to resume")
@@ -272,11 +264,7 @@ class Bench:
 
 
 def reopen(folder: Path, path: Path) -> Bench:
-    """Opens a bench folder and reads its examples again from the data set.
-
-    Raises:
-        UsageError: not a bench folder, the data set has changed, or a file that it was scored with is missing.
-    """
+    """Opens a bench folder and reads its examples again from the data set, which must not have changed."""
     about = read_bench_file(folder)
     sample, systems = about["sample"], [System.model_validate(fields) for fields in about["contenders"]]
     take = "group" if sample["per_group"] else sample["how"]
@@ -299,11 +287,6 @@ def reopen(folder: Path, path: Path) -> Bench:
 
 
 def read_bench_file(folder: Path) -> dict[str, Any]:
-    """The content of ``bench.json``.
-
-    Raises:
-        UsageError: not a bench folder, or its description is damaged.
-    """
     path = folder / BENCH
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
@@ -321,7 +304,6 @@ def read_bench_file(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _writing_errors(folder: Path) -> Iterator[None]:
-    """Reports errors of the file system as errors of the bench folder; only for its own files."""
     try:
         yield
     except OSError as error:

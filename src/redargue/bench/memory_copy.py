@@ -33,11 +33,7 @@ def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
 
 
 def require_same_passages(run: Path, tool: str, revision: str, *, of: str) -> None:
-    """Refuses to continue a run whose evidence tool (the passages read by the system ``of``) has changed.
-
-    Raises:
-        RecordError: claims of that system ended in an error and were retried since.
-    """
+    """Refuses to resume a run whose evidence tool, the passages read by the system ``of``, has changed."""
     try:
         known = json.loads((run / "run.json").read_text(encoding="utf-8"))["tools"][tool]["revision"]
     except (OSError, ValueError, LookupError, TypeError):

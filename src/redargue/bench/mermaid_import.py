@@ -257,7 +257,7 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
         raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
     runs, loaded = read_runs(path), load(MermaidRuns.name, path)
     calls = [run.calls for run in runs]
-    names = sorted({call.tool for of_claim in calls for call in of_claim})
+    names = sorted({call.tool for run in runs for call in run.calls})
     components = Components(
         backend=RecordedBackend([run.recording for run in runs]),
         actions={name: RecordedAction(name, calls) for name in names},

@@ -41,11 +41,9 @@ class ScoredRows:
     averaged: tuple[str, ...]
     whole_documents: bool
     draws: int = DRAWS
-    seed: int = 0
 
 
-Official = Callable[[ScoredRows], tuple[MetricValue, ...]]
-official_metrics: Registry[Official] = Registry("metric")
+official_metrics: Registry[Callable[[ScoredRows], tuple[MetricValue, ...]]] = Registry("metric")
 
 ONLY_DOCUMENTS = (
     "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
@@ -80,14 +78,14 @@ def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
 
 
 def accuracy_with_interval(rows: ScoredRows) -> MetricValue:
-    hits = correct_items(rows.gold, rows.said)
-    return with_interval(accuracy(rows.gold, rows.said), interval(hits, draws=rows.draws, seed=rows.seed))
+    bounds = interval(correct_items(rows.gold, rows.said), draws=rows.draws)
+    return with_interval(accuracy(rows.gold, rows.said), bounds)
 
 
 def macro_f1_with_interval(rows: ScoredRows) -> MetricValue:
     """Macro-F1 over the labels that some row has, with its interval."""
     gold, said, labels, over = rows.gold, rows.said, rows.labels, rows.averaged
-    bounds = macro_f1_interval(gold, said, labels=labels, over=over, draws=rows.draws, seed=rows.seed)
+    bounds = macro_f1_interval(gold, said, labels=labels, over=over, draws=rows.draws)
     return with_interval(macro_f1(gold, said, labels=labels, over=over), bounds)
 
 
@@ -96,7 +94,7 @@ def _figures(
 ) -> tuple[MetricValue, ...]:
     """The figures, the first with an interval; if reduced to documents, undefined, and renamed after those."""
     first, *others = scores.figures
-    figures = (with_interval(first, interval(scores.items, draws=rows.draws, seed=rows.seed)), *others)
+    figures = (with_interval(first, interval(scores.items, draws=rows.draws)), *others)
     if not reduced:
         return figures
     of_labels = [figure for figure in figures if figure.name == "label-accuracy"]

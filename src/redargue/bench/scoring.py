@@ -94,7 +94,6 @@ def score(
     seconds: Sequence[float] | None = None,
     peak_bytes: int | None = None,
     draws: int = DRAWS,
-    seed: int = 0,
 ) -> Scores:
     """Scores one system's verdicts; calls no model.
 
@@ -113,7 +112,7 @@ def score(
     _require_matching(examples, verdicts)
     pairs = zip(examples, verdicts, strict=True)
     known = [(example, verdict) for example, verdict in pairs if example.gold is not None]
-    rows = _rows(known, _labels(examples), locate, draws=draws, seed=seed)
+    rows = _rows(known, _labels(examples), locate, draws)
     hits = correct_items(rows.gold, rows.said)
     matrix = confusion(rows.gold, rows.said, labels=rows.labels) if rows.labels and known else None
     confident = [
@@ -160,9 +159,7 @@ def _require_matching(examples: Sequence[Example], verdicts: Sequence[Verdict]) 
             )
 
 
-def _rows(
-    known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, *, draws: int, seed: int
-) -> ScoredRows:
+def _rows(known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, draws: int) -> ScoredRows:
     predicted = []
     for _, verdict in known:
         places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
@@ -177,7 +174,6 @@ def _rows(
         averaged=tuple(label for label in labels if any(example.gold == label for example, _ in known)),
         whole_documents=locate is by_document,
         draws=draws,
-        seed=seed,
     )
 
 

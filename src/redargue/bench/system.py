@@ -46,13 +46,14 @@ class System(Frozen):
         name, _, rest = plain.partition(":")
         method, _, profile = name.partition("@")
         settings: dict[str, Any] = {}
+        fields = methods[method].settings_class.model_fields
         for pair in rest.split(",") if rest else ():
             key, equals, value = pair.partition("=")
             if not equals or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
-            name = key.strip().replace("-", "_")
-            values = [item for item in value.strip().split("+") if item]
-            settings[name] = values if name in _lists(method) else _value(value.strip())
+            name, value = key.strip().replace("-", "_"), value.strip()
+            is_list = name in fields and get_origin(fields[name].annotation) is tuple
+            settings[name] = [item for item in value.split("+") if item] if is_list else _json_or_text(value)
         for tool in configure(method, profile or "hardened", settings).tools():
             if tool not in OWN and tool not in tools:
                 raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*OWN, *tools]))
@@ -86,13 +87,7 @@ class System(Frozen):
         return configure(self.method, self.profile, self.settings).tools()
 
 
-def _lists(method: str) -> set[str]:
-    """The settings of a method that are lists, whose items are joined by ``+``."""
-    fields = methods[method].settings_class.model_fields
-    return {name for name, field in fields.items() if get_origin(field.annotation) is tuple}
-
-
-def _value(text: str) -> Any:
+def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

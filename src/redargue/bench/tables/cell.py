@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
-from redargue.events import Answered, Event, Scored
+from redargue.events import Answered, Scored
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
@@ -37,7 +38,7 @@ class AgentAnswer(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A run of one system on one data set: its folder, a verdict per example, and all agents' answers."""
+    """A run of one system on one data set."""
 
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
@@ -67,19 +68,15 @@ class Cell(NamedTuple):
 
 def read_cell(bench: Bench, system: System) -> Cell:
     folder = bench.folder / system.slug
-    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
-    return Cell(bench.examples, verdicts, tuple(_answers(read_events(folder), bench.examples)), folder)
-
-
-def _answers(events: Iterable[Event], examples: Sequence[Example]) -> list[AgentAnswer]:
     answers: dict[tuple[int, str, int], AgentAnswer] = {}
-    scores: dict[tuple[int, str, int], dict[Metric, float]] = {}
-    for event in events:
+    scores: dict[tuple[int, str, int], dict[Metric, float]] = defaultdict(dict)
+    for event in read_events(folder):
         if isinstance(event, Answered):
             key = event.item, event.agent, event.round
-            gold = examples[event.item].gold
+            gold = bench.examples[event.item].gold
             right = None if gold is None else event.label == gold
-            answers[key] = AgentAnswer(*key, event.label, right, scores.setdefault(key, {}))
+            answers[key] = AgentAnswer(*key, event.label, right, scores[key])
         elif isinstance(event, Scored) and event.score.value is not None:
-            scores.setdefault((event.item, event.agent, event.round), {})[event.score.metric] = event.score.value
-    return list(answers.values())
+            scores[event.item, event.agent, event.round][event.score.metric] = event.score.value
+    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
+    return Cell(bench.examples, verdicts, tuple(answers.values()), folder)

@@ -7,6 +7,7 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from redargue.bench.metrics.base import MetricValue, ratio, undefined
@@ -79,9 +80,6 @@ MEASURES: dict[str, Callable[[Cell], MetricValue]] = {
     "recall": lambda cell: _classes(cell)[0].recall,
     "precision": lambda cell: _classes(cell)[0].precision,
     "f1": lambda cell: _classes(cell)[0].f1,
-    "response-accuracy": lambda cell: _of_responses(cell, "accuracy"),
-    "response-recall": lambda cell: _of_responses(cell, "recall"),
-    "response-precision": lambda cell: _of_responses(cell, "precision"),
-    "response-f1": lambda cell: _of_responses(cell, "f1"),
+    **{f"response-{name}": partial(_of_responses, name=name) for name in ("accuracy", "recall", "precision", "f1")},
     "searches": _searches,
 }

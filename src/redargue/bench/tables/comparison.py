@@ -18,7 +18,6 @@ from redargue.tasks.query import WriteQuery
 from redargue.tasks.step import StepTask
 from redargue.verdicts import ErrorInfo
 
-SCORES = ("mean", "quantile")
 TITLES = {
     "true-f1": "F1 of true",
     "false-f1": "F1 of false",
@@ -30,7 +29,7 @@ TITLES = {
     "response-precision": "precision of responses",
     "response-f1": "F1 of responses",
 }
-EMPTY, AVERAGE = "–", "Average"
+EMPTY = "–"
 
 
 class ComparedRow(Frozen):
@@ -69,7 +68,7 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     if table.measures:
         names_of_measures = [TITLES.get(name, name) for name in table.measures]
         titles = [f"{title}, {name}" if len(titles) > 1 else name for title in titles for name in names_of_measures]
-    columns = (*table.columns, *titles, *(AVERAGE,) * table.average)
+    columns = (*table.columns, *titles, *("Average",) * table.average)
     printed = [*table.columns, *(name for name in table.sets for _ in table.measures or ("",))]
     places = [place for place, name in enumerate(printed) if name in (*table.columns, *names)]
     places += [len(printed)] * table.average
@@ -155,7 +154,7 @@ def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = Fals
         return f"{figure.value:.0f}"
     if shares:
         return f"{figure.value:.2f}"
-    if line.measure in SCORES:
+    if line.measure in ("mean", "quantile"):
         return f"{figure.value:.3f} [{figure.n}]"
     form = "+.1f" if line.measure == "gain" else ".1f"
     bounds = "" if figure.low is None else f" ({100 * figure.low:{form}} to {100 * (figure.high or 0):{form}})"

@@ -89,7 +89,6 @@ class Runner:
         self.refused: dict[tuple[str, str], str] = {}
 
     def columns(self, table: PublishedTable) -> tuple[str, ...]:
-        """The selected data sets of a table."""
         return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
 
     def lacking(self, name: str) -> str:
@@ -212,9 +211,6 @@ class Runner:
 
 
 def required_systems(table: PublishedTable, line: PublishedRow) -> tuple[str, ...]:
-    """Templates of a row's systems: its own and the one that a gain is over; none if redargue has no such method.
-
-    Rows are in order, so that a memory's owner runs before the systems that are given the memory.
-    """
-    own = line.method or table.method
-    return (own, *((line.against,) if line.against else ())) if own else ()
+    """Templates of a row's system and of the one that a gain is over; empty if redargue has no such method."""
+    method = line.method or table.method
+    return tuple(filter(None, (method, line.against))) if method else ()
