@@ -44,7 +44,7 @@ HOW_TEXT: Mapping[How, str] = {
 
 
 class RemovedPassage(Frozen):
-    """A passage of the set, and the verdict's quotations from it."""
+    """A removed passage, and the verdict's quotations from it."""
 
     passage: Passage
     quoted: tuple[str, ...] = ()
@@ -182,10 +182,8 @@ def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) ->
     else:
         raise UsageError(f"the run's backend {name!r} no longer exists")
     if backend.identity != manifest.identity:
-        raise UsageError(
-            f"the run's backend was {manifest.identity!r}, this one is {backend.identity!r}",
-            hint="verify the claim again, and explain the new run",
-        )
+        what = f"the run's backend was {manifest.identity!r}, this one is {backend.identity!r}"
+        raise UsageError(what, hint="verify the claim again, and explain the new run")
     return backend
 
 
@@ -269,8 +267,7 @@ class _Trials:
             )
 
     async def flips(self, removed: frozenset[str]) -> bool:
-        """Whether the label differs without these passages; a missing label does not count."""
-        label = (await self._verdict(removed)).label
+        label = (await self._verdict(removed)).label  # a missing label does not count
         return label is not None and label != self._recorded.verdict.label
 
     def label_without(self, removed: frozenset[str]) -> str | None:

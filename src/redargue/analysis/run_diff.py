@@ -24,8 +24,6 @@ from redargue.runs.record import Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
-CONTEXT_LINES = 2  # around each difference
-
 Slot = tuple[str, str, int, str]  # "call" or "search", agent, round, task or tool
 StepId = tuple[Slot, int]  # and the index among the steps of the slot
 Steps = dict[StepId, tuple[list[str], str]]  # lines of the outcome, and the key of the call or search
@@ -93,7 +91,7 @@ class RunDiff(Frozen):
 
     Attributes:
         claims: number of claims that both runs finished.
-        only_first: number of claims that only the first run finished; ``only_second`` accordingly.
+        only_first: number of claims that only the first run finished.
         moves: number of claims per change, such as ``SUPPORTS → REFUTES``.
         differing: number of claims with a call or search that differs.
         details: claims whose label differs first; as many as requested.
@@ -120,9 +118,9 @@ async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
     verdicts = records[0].verdicts(), records[1].verdicts()
     flips = []
     for (text, _), items in shared.items():
-        outcomes = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
-        if outcomes[0] != outcomes[1]:
-            flips.append(Flip(claim=text, items=items, first=outcomes[0], second=outcomes[1]))
+        before, after = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
+        if before != after:
+            flips.append(Flip(claim=text, items=items, first=before, second=after))
     digests = _digests(first), _digests(second)
     differing = [items for items in shared.values() if digests[0][items[0]] != digests[1][items[1]]]
     selected = list(dict.fromkeys([*(flip.items for flip in flips), *differing]))[: max(0, most)]
@@ -297,7 +295,7 @@ def _json_lines(value: Any, name: str = "") -> list[str]:
 def _diff(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     if first == second:
         return ()
-    return tuple(difflib.unified_diff(first, second, "first", "second", n=CONTEXT_LINES, lineterm=""))
+    return tuple(difflib.unified_diff(first, second, "first", "second", n=2, lineterm=""))
 
 
 async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[dict[str, str], str]:

@@ -127,9 +127,9 @@ class Bench:
             beside.replace(path)
 
     async def run(
-        self, system: System, *, concurrency: int = 2, seen: Callable[[int, Outcome], None] | None = None
+        self, system: System, *, concurrency: int = 2, on_outcome: Callable[[int, Outcome], None] | None = None
     ) -> list[Outcome]:
-        """Runs or resumes one system; calls ``seen`` with each claim's index and outcome as they arrive.
+        """Runs or resumes one system; calls ``on_outcome`` with each claim's index and outcome as they arrive.
 
         Raises:
             UsageError: the folder cannot be written, or the system's evidence is missing.
@@ -161,8 +161,8 @@ class Bench:
                 with _writing_errors(self.folder):
                     self._share(verifier)
                 async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
-                    if seen:
-                        seen(item, Outcome(verdict, seconds.get(item, 0.0)))
+                    if on_outcome:
+                        on_outcome(item, Outcome(verdict, seconds.get(item, 0.0)))
             self._write(system, resident_peak())
             return self.outcomes(system)
 

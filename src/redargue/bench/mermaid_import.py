@@ -14,7 +14,6 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -204,16 +203,7 @@ class RecordedMemory:
     def for_claim(self, item: int) -> RecordedMemory:
         return RecordedMemory([self._recalled[item]])
 
-    async def recall(
-        self,
-        entities: Iterable[str],
-        *,
-        claim: str,
-        now: datetime,
-        text: str = "",
-        as_of: date | None = None,
-        only_in_time: bool = False,
-    ) -> Recall:
+    async def recall(self, entities: Iterable[str], **_: Any) -> Recall:
         """The recorded items; one whose original call failed is empty."""
         (recalled,) = self._recalled
         items = []
@@ -230,9 +220,7 @@ class RecordedMemory:
             )
         return Recall(items=tuple(items))
 
-    async def remember(
-        self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
+    async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:
         return RememberResult(dropped={"frozen": len(findings)})
 
 

@@ -140,15 +140,15 @@ class Runner:
             templates = [template for line in table.rows for template in required_systems(table, line)]
             specs = dict.fromkeys(self.spec(template, chosen) for template in templates)
             missing = [spec for spec in specs if (name, spec) not in {**self.cells, **self.refused}]
-            lent = {
+            memory_owners = {
                 self.spec(line.method, chosen): System.parse(self.spec(line.memory_of, chosen))
                 for line in table.rows
                 if line.memory_of
             }
             if missing:
-                self._run(name, [System.parse(spec) for spec in missing], lent)
+                self._run(name, [System.parse(spec) for spec in missing], memory_owners)
 
-    def _run(self, name: str, systems: Sequence[System], lent: Mapping[str, System]) -> None:
+    def _run(self, name: str, systems: Sequence[System], memory_owners: Mapping[str, System]) -> None:
         chosen, choice = self.paper.sets[name], self.choice
         path = self._path(name)
         assert path is not None
@@ -162,11 +162,11 @@ class Runner:
         config = choice.config.updated(store=self._store(name, systems))
         bench = Bench(folder, loaded.examples, systems, sample=loaded.sample.model_dump(mode="json"), config=config)
         for system in systems:
-            if owner := lent.get(system.spec):
+            if owner := memory_owners.get(system.spec):
                 bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, system)
             try:
-                with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as seen:
-                    asyncio.run(bench.run(system, concurrency=choice.concurrency, seen=seen))
+                with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as on_outcome:
+                    asyncio.run(bench.run(system, concurrency=choice.concurrency, on_outcome=on_outcome))
             except CannotPlay:  # without a language model, the row has no figures
                 self.refused[name, system.spec] = "needs a language model: --model"
                 continue
