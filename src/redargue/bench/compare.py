@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -226,11 +227,10 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
 
 
 def _by_seed(bench: Bench, rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows, grouped by spec without seed."""
     names = {system.spec: system.unseeded for system in bench.systems}
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups.setdefault(names[row.spec], []).append(row)
+        groups[names[row.spec]].append(row)
     return list(groups.values())
 
 

@@ -11,11 +11,9 @@ from redargue.errors import UsageError
 from redargue.evidence import Quote
 from redargue.registry import did_you_mean
 
+# The location of a found quotation, in the data set's names; empty if it is in no document of the data set.
 Locate = Callable[[Quote], tuple[GoldEvidence, ...]]
-"""The location of a found quotation, in the data set's names; empty if it is in no document of the data set."""
-
-Sentences = Mapping[str, Mapping[str, str]]
-"""By document: each sentence's identifier and text, in order."""
+Sentences = Mapping[str, Mapping[str, str]]  # by document: each sentence's identifier and text, in order
 
 READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
     "fever": fever.wiki_sentences,
@@ -32,7 +30,6 @@ def load_qrels(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:
 
 
 def by_document(quote: Quote) -> tuple[GoldEvidence, ...]:
-    """The document of a quotation's source, without a part."""
     return (GoldEvidence(document=quote.source.document),) if quote.source and quote.source.document else ()
 
 

@@ -1,7 +1,6 @@
-"""Runs systems on a data set: the same claims and evidence for all, and a run folder for each.
+"""Runs systems on the same claims and evidence.
 
-A bench folder holds ``bench.json`` (sample, systems, options) and a run folder per system. Running the same command
-again resumes it; rescoring calls no model.
+A bench folder has a ``bench.json`` (sample, systems, options) and a run folder per system; running it again resumes it.
 """
 
 from __future__ import annotations
@@ -100,14 +99,12 @@ class Bench:
         return peak if isinstance(peak, int) else None
 
     def arguments(self, system: System) -> tuple[str, ...]:
-        """Arguments of the command that last ran a system."""
         return tuple(self._described().get("arguments", {}).get(system.slug, ()))
 
     def _described(self) -> dict[str, Any]:
         return read_bench_file(self.folder) if (self.folder / BENCH).exists() else {}
 
     def _write(self, system: System, peak: int | None = None) -> None:
-        """Adds a system, or its peak memory, to ``bench.json``."""
         path, old = self.folder / BENCH, self._described()
         known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
         if peak:

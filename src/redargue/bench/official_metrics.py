@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -177,16 +178,15 @@ def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 
 def _gold_abstracts(groups: Groups, label: str) -> list[GoldAbstract]:
-    rationales: dict[str, list[tuple[str, ...]]] = {}
+    rationales: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for group in groups:
         for document in dict.fromkeys(name for name, _ in group):
-            part = tuple(element for name, element in group if name == document)
-            rationales.setdefault(document, []).append(part)
+            rationales[document].append(tuple(element for name, element in group if name == document))
     return [GoldAbstract(document=name, label=label, rationales=tuple(parts)) for name, parts in rationales.items()]
 
 
 def _said_abstracts(places: Sequence[Element], label: str) -> list[PredictedAbstract]:
-    sentences: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = defaultdict(list)
     for document, element in places:
-        sentences.setdefault(document, []).extend([element] if element else [])
+        sentences[document] += [element] if element else []
     return [PredictedAbstract(document=name, label=label, sentences=tuple(ids)) for name, ids in sentences.items()]

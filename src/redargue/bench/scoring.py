@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from redargue.bench.datasets.base import Example
@@ -220,9 +221,9 @@ def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 
 def _groups(rows: ScoredRows) -> tuple[GroupScores, ...]:
-    places: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = defaultdict(list)
     for at, example in enumerate(rows.examples):
-        places.setdefault(example.group, []).append(at)
+        places[example.group].append(at)
     if set(places) <= {""}:
         return ()
     return tuple(

@@ -1,7 +1,6 @@
-"""Measures of tables over two classes, for claims and for whole responses.
+"""Measures over two classes, of claims and of whole responses; the positive class is true (factual).
 
-The positive class is true (factual). Claims whose gold label is neither are omitted, and a verdict that is neither is
-wrong.
+Claims whose gold label is neither are omitted, and a verdict that is neither is wrong.
 """
 
 from __future__ import annotations

@@ -137,7 +137,6 @@ def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runn
 
 
 def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
-    """Why a row could not be run, by data set."""
     refused: dict[str, str] = {}
     for name in names:
         for template in required_systems(table, line):
@@ -163,7 +162,6 @@ def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = Fals
 
 
 def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[str]:
-    """Why measured figures are undefined."""
     why: dict[str, dict[str, None]] = {}
     for row in rows:
         for title, figure in zip(columns, row.figures, strict=False):
@@ -173,7 +171,6 @@ def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[st
 
 
 def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> list[str]:
-    """Notes on what cannot be compared."""
     paper, choice = runner.paper, runner.choice
     most = " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
     notes = [

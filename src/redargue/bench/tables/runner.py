@@ -1,7 +1,4 @@
-"""Runs the systems that a published table needs, in one bench folder per data set shared by all tables.
-
-A system that several tables show is run once; an interrupted run resumes.
-"""
+"""Runs the systems of published tables, once for all tables, in one bench folder per data set."""
 
 from __future__ import annotations
 
@@ -122,7 +119,6 @@ class Runner:
         return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
 
     def spec(self, template: str, chosen: TableDataset) -> str:
-        """The spec of a row's system on a data set."""
         if READS in template:  # the other system as its own row has it
             return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
