@@ -36,10 +36,10 @@ from redargue.runs.record import read_events
 
 SETS = ("factool_qa", "bingcheck", "factcheckbench")
 OWN = tuple(
-    f"mermaid:tools=frozen-words,{each}"
-    for each in ("memory=off", "memory=on,guard=true", "memory=off,decomposer=false")
+    f"mermaid:tools=frozen-words,{options}"
+    for options in ("memory=off", "memory=on,guard=true", "memory=off,decomposer=false")
 )
-POOLED = tuple(each.replace("frozen-words", "corpus") for each in OWN)
+POOLED = tuple(spec.replace("frozen-words", "corpus") for spec in OWN)
 PAIRS = ((0, 1), (0, 2), (3, 4), (3, 5), (0, 3))  # of systems that differ in one thing
 LABELS = ("true", "false")
 SHOWN = ("value", "low", "high", "p_value")
@@ -51,7 +51,7 @@ def main(half: str, limit: int | None) -> None:
     for name in SETS:
         path = pool.data() / "snapshots" / f"{name}.jsonl.gz"
         loaded = load("snapshots", path, half=half, limit=limit)
-        systems = [System.parse(each) for each in (*OWN, *POOLED)]
+        systems = [System.parse(spec) for spec in (*OWN, *POOLED)]
         folder = pool.BUILD / "acting" / f"{name}-{half}-{limit or 'all'}"
         sample = loaded.sample.model_dump(mode="json")
         config = RunConfig(store=str(_store(name, load("snapshots", path).examples)), offline=True)
@@ -61,7 +61,7 @@ def main(half: str, limit: int | None) -> None:
             began = time.perf_counter()
             outcomes = _run(bench, system)
             seconds = round(time.perf_counter() - began, 1)
-            done.append(([each.verdict.label for each in outcomes], calls := _calls(bench, system)))
+            done.append(([outcome.verdict.label for outcome in outcomes], calls := _calls(bench, system)))
             line: dict[str, Any] = {"set": name, "half": half, "n": len(outcomes), "contender": system.spec}
             told = {"calls": sum(calls), "recalled": _recalled(bench, system), "seconds": seconds}
             print(json.dumps(line | _scores(loaded.examples, done[-1][0]) | told), flush=True)
@@ -86,10 +86,10 @@ def _store(name: str, examples: Sequence[Example]) -> Path:
     path = pool.BUILD / f"pooled-{name}.db"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        every = {passage.sha256: passage for each in examples for passage in each.passages}
+        every = {passage.sha256: passage for example in examples for passage in example.passages}
         documents = (
-            Document(id=sha256, text=each.text, title=each.title, url=each.url, publisher=each.publisher)
-            for sha256, each in every.items()
+            Document(id=sha256, text=passage.text, title=passage.title, url=passage.url, publisher=passage.publisher)
+            for sha256, passage in every.items()
         )
         with open_corpus(path, write=True) as corpus:
             corpus.add(documents)
@@ -112,11 +112,11 @@ def _recalled(bench: Bench, system: System) -> int:
 
 
 def _scores(examples: Sequence[Example], said: Sequence[str | None]) -> dict[str, Any]:
-    rules = scores_by_rule([str(each.gold) for each in examples], said, labels=LABELS, negative="false")
-    figures = {each.rule: each.macro_f1.value for each in rules}
+    rules = scores_by_rule([str(example.gold) for example in examples], said, labels=LABELS, negative="false")
+    figures = {rule.rule: rule.macro_f1.value for rule in rules}
     order = (NonAnswers.NEGATIVE, NonAnswers.WRONG, NonAnswers.DROPPED)
     return {
-        "answered": sum(each is not None for each in said),
+        "answered": sum(label is not None for label in said),
         "macro_f1": {rule: None if (value := figures[rule]) is None else round(value, 3) for rule in order},
     }
 
@@ -127,7 +127,7 @@ def _compared(
     second: tuple[list[str | None], list[int]],
 ) -> dict[str, Any]:
     """First minus second, on the same claims; a non-answer counts as wrong."""
-    gold = [str(each.gold) for each in examples]
+    gold = [str(example.gold) for example in examples]
     test = mcnemar(correct_items(gold, first[0]), correct_items(gold, second[0]))
     scores = macro_f1_difference(gold, first[0], second[0], labels=LABELS)
     calls = paired_difference([float(each) for each in first[1]], [float(each) for each in second[1]])

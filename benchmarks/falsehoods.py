@@ -96,10 +96,10 @@ def falsehood(
         seed: of what is chosen.
     """
     rng = random.Random(f"{seed} {claim.text}")
-    found = [(_share(claim.text, each), each, passage) for passage in bearing for each in _full(passage.text)]
+    found = [(_share(claim.text, text), text, passage) for passage in bearing for text in _full(passage.text)]
     if not found:
         return None
-    share, true, source = max(found, key=lambda each: each[0])
+    share, true, source = max(found, key=lambda entry: entry[0])
     changes: list[tuple[str, str]] = []
     if share >= (BEARING if supported else REFUTING):
         made = _contradicting(claim.text, true, names, rng) if supported else _agreeing(claim.text, true)
@@ -113,7 +113,7 @@ def falsehood(
 
 def _full(text: str) -> list[str]:
     """The sentences of a text that are more than a title."""
-    return [each for each in sentences(text) if len(each.split()) >= FULL]
+    return [sentence for sentence in sentences(text) if len(sentence.split()) >= FULL]
 
 
 def _share(of: str, sentence: str) -> float:
@@ -126,11 +126,11 @@ def _contradicting(claim: str, sentence: str, names: Names, rng: random.Random) 
     """The sentence with something that claim and sentence share changed into something else."""
     made = []
     said_of_it = claim[len(claim) // 4 :]  # what stands before is the subject: another subject contradicts nothing
-    shared = [each for kind in _quantities(sentence) for each in kind if _holds(said_of_it, each)]
+    shared = [quantity for kind in _quantities(sentence) for quantity in kind if _holds(said_of_it, quantity)]
     if shared:
         said = rng.choice(shared)
         tried = (_other_quantity(said, rng) for _ in range(TRIES))
-        made += [("number", _put(sentence, said, each)) for each in tried if not _holds(sentence, each)][:1]
+        made += [("number", _put(sentence, said, number)) for number in tried if not _holds(sentence, number)][:1]
     if swap := _name_swap(claim, sentence, names, rng):
         made.append(("name", _put(sentence, *swap)))
     return made + _direction(claim, sentence, opposed=False)
@@ -173,25 +173,34 @@ def _copies(claim: str, true: str, false: str, sources: Sequence[Passage]) -> tu
     """
 
     def beside(text: str) -> list[str]:
-        return [each for each in _full(text) if max(_share(claim, each), _share(true, each)) < BEARING]
+        return [sentence for sentence in _full(text) if max(_share(claim, sentence), _share(true, sentence)) < BEARING]
 
     first, *others = sources
     whole = " ".join(
-        false if each == true else each for each in _full(first.text) if each in (true, *beside(first.text))
+        false if sentence == true else sentence
+        for sentence in _full(first.text)
+        if sentence in (true, *beside(first.text))
     )
     near = list(
         dict.fromkeys(found[0] for other in others if other.text != first.text and (found := beside(other.text)))
     )
-    texts = dict.fromkeys([whole, *(f"{false} {each}" for each in near), *(f"{each} {false}" for each in near)])
+    texts = dict.fromkeys(
+        [whole, *(f"{false} {sentence}" for sentence in near), *(f"{sentence} {false}" for sentence in near)]
+    )
     return tuple(Passage(text=text, title=first.title) for text in texts)[:COPIES]
 
 
 def _quantities(text: str) -> tuple[list[str], ...]:
     """Years, other numbers, months and counting words, each in order and once."""
     years = list(dict.fromkeys(_YEAR.findall(text)))
-    numbers = [each for each in dict.fromkeys(_NUMBER.findall(text)) if each not in years]
+    numbers = [number for number in dict.fromkeys(_NUMBER.findall(text)) if number not in years]
     held = re.findall(r"\w+", text)
-    return years, numbers, [each for each in _MONTHS if _dated(text, each)], [each for each in _COUNTS if each in held]
+    return (
+        years,
+        numbers,
+        [month for month in _MONTHS if _dated(text, month)],
+        [count for count in _COUNTS if count in held],
+    )
 
 
 def _dated(text: str, month: str) -> bool:
@@ -202,7 +211,7 @@ def _other_quantity(said: str, rng: random.Random) -> str:
     """Another of its kind and size, written alike."""
     for every in (_MONTHS, _COUNTS):
         if said in every:
-            return rng.choice([each for each in every if each != said])
+            return rng.choice([other for other in every if other != said])
     if _YEAR.fullmatch(said):
         return str(int(said) - rng.choice((2, 3, 5, 7, 12, 20, 30)))  # never a year that is yet to come
     if "." in said:
@@ -219,15 +228,15 @@ def _name_swap(claim: str, sentence: str, names: Names, rng: random.Random) -> t
         if not _holds(claim, name) or claim.startswith(name) or not before or name.isupper():
             continue
         known = set(words(f"{claim} {sentence}"))
-        others = [each for each in names.get(before, ()) if not set(words(each)) & known]
-        if others := [each for each in others if len(each.split()) == len(name.split())]:
+        others = [other for other in names.get(before, ()) if not set(words(other)) & known]
+        if others := [other for other in others if len(other.split()) == len(name.split())]:
             return name, rng.choice(others)
     return None
 
 
 def _direction(claim: str, sentence: str, *, opposed: bool) -> list[tuple[str, str]]:
     """The sentence with its one word of direction turned round, where the claim has one, opposed to it or the same."""
-    ours, theirs = ([each for each in re.findall(r"\w+", text) if each in _OPPOSITES] for text in (claim, sentence))
+    ours, theirs = ([word for word in re.findall(r"\w+", text) if word in _OPPOSITES] for text in (claim, sentence))
     if len(ours) != 1 or len(theirs) != 1:
         return []
     opposite = _OPPOSITES[theirs[0]]

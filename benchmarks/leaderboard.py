@@ -113,7 +113,7 @@ def all_systems(tools: Sequence[str], *, model: bool = False) -> Iterator[tuple[
         specs[name] = spec
         if name not in SAMPLED:
             yield ALONE, name, System.parse(spec)
-    for name in (each for each in SAMPLED if each in specs):  # when it is known how many calls a system has had
+    for name in [name for name in SAMPLED if name in specs]:  # last, when the systems' numbers of calls are known
         for system in SYSTEMS:
             yield ALONE, f"{name}, calls of {system}", System.parse(f"{specs[name]},like={system}")
     for system in SYSTEMS:
@@ -151,7 +151,7 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
         if candidate is None or candidate.reads in barred:
             continue  # what could not take the claims has cost nothing, and read nothing of them
         outcomes = _played(Bench(place, examples, [candidate], sample=sample, config=config), candidate)
-        if outcomes is None or all(each.error and each.error.type == "UsageError" for each, _ in outcomes):
+        if outcomes is None or all(verdict.error and verdict.error.type == "UsageError" for verdict, _ in outcomes):
             barred.add(candidate.spec)  # a method of two labels cannot choose one of five
             continue
         cell = _measured(examples, outcomes, chosen.dataset) | {"spec": candidate.spec}
@@ -197,8 +197,8 @@ def _measured(examples: Sequence[Example], outcomes: Sequence[Outcome], dataset:
     return Cell(
         _shown(scores.figure("accuracy")),
         _shown(scores.figure("macro-f1")),
-        sum(each.calls for each in usage) / len(usage),
-        sum(each.searches for each in usage) / len(usage),
+        sum(spent.calls for spent in usage) / len(usage),
+        sum(spent.searches for spent in usage) / len(usage),
         scores.right,
     )._asdict() | {"errors": scores.failed}
 
@@ -219,7 +219,7 @@ def tested(cells: dict[str, Any], systems: Sequence[str]) -> list[Test]:
         if other != system and (other not in systems or systems.index(other) > systems.index(system))
     ]
     results = [mcnemar(cells[system]["right"], cells[other]["right"]) for system, other in pairs]
-    corrected = holm([each.p_value for each in results])
+    corrected = holm([result.p_value for result in results])
     return [
         Test(system=system, other=other, result=result, p=p)
         for (system, other), result, p in zip(pairs, results, corrected, strict=True)
@@ -228,15 +228,19 @@ def tested(cells: dict[str, Any], systems: Sequence[str]) -> list[Test]:
 
 def page(folder: Path, model: str = "", half: str = "odd") -> str:
     """The whole of ``docs/benchmarks.md``, from the runs of a half that are there, the largest of each data set."""
-    places = [each.parent for each in folder.glob(f"*-{half}-*/cells.json") if _is(each.parent.name, half)]
-    places.sort(key=lambda each: int(each.name.rpartition("-")[2]))
-    found = {each.name: json.loads((each / "cells.json").read_text("utf-8")) for each in places}
+    places = [path.parent for path in folder.glob(f"*-{half}-*/cells.json") if _is(path.parent.name, half)]
+    places.sort(key=lambda path: int(path.name.rpartition("-")[2]))
+    found = {path.name: json.loads((path / "cells.json").read_text("utf-8")) for path in places}
     if not found:
         sys.exit(f"no run in {str(folder)!r}: python -m benchmarks leaderboard")
 
     def read(whose: str) -> dict[str, Any]:
-        known = [(name, each) for name in BOARD for place, each in found.items() if place.startswith(f"{name}-{half}-")]
-        return {name: {"n": each["n"], "cells": each["cells"][whose]} for name, each in known if whose in each["cells"]}
+        known = [
+            (name, cells) for name in BOARD for place, cells in found.items() if place.startswith(f"{name}-{half}-")
+        ]
+        return {
+            name: {"n": cells["n"], "cells": cells["cells"][whose]} for name, cells in known if whose in cells["cells"]
+        }
 
     own = read(ALONE)
     parts = [
@@ -291,20 +295,20 @@ it."""
 
 
 def _leaderboard(own: dict[str, Any]) -> str:
-    names = sorted({method for each in own.values() for method in each["cells"]})
-    common = [each["cells"] for each in own.values() if all(name in each["cells"] for name in names)]
+    names = sorted({method for cells in own.values() for method in cells["cells"]})
+    common = [cells["cells"] for cells in own.values() if all(name in cells["cells"] for name in names)]
     means = {
         (key, name): sum(float(cells[name][key].partition(" ")[0]) for cells in common) / len(common)
         for key in ("accuracy", "macro_f1")
         for name in names
         if common
     }
-    sets = [number(f"{name} ({each['n']})") for name, each in own.items()]
+    sets = [number(f"{name} ({cells['n']})") for name, cells in own.items()]
     tables = []
     for key, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
         rows: list[tuple[TableCell, ...]] = []
         for name in sorted(names, key=lambda name: -means.get(("accuracy", name), 0)):
-            cells = (_cell(each["cells"].get(name), key) for each in own.values())
+            cells = (_cell(entry["cells"].get(name), key) for entry in own.values())
             rows.append((name, *cells, means.get((key, name))))
         columns = (Column(title), *sets, number(f"mean of {len(common)}", ".1f"))
         tables.append(table_markdown(Table("", columns, tuple(rows))))
@@ -322,8 +326,8 @@ def _cell(cell: dict[str, Any] | None, key: str) -> str | None:
 def _tests(own: dict[str, Any], systems: Sequence[str]) -> str:
     rows: list[tuple[TableCell, ...]] = []
     counted = 0
-    for name, each in own.items():
-        for test in tested(each["cells"], systems):
+    for name, cells in own.items():
+        for test in tested(cells["cells"], systems):
             counted += 1
             if test.p < 0.05:
                 alone = f"{test.result.first_only} : {test.result.second_only}"

@@ -154,10 +154,10 @@ async def _timed(memory: Memory, asked: Sequence[int]) -> tuple[dict[str, float]
         recall = await memory.recall(entities(number), claim=f"question {number} of it", now=NOW)
         taken.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - cpu))
-        found.append([int(each.passage.text.split()[1]) for each in recall.items])
+        found.append([int(item.passage.text.split()[1]) for item in recall.items])
     parts = {
-        f"{name}p{part}_ms": round(float(np.percentile(each[1:], part)), 2)
-        for name, each in (("", taken), ("cpu_", worked))
+        f"{name}p{part}_ms": round(float(np.percentile(times[1:], part)), 2)
+        for name, times in (("", taken), ("cpu_", worked))
         for part in (50, 99)
     }
     return {"first_ms": round(taken[0], 1), **parts}, found[1:]
@@ -174,7 +174,7 @@ def exact(encoder: Clustered, asked: Sequence[int], records: int) -> list[list[i
         every = np.hstack((numbers, np.tile(np.arange(len(vectors)) + block * BLOCK, (len(asked), 1))))
         best = np.argpartition(-both, 10, axis=1)[:, :10]
         scores, numbers = np.take_along_axis(both, best, 1), np.take_along_axis(every, best, 1)
-    return [[int(each) for each in row] for row in numbers]
+    return [[int(number) for number in row] for row in numbers]
 
 
 async def _write(where: str, name: str, calls: int) -> None:
@@ -182,7 +182,7 @@ async def _write(where: str, name: str, calls: int) -> None:
     with open_memory(where, workspace="writers", encoder=Clustered(1000)) as memory:
         print("ready", flush=True)
         for call in range(calls):
-            batch = [finding(5 * call + each, f"{name} {call}") for each in range(5)]
+            batch = [finding(5 * call + number, f"{name} {call}") for number in range(5)]
             await memory.remember(batch, entities=[name, f"call {call}"], claim=f"{name} {call}", run=name, now=NOW)
             print(call, flush=True)
 
@@ -243,4 +243,4 @@ def _peak() -> int:
 
 
 def _room(path: Path) -> float:
-    return round(sum(each.stat().st_size for each in path.parent.glob(path.name + "*")) / 1e6, 1)
+    return round(sum(file.stat().st_size for file in path.parent.glob(path.name + "*")) / 1e6, 1)

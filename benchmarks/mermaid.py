@@ -61,9 +61,9 @@ def _told(file: Path) -> dict[str, Any]:
         done = import_runs(file, Path(folder) / "out")
         events = list(read_events(Path(folder) / "out" / done.system.slug))
     examples = load("mermaid-runs", file).examples
-    verdicts = [each.verdict for each in events if isinstance(each, ClaimEnded)]
+    verdicts = [event.verdict for event in events if isinstance(event, ClaimEnded)]
     line: dict[str, Any] = {"file": file.name.partition(".json")[0], "rows": len(examples) + done.left_out}
-    line |= {"runs": len(examples)} | _scores([each.gold for each in examples], verdicts)
+    line |= {"runs": len(examples)} | _scores([example.gold for example in examples], verdicts)
     return line | _profile(events, verdicts)
 
 
@@ -71,14 +71,14 @@ def _scores(gold: Sequence[str | None], verdicts: Sequence[Verdict]) -> dict[str
     """Coverage and macro-F1; a label of neither side is no answer, as the data sets have two classes."""
     labels = verdicts[0].claim.labels
     sides = [str(labels.named(meaning)) for meaning in SIDES]
-    said = [each.label if each.label in sides else None for each in verdicts]
-    rules = scores_by_rule([str(each) for each in gold], said, labels=sides, negative=sides[1])
-    figures = {str(each.rule): each.macro_f1.value for each in rules}
+    said = [verdict.label if verdict.label in sides else None for verdict in verdicts]
+    rules = scores_by_rule([str(label) for label in gold], said, labels=sides, negative=sides[1])
+    figures = {str(rule.rule): rule.macro_f1.value for rule in rules}
     order = (NonAnswers.NEGATIVE, NonAnswers.WRONG, NonAnswers.DROPPED)
     return {
-        "answered": sum(each is not None for each in said),
+        "answered": sum(label is not None for label in said),
         "given_out_without_an_answer": sum(
-            each.decided_by == "forced" and label is not None for each, label in zip(verdicts, said, strict=True)
+            verdict.decided_by == "forced" and label is not None for verdict, label in zip(verdicts, said, strict=True)
         ),
         "macro_f1": {rule: None if (value := figures[rule]) is None else round(value, 3) for rule in order},
     }
@@ -93,7 +93,7 @@ def _profile(events: Sequence[Event], verdicts: Sequence[Verdict]) -> dict[str, 
         if isinstance(event, EvidenceMissing):
             wrong[failure_of(event.why) or "other"] += 1
         elif isinstance(event, EvidenceFound):
-            wrong["empty"] += all(failure_of(each.text) == "empty" for each in event.passages)
+            wrong["empty"] += all(failure_of(passage.text) == "empty" for passage in event.passages)
         elif isinstance(event, EvidenceRecalled):
             recalled += len(event.items)
         if isinstance(event, EvidenceFound | EvidenceMissing) and event.requests:
@@ -113,8 +113,8 @@ def _profile(events: Sequence[Event], verdicts: Sequence[Verdict]) -> dict[str, 
 def _keys(half: str) -> dict[str, Any]:
     """The embedded decomposer's keys beside those of GPT-4o, over the claims of its three files."""
     asked: Counter[str] = Counter()
-    for file in (each for each in files() if each.name.endswith("gpt-4o.json.gz")):
-        claims = [each.claim.text for each in load("mermaid-runs", file).examples]
+    for file in (path for path in files() if path.name.endswith("gpt-4o.json.gz")):
+        claims = [example.claim.text for example in load("mermaid-runs", file).examples]
         for claim, run in zip(claims, read_runs(file), strict=True):
             if pool.is_even(claim) == (half == "even"):
                 asked.update(_compared(claim, run))
@@ -135,7 +135,7 @@ def _keys(half: str) -> dict[str, Any]:
 def _compared(claim: str, run: RecordedRun) -> dict[str, int]:
     assert run.recording.decomposition
     theirs, ours = (
-        {key for each in entities if (key := normalize_entity(each))}
+        {key for entity in entities if (key := normalize_entity(entity))}
         for entities in (run.recording.decomposition.entities, decompose(claim).entities)
     )
     return {
@@ -151,5 +151,5 @@ def _compared(claim: str, run: RecordedRun) -> dict[str, int]:
 
 
 def _alike(one: str, other: str) -> bool:
-    first, second = (frozenset(re.findall(r"\w+", each)) for each in (one, other))
+    first, second = (frozenset(re.findall(r"\w+", text)) for text in (one, other))
     return one == other or len(first & second) >= ALIKE * max(1, len(first | second))

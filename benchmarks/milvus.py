@@ -61,9 +61,9 @@ def main(arguments: list[str]) -> None:
     if given.readers > 1:
         for count in (1, given.readers):
             found = _readers(stores[-1], count, given)
-            same = all(each["found"] == results[stores[-1]]["found"] for each in found)
-            asked = sum(len(ids) for each in found for ids in each["found"].values())
-            rate = asked / max(each["seconds"] for each in found)
+            same = all(result["found"] == results[stores[-1]]["found"] for result in found)
+            asked = sum(len(ids) for result in found for ids in result["found"].values())
+            rate = asked / max(result["seconds"] for result in found)
             print(json.dumps({"readers": count, "searches_a_second": round(rate, 1), "all_find_the_same": same}))
 
 
@@ -73,7 +73,7 @@ def _readers(store: str, count: int, given: argparse.Namespace) -> list[dict[str
     command += ["--begin", str(time.time() + STARTING)]
     environment = {**os.environ, "REDARGUE_CACHE": str(pool.BUILD / "milvus-vectors.db")}
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(count)]
-    return [json.loads(each.communicate()[0].splitlines()[-1]) for each in started]
+    return [json.loads(process.communicate()[0].splitlines()[-1]) for process in started]
 
 
 def asked_from(store: str, claims: int, begin: float) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def measure(store: str, claims: int, documents: int) -> dict[str, Any]:
     with open_corpus(store, write=True) as corpus:
         corpus.clear()
         began = time.perf_counter()
-        every = (each for each in read_documents(source()) if not isinstance(each, UnreadableFile))
-        added = corpus.add(each for place, each in enumerate(every) if not documents or place < documents)
+        every = (document for document in read_documents(source()) if not isinstance(document, UnreadableFile))
+        added = corpus.add(document for place, document in enumerate(every) if not documents or place < documents)
         seconds = time.perf_counter() - began
         filling = _peak()
     began = time.perf_counter()
@@ -184,5 +184,5 @@ def _peak() -> int:
 
 
 def _room(path: Path) -> float:
-    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
-    return round(sum(each.stat().st_size for each in files) / 1e6, 1)
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return round(sum(file.stat().st_size for file in files) / 1e6, 1)

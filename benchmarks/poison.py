@@ -119,8 +119,8 @@ def collect(domain: str, half: str, limit: int, seed: int) -> tuple[list[Case], 
     found: list[tuple[Example, tuple[Passage, ...], tuple[Passage, ...]]] = []
     left_out: Counter[str] = Counter()
     sources = [_found(name, half) for name in DOMAINS[domain]]
-    for each in (each for row in zip_longest(*sources) for each in row if each):
-        example, passages, bearing = each
+    for entry in (entry for row in zip_longest(*sources) for entry in row if entry):
+        example, passages, bearing = entry
         if len(passages) < PASSAGES:
             left_out["fewer than ten passages"] += 1
         elif not bearing:
@@ -158,19 +158,19 @@ def _found(name: str, half: str) -> Iterator[tuple[Example, tuple[Passage, ...],
     """Each decided claim of a set with its ten passages, and those of them that bear on it by the set's own word."""
     chosen, data = SETS[name], pool.data()
     loaded = load(chosen.dataset, data / chosen.path, half=half, options=chosen.options)
-    decided = [each for each in loaded.examples if meaning(each) in (Meaning.SUPPORTED, Meaning.REFUTED)]
+    decided = [example for example in loaded.examples if meaning(example) in (Meaning.SUPPORTED, Meaning.REFUTED)]
     if not chosen.corpus:  # no gold passages: any may bear on the claim
-        tools = FixedPassages([each.passages for each in decided], encoder=Embedder())
-        for at, each in enumerate(decided):
-            passages = asyncio.run(tools.for_claim(at).search(each.claim.text, PASSAGES, search=Search()))
-            yield each, passages, passages
+        tools = FixedPassages([example.passages for example in decided], encoder=Embedder())
+        for at, example in enumerate(decided):
+            passages = asyncio.run(tools.for_claim(at).search(example.claim.text, PASSAGES, search=Search()))
+            yield example, passages, passages
         return
     relevant = fever.qrels(data / "benchmarks/fever/qrels.jsonl.gz") if chosen.dataset == "fever" else {}
     with open_corpus(corpus_of(chosen.corpus)) as corpus:
-        for each in decided:
-            gold = relevant.get(each.id) or {part.document for group in each.evidence for part in group}
-            passages = corpus.search(each.claim.text, PASSAGES)
-            yield each, passages, tuple(passage for passage in passages if passage.document in gold)
+        for example in decided:
+            gold = relevant.get(example.id) or {part.document for group in example.evidence for part in group}
+            passages = corpus.search(example.claim.text, PASSAGES)
+            yield example, passages, tuple(passage for passage in passages if passage.document in gold)
 
 
 def poisoned(case: Case, condition: Condition, replace: str, seed: int) -> tuple[Passage, ...]:
@@ -198,7 +198,7 @@ async def every(cases: Sequence[Case], replace: str, seed: int) -> dict[tuple[st
             }
             with Verifier(method=method, settings=settings, backend=backend, evidence=evidence, offline=True) as one:
                 verdicts = await one.verify_all([case.example.claim for case in cases])
-            if errors := [each.error for each in verdicts if each.error]:
+            if errors := [verdict.error for verdict in verdicts if verdict.error]:
                 sys.exit(f"{name}, {condition}: {len(errors)} claims ended in an error, the first in {errors[0]}")
             found[name, condition] = verdicts
     return found

@@ -71,13 +71,13 @@ def _cell(
 ) -> dict[str, Any]:
     """Accuracy, and against no copies: labels that changed, and that turned from right to the opposite."""
     said, clean = verdicts[method, condition], verdicts[method, _clean(condition)]
-    right = [one.label == each.gold for one, each in zip(said, examples, strict=True)]
+    right = [one.label == example.gold for one, example in zip(said, examples, strict=True)]
     cell = {"method": method, "at": str(condition), "accuracy": _rounded(interval(right))}
     if not condition.copies:
         return cell
-    was = [one.label == each.gold for one, each in zip(clean, examples, strict=True)]
+    was = [one.label == example.gold for one, example in zip(clean, examples, strict=True)]
     flipped = _flipped(method, condition, verdicts)
-    turned = [one.label == opposite(each) for one, each in zip(said, examples, strict=True)]
+    turned = [one.label == opposite(example) for one, example in zip(said, examples, strict=True)]
     sure = [one.confidence for one, now in zip(said, turned, strict=True) if now and one.confidence is not None]
     by_kind = {kind: [flip for flip, own in zip(flipped, kinds, strict=True) if own == kind] for kind in set(kinds)}
     return cell | {
@@ -102,7 +102,7 @@ def _difference(
     """Of two settings on the same claims: flips, each against its own labels without copies, and accuracy."""
     flips = [_flipped(*each, verdicts) for each in (one, other)]
     right = [
-        [said.label == each.gold for said, each in zip(verdicts[place], examples, strict=True)]
+        [said.label == example.gold for said, example in zip(verdicts[place], examples, strict=True)]
         for place in (one, other)
     ]
     return {
@@ -139,13 +139,13 @@ def _scores(method: str, condition: Condition, examples: Sequence[Example], verd
 
 def _mean(verdict: Verdict, metric: Metric) -> float | None:
     """Over the debaters, of the first round; None where no answer has the score."""
-    values = [each.value for each in verdict.scores if each.round == 1 and each.metric is metric]
+    values = [score.value for score in verdict.scores if score.round == 1 and score.metric is metric]
     return _mean_of([value for value in values if value is not None], digits=9)
 
 
 def _answers(verdict: Verdict, example: Example, metric: Metric) -> Iterator[tuple[float, bool]]:
     """The scores of the first round's answers that have the gold label (True) or its opposite."""
-    scores = [each for each in verdict.scores if each.round == 1 and each.metric is metric]
+    scores = [score for score in verdict.scores if score.round == 1 and score.metric is metric]
     for score, label in zip(sorted(scores, key=lambda each: each.agent), verdict.round_labels[0], strict=True):
         if score.value is not None and label in (example.gold, opposite(example)):
             yield score.value, label == example.gold
@@ -176,4 +176,4 @@ def _mean_of(values: Sequence[float], digits: int = 3) -> float | None:
 
 def _rounded(found: Interval) -> list[float | None]:
     """Value, lower and upper bound."""
-    return [None if each is None else round(each, 3) for each in (found.value, found.low, found.high)]
+    return [None if number is None else round(number, 3) for number in (found.value, found.low, found.high)]

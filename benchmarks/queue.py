@@ -145,7 +145,7 @@ def _run(where: str, batch: Batch, ledger: SharedDatabase, count: int, kills: in
             with ledger.transaction() as db:
                 expire_worker(db, name)
         time.sleep(chance.uniform(0.1, 0.4))
-        running = {name: each for name, each in running.items() if each.poll() is None}
+        running = {name: process for name, process in running.items() if process.poll() is None}
         if not left and not running:
             assert not kills, f"{kills} workers were not killed: more claims are needed"
             return
@@ -219,23 +219,23 @@ def _limited(where: str, seconds: int) -> dict[str, Any]:
     askers = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(LIMITED)]
     told = [json.loads(asker.communicate()[0].splitlines()[-1]) for asker in askers]
     assert not any(asker.returncode for asker in askers)
-    times = sorted(moment for each in told for moment in each["times"])
-    last = min(max(each["times"]) for each in told)  # as long as all of them asked
-    times = [each for each in times if each <= last]
+    times = sorted(moment for report in told for moment in report["times"])
+    last = min(max(report["times"]) for report in told)  # as long as all of them asked
+    times = [moment for moment in times if moment <= last]
     most, end = 0, 0
     for start, moment in enumerate(times):
         while end < len(times) and times[end] < moment + 60:
             end += 1
         most = max(most, end - start)
-    steady = [each for each in times if each >= times[0] + 5]
+    steady = [moment for moment in times if moment >= times[0] + 5]
     return {
         "workers": LIMITED,
         "limit a minute": RATE,
         "most in any 60 s": most,
         "against the limit": f"{most / RATE - 1:+.2%}",
         "a minute, after the first 5 s": round(len(steady) / (steady[-1] - steady[0]) * 60),
-        "turns by worker": [len(each["times"]) for each in told],
-        "transactions": sum(each["transactions"] for each in told),
+        "turns by worker": [len(report["times"]) for report in told],
+        "transactions": sum(report["transactions"] for report in told),
     }
 
 

@@ -53,11 +53,11 @@ def main(arguments: list[str]) -> None:
     for name in given.set or ("fever", "scifact", "halueval-qa", *FROZEN):
         chosen, data = SETS[name], pool.data()
         loaded = load(chosen.dataset, data / chosen.path, half=given.half, limit=given.limit, options=chosen.options)
-        examples = [each for each in loaded.examples if each.gold]
+        examples = [example for example in loaded.examples if example.gold]
         store = _distracted() if given.distractors and name == "fever" else None
         passages = _searched(examples, store or corpus_of(chosen.corpus)) if chosen.corpus else _frozen(examples)
         reader = EmbeddedBackend().reader
-        readings = [reader.read(each.claim.text, found) for each, found in zip(examples, passages, strict=True)]
+        readings = [reader.read(example.claim.text, found) for example, found in zip(examples, passages, strict=True)]
         line: dict[str, Any] = {"set": name, "half": given.half, "n": len(examples)} | _scored(examples, readings)
         if name in FROZEN:
             line |= _with_threshold(examples, readings)
@@ -69,35 +69,35 @@ def main(arguments: list[str]) -> None:
 
 def _searched(examples: Sequence[Example], store: Path) -> list[tuple[Passage, ...]]:
     with open_corpus(store) as corpus:
-        texts = [each.claim.text for each in examples]
+        texts = [example.claim.text for example in examples]
         return [(*corpus.search(text, K), *corpus.search_keywords(text, K)) for text in texts]
 
 
 def _frozen(examples: Sequence[Example]) -> list[tuple[Passage, ...]]:
-    evidence = FixedPassages([each.passages for each in examples], encoder=Embedder())
+    evidence = FixedPassages([example.passages for example in examples], encoder=Embedder())
 
     async def search() -> list[tuple[Passage, ...]]:
         return [
-            await evidence.for_claim(at).search(each.claim.text, 2 * K, search=Search())
-            for at, each in enumerate(examples)
+            await evidence.for_claim(at).search(example.claim.text, 2 * K, search=Search())
+            for at, example in enumerate(examples)
         ]
 
     return asyncio.run(search())
 
 
 def _scored(examples: Sequence[Example], readings: Sequence[Reading]) -> dict[str, Any]:
-    gold = [each.gold or "" for each in examples]
-    said = [reading.label(each.claim.labels) or "" for each, reading in zip(examples, readings, strict=True)]
+    gold = [example.gold or "" for example in examples]
+    said = [reading.label(example.claim.labels) or "" for example, reading in zip(examples, readings, strict=True)]
     names = [name for name in examples[0].claim.labels.names if name in gold]
     sure = [
-        reading.confidence(each.claim.labels, label or None)
-        for each, reading, label in zip(examples, readings, said, strict=True)
+        reading.confidence(example.claim.labels, label or None)
+        for example, reading, label in zip(examples, readings, said, strict=True)
     ]
     known = [(value, own == label) for value, own, label in zip(sure, gold, said, strict=True) if value is not None]
     bins = np.array([min(9, int(10 * value)) for value, _ in known])
     gaps = [
-        abs(np.mean([known[i][0] - known[i][1] for i in np.flatnonzero(bins == each)])) * np.mean(bins == each)
-        for each in np.unique(bins)
+        abs(np.mean([known[i][0] - known[i][1] for i in np.flatnonzero(bins == number)])) * np.mean(bins == number)
+        for number in np.unique(bins)
     ]
     return {
         "accuracy": interval(gold, said, names, accuracy),
@@ -111,12 +111,14 @@ def _with_threshold(examples: Sequence[Example], readings: Sequence[Reading]) ->
     """Macro-F1 with one threshold on the log odds of support, chosen on four fifths and used on the fifth."""
     labels = examples[0].claim.labels
     true, false = labels.named(Meaning.SUPPORTED) or "", labels.named(Meaning.REFUTED) or ""
-    odds = np.array([np.log(p.supports / (p.refutes + p.neither)) for p in (each.probabilities() for each in readings)])
-    gold = np.array([each.gold == true for each in examples]).astype(int)
+    odds = np.array(
+        [np.log(p.supports / (p.refutes + p.neither)) for p in (reading.probabilities() for reading in readings)]
+    )
+    gold = np.array([example.gold == true for example in examples]).astype(int)
     fold = np.random.default_rng(0).permutation(len(gold)) % 5
     said = np.zeros(len(gold), int)
-    for each in range(5):
-        kept = fold != each
+    for part in range(5):
+        kept = fold != part
         steps = np.unique(odds[kept])
         best = max(steps, key=lambda step: macro_f1(gold[kept], (odds[kept] >= step).astype(int)))
         said[~kept] = odds[~kept] >= best
@@ -127,16 +129,16 @@ def _with_threshold(examples: Sequence[Example], readings: Sequence[Reading]) ->
 
 def _hits(examples: Sequence[Example], store: Path, *, reranked: bool) -> dict[str, float]:
     """Of claims with gold evidence, how often its abstract is found with the claim as query."""
-    asked = [each for each in examples if each.evidence]
-    gold = [frozenset(part.document for group in each.evidence for part in group) for each in asked]
+    asked = [example for example in examples if example.evidence]
+    gold = [frozenset(part.document for group in example.evidence for part in group) for example in asked]
     with open_corpus(store) as corpus:
         tool = RerankedTool(corpus) if reranked else CorpusTool(corpus)
         found = [
-            [passage.document for passage in asyncio.run(tool.search(each.claim.text, 10, search=Search()))]
-            for each in asked
+            [passage.document for passage in asyncio.run(tool.search(example.claim.text, 10, search=Search()))]
+            for example in asked
         ]
     scores = (hit_rate(found, gold, k=k) for k in (1, 3, 10))
-    return {f"{tool.name}, {each.name}": round(each.value or 0, 3) for each in scores}
+    return {f"{tool.name}, {score.name}": round(score.value or 0, 3) for score in scores}
 
 
 def _distracted() -> Path:

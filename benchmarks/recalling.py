@@ -72,13 +72,13 @@ def lines(files: Sequence[Path], limit: int | None) -> Iterator[dict[str, Any]]:
     os.environ.setdefault("REDARGUE_CACHE", str(pool.BUILD / "outputs.db"))
     for name, asked in sets(files):
         chosen = asked[:limit]
-        if not any(each.calls for each in chosen):
+        if not any(claim.calls for claim in chosen):
             continue
         yield {"set": name} | _without(chosen)
-        if any(each.recalled for each in chosen):
+        if any(claim.recalled for claim in chosen):
             recorded: Counter[str] = Counter()
-            for each in chosen:
-                recorded.update(_judged(each, each.recalled))
+            for claim in chosen:
+                recorded.update(_judged(claim, claim.recalled))
             yield {"set": name, "by": "as it was recorded"} | _shares(recorded)
         for way, counts in asyncio.run(_recalled(name, chosen)).items():
             yield {"set": name, "by": way} | _shares(counts)
@@ -90,30 +90,30 @@ def sets(files: Sequence[Path]) -> Iterator[tuple[str, list[Asked]]]:
         examples = load("mermaid-runs", file).examples
         yield (
             file.name.partition(".json")[0],
-            [_traced(each, run) for each, run in zip(examples, read_runs(file), strict=True)],
+            [_traced(example, run) for example, run in zip(examples, read_runs(file), strict=True)],
         )
     for path in sorted((pool.data() / "snapshots").glob("*.jsonl.gz")):
         found = load("snapshots", path).examples
-        yield f"frozen {path.name.partition('.')[0]}", [_frozen(each) for each in found]
+        yield f"frozen {path.name.partition('.')[0]}", [_frozen(example) for example in found]
 
 
 def _traced(example: Example, run: RecordedRun) -> Asked:
     entities = run.recording.decomposition.entities if run.recording.decomposition else ()
-    made = (each for each in run.calls if failure_of(each.text or "") != "unknown tool")
+    made = (call for call in run.calls if failure_of(call.text or "") != "unknown tool")
     recalled = (Passage(text=_plain(text), query=query) for query, text in run.memory)
     return Asked(example.claim.text, entities, tuple(map(_call, made)), tuple(recalled))
 
 
 def _call(made: ObservedCall) -> Call:
-    found = [_plain(each) for each in texts(made.text or "") if not failure_of(each)]
-    passages = (Passage(text=each, tool=made.tool, query=made.query) for each in found)
+    found = [_plain(text) for text in texts(made.text or "") if not failure_of(text)]
+    passages = (Passage(text=text, tool=made.tool, query=made.query) for text in found)
     return Call(made.tool, made.query, tuple(passages))
 
 
 def _frozen(example: Example) -> Asked:
     by_query: dict[str, list[Passage]] = {}
-    for each in example.passages:
-        by_query.setdefault(each.query, []).append(each)
+    for passage in example.passages:
+        by_query.setdefault(passage.query, []).append(passage)
     calls = (Call("search", query, tuple(found)) for query, found in by_query.items())
     return Asked(example.claim.text, decompose(example.claim.text).entities, tuple(calls))
 
@@ -130,9 +130,11 @@ def _plain(text: str) -> str:
 def marks(passage: Passage) -> Marks:
     """Addresses (a page's number in Wikipedia is one) and snippets in a text; the whole text where it has none."""
     plain = passage.text
-    found = {each.rstrip(".,;:)]}") for each in re.findall(r"https?://[^\s\"'<>]+", plain)}
-    found |= {f"page {each}" for each in re.findall(r'"pageid":(\d+)[,}]', plain)}
-    found |= {text for each in re.findall(r'"snippet":"(.*?)"[,}]', plain) if len(text := _squeezed(each)) >= LEAST}
+    found = {url.rstrip(".,;:)]}") for url in re.findall(r"https?://[^\s\"'<>]+", plain)}
+    found |= {f"page {page}" for page in re.findall(r'"pageid":(\d+)[,}]', plain)}
+    found |= {
+        text for snippet in re.findall(r'"snippet":"(.*?)"[,}]', plain) if len(text := _squeezed(snippet)) >= LEAST
+    }
     found |= {passage.url} if passage.url else set()
     if '"results":[' not in plain and len(text := _squeezed(plain)) >= LEAST:
         found.add(text[:SHOWN])
@@ -145,27 +147,27 @@ def _squeezed(text: str) -> str:
 
 def _without(asked: Sequence[Asked]) -> dict[str, Any]:
     """What is saved without a memory: a call that was made before, for the same claim or for an earlier one."""
-    every = [(item, each.tool, each.query) for item, claim in enumerate(asked) for each in claim.calls]
+    every = [(item, call.tool, call.query) for item, claim in enumerate(asked) for call in claim.calls]
     first = dict.fromkeys(every)
     earlier: set[tuple[str, str]] = set()
     known = 0
     for claim in asked:
-        made = {(each.tool, each.query) for each in claim.calls}
+        made = {(call.tool, call.query) for call in claim.calls}
         known += len(made & earlier)
         earlier |= made
     return {
         "by": "none",
         "claims": len(asked),
-        "claims_with_calls": sum(bool(each.calls) for each in asked),
+        "claims_with_calls": sum(bool(claim.calls) for claim in asked),
         "calls": len(every),
         "repeated_for_the_same_claim": len(every) - len(first),
         "same_call_for_an_earlier_claim": known,
-        "calls_that_found_something": sum(bool(each.marks) for claim in asked for each in _once(claim)),
+        "calls_that_found_something": sum(bool(call.marks) for claim in asked for call in _once(claim)),
     }
 
 
 def _once(claim: Asked) -> list[Call]:
-    return list({(each.tool, each.query): each for each in reversed(claim.calls)}.values())
+    return list({(call.tool, call.query): call for call in reversed(claim.calls)}.values())
 
 
 async def _recalled(name: str, asked: Sequence[Asked]) -> dict[str, Counter[str]]:
@@ -185,9 +187,9 @@ async def _recalled(name: str, asked: Sequence[Asked]) -> dict[str, Counter[str]
             for way, memory in ways.items():
                 counts[way].update(await _counted(memory, claim))
             findings = [
-                Finding(passage=each.model_copy(update={"tool": call.tool}), arguments={"query": call.query})
+                Finding(passage=passage.model_copy(update={"tool": call.tool}), arguments={"query": call.query})
                 for call in claim.calls
-                for each in call.found
+                for passage in call.found
             ]
             await kept.remember(findings, entities=claim.entities, claim=claim.claim, run=name, now=NOW)
     return counts
@@ -195,21 +197,21 @@ async def _recalled(name: str, asked: Sequence[Asked]) -> dict[str, Counter[str]
 
 async def _counted(memory: Memory, claim: Asked) -> dict[str, int]:
     recall = await memory.recall(claim.entities, claim=claim.claim, now=NOW)
-    return _judged(claim, [each.passage for each in recall.items]) | {"held_back": recall.held_back}
+    return _judged(claim, [item.passage for item in recall.items]) | {"held_back": recall.held_back}
 
 
 def _judged(claim: Asked, recalled: Sequence[Passage]) -> dict[str, int]:
     """What was recalled for a claim beside what its calls returned."""
-    held = [marks(each) for each in recalled]
-    calls = [each.marks for each in _once(claim)]
+    held = [marks(passage) for passage in recalled]
+    calls = [call.marks for call in _once(claim)]
     returned: Marks = frozenset().union(*calls)
     everything: Marks = frozenset().union(*held)
-    relevant = sum(bool(each & returned) for each in held) if calls else 0
-    answered = [bool(each & everything) for each in calls]
+    relevant = sum(bool(found_marks & returned) for found_marks in held) if calls else 0
+    answered = [bool(found_marks & everything) for found_marks in calls]
     return {
         "calls": len(calls),
         "answered": sum(answered),
-        "answered_by_text": sum(any(not _address(mark) for mark in each & everything) for each in calls),
+        "answered_by_text": sum(any(not _address(mark) for mark in found_marks & everything) for found_marks in calls),
         "recalled": len(held),
         "claims_with_a_recall": bool(held),
         "judged": len(held) if calls else 0,

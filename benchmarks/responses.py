@@ -100,7 +100,7 @@ def claims(name: str, half: str, limit: int) -> None:
     chosen = SETS[name]
     loaded = load(chosen.dataset, pool.data() / chosen.claims, half=half, limit=limit, options=dict(chosen.options))
     calls, seconds = run(f"{name}-claims-{half}-{limit}", loaded.examples, loaded.sample.model_dump(mode="json"))
-    items = [each.id for each in loaded.examples]
+    items = [example.id for example in loaded.examples]
     print(f"\n== {chosen.title}, claims ({half} rows, {seconds:.0f} s)")
     show(calls, items, published(name, "claims"))
     paired(calls, items)
@@ -114,8 +114,8 @@ def responses(name: str, limit: int) -> None:
     examples, sources = whole_responses(name, limit)
     sample = {"dataset": chosen.whole, "options": [], "taken": len(examples), "responses": limit}
     calls, seconds = run(f"{name}-responses-{limit}", examples, sample)
-    items = [each.response for each in examples]
-    odd = [half_of(each.claim.text) == "odd" for each in examples]
+    items = [example.response for example in examples]
+    odd = [half_of(example.claim.text) == "odd" for example in examples]
     print(f"\n== {chosen.title}, whole responses ({seconds:.0f} s)")
     print(
         f"{len(set(items))} responses of {len(items)} claims, {sum(odd)} of them odd; evidence of the claims: {sources}"
@@ -124,7 +124,8 @@ def responses(name: str, limit: int) -> None:
     paired(calls, items)
     print("-- by their odd claims alone:")
     kept = [at for at, is_odd in enumerate(odd) if is_odd]
-    calls, items = {method: each.at(kept) for method, each in calls.items()}, [items[at] for at in kept]
+    calls = {method: calls_of_method.at(kept) for method, calls_of_method in calls.items()}
+    items = [items[at] for at in kept]
     show(calls, items, ())
     paired(calls, items)
 
@@ -133,12 +134,12 @@ def whole_responses(name: str, limit: int) -> tuple[list[Example], str]:
     """Responses with all their claims, every claim with evidence, and how many claims have it from where."""
     chosen, data = SETS[name], pool.data()
     found = load(chosen.whole, data / chosen.responses, options=dict(chosen.whole_options)).examples
-    searched = {each.claim.text: each.passages for each in load("snapshots", data / chosen.claims).examples}
-    groups = by_response([each.response for each in found], found)
+    searched = {example.claim.text: example.passages for example in load("snapshots", data / chosen.claims).examples}
+    groups = by_response([example.response for example in found], found)
     kept: list[Example] = []
     sources: Counter[str] = Counter()
     for group in groups.values():
-        if not any(half_of(each.claim.text) == "odd" for each in group) or len(kept) + len(group) > limit:
+        if not any(half_of(example.claim.text) == "odd" for example in group) or len(kept) + len(group) > limit:
             continue
         given = list(evidence(group, searched))
         if not all(passages for _, passages in given):
@@ -146,7 +147,8 @@ def whole_responses(name: str, limit: int) -> tuple[list[Example], str]:
             continue
         sources.update(source for source, _ in given)
         kept += [
-            each.model_copy(update={"passages": passages}) for each, (_, passages) in zip(group, given, strict=True)
+            example.model_copy(update={"passages": passages})
+            for example, (_, passages) in zip(group, given, strict=True)
         ]
     return kept, ", ".join(f"{count} {source}" for source, count in sources.items())
 
@@ -155,12 +157,12 @@ def evidence(
     group: Sequence[Example], searched: Mapping[str, tuple[Passage, ...]]
 ) -> Iterator[tuple[str, tuple[Passage, ...]]]:
     """Of each claim of a response: where its evidence is from, and the evidence."""
-    others = {p.sha256: p for each in group for p in searched.get(each.claim.text, ())}
-    for each in group:
-        if own := searched.get(each.claim.text):
+    others = {p.sha256: p for example in group for p in searched.get(example.claim.text, ())}
+    for example in group:
+        if own := searched.get(example.claim.text):
             yield "of a search of their own", own
-        elif each.passages:
-            yield "that came with them", each.passages
+        elif example.passages:
+            yield "that came with them", example.passages
         else:
             yield "of the other claims of their response", tuple(others.values())
 
@@ -172,11 +174,11 @@ def run(folder: str, examples: Sequence[Example], sample: Mapping[str, object]) 
     place = pool.BUILD / "responses" / folder
     bench = Bench(place, examples, list(systems.values()), sample=sample, config=RunConfig(offline=True))
     began = time.perf_counter()
-    gold = [_factual(each, each.gold) is True for each in examples]
+    gold = [_factual(example, example.gold) is True for example in examples]
     calls = {}
     for method, system in systems.items():
         verdicts = [outcome.verdict for outcome in asyncio.run(bench.run(system))]
-        calls[method] = Calls(gold, [_said(*each) for each in zip(examples, verdicts, strict=True)])
+        calls[method] = Calls(gold, [_said(*pair) for pair in zip(examples, verdicts, strict=True)])
     return calls, time.perf_counter() - began
 
 

@@ -29,8 +29,8 @@ class Calls(NamedTuple):
 
     def of(self, items: Sequence[str]) -> Calls:
         """Those of the responses that the claims belong to."""
-        said = [response_call(each) for each in by_response(items, self.said).values()]
-        return Calls([all(each) for each in by_response(items, self.gold).values()], said)
+        said = [response_call(claims) for claims in by_response(items, self.said).values()]
+        return Calls([all(claims) for claims in by_response(items, self.gold).values()], said)
 
     @property
     def right(self) -> list[bool]:
@@ -40,7 +40,7 @@ class Calls(NamedTuple):
     @property
     def labels(self) -> list[str | None]:
         """The calls as labels."""
-        return [None if each is None else LABELS[not each] for each in self.said]
+        return [None if call is None else LABELS[not call] for call in self.said]
 
 
 class Told(NamedTuple):
@@ -145,7 +145,7 @@ def paired(calls: Mapping[str, Calls], items: Sequence[str]) -> None:
         f"{name} against: right alone, the other alone; accuracy and F1, first minus second; McNemar's p, and Holm's"
         " over these; the smallest difference in accuracy that so many disagreements show four times in five"
     )
-    for (method, other), test, corrected in zip(others, found, holm([each.p_value for each in found]), strict=True):
+    for (method, other), test, corrected in zip(others, found, holm([result.p_value for result in found]), strict=True):
         accuracy = paired_difference(first.right, other.right)
         f1 = macro_f1_difference(gold, first.labels, other.labels, labels=LABELS, over=LABELS[:1])
         least = power_analysis(test).smallest

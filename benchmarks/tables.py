@@ -52,7 +52,7 @@ def _one(name: str, limit: int, half: str) -> None:
     chosen = SETS[name]
     examples, sample = taken(chosen, half=half, limit=limit)
     store = corpus_of(chosen.corpus) if chosen.corpus else None
-    systems = [System.parse(each) for each in (SEARCHED if chosen.corpus else FROZEN)]
+    systems = [System.parse(spec) for spec in (SEARCHED if chosen.corpus else FROZEN)]
     folder = pool.BUILD / "tables" / f"{name}-{half}-{limit}"
     # FEVER's pool has names of its own
     qrels = pool.data() / "benchmarks/fever/qrels.jsonl.gz" if name == "fever" else None
@@ -76,10 +76,10 @@ def _retrieval(chosen: Set, store: Path, examples: Any) -> dict[str, Any]:
         relevant = fever.qrels(folder / "qrels.jsonl.gz")
     else:
         relevant = scifact.qrels(folder / "claims_dev.jsonl.gz")
-    asked = [each for each in examples if relevant.get(each.id)]
+    asked = [example for example in examples if relevant.get(example.id)]
     with open_corpus(store) as corpus:
-        found = [[passage.document for passage in corpus.search(each.claim.text, 10)] for each in asked]
-    gold = [relevant[each.id] for each in asked]
+        found = [[passage.document for passage in corpus.search(example.claim.text, 10)] for example in asked]
+    gold = [relevant[example.id] for example in asked]
     figures = [hit_rate(found, gold, k=k) for k in (1, 3, 10)]
-    figures += [reciprocal_rank(found, gold), ndcg(found, [dict.fromkeys(each, 1.0) for each in gold], k=10)]
-    return {"retrieval": len(asked)} | {each.name: round(each.value or 0, 3) for each in figures}
+    figures += [reciprocal_rank(found, gold), ndcg(found, [dict.fromkeys(documents, 1.0) for documents in gold], k=10)]
+    return {"retrieval": len(asked)} | {figure.name: round(figure.value or 0, 3) for figure in figures}

@@ -50,18 +50,18 @@ def extraction(rows: list[dict[str, Any]]) -> dict[str, Any]:
     kept: Counter[tuple[bool, bool]] = Counter()
     found = pronouns = resolved = alike = 0
     for row in rows:
-        every = [each for each in row["sentences"].values() if each["text"].strip()]
-        own = {" ".join(each.text.split()) for each in sentences_of(row["response"])}
-        claims = claim_filter.claims([each["text"] for each in every])
-        for each, claim in zip(every, claims, strict=True):
-            found += " ".join(each["text"].split()) in own
-            kept["factual" in each["claim_checkworthiness"], claim is not None] += 1
-            plain = claim_filter.statement(each["text"])
+        every = [sentence for sentence in row["sentences"].values() if sentence["text"].strip()]
+        own = {" ".join(sentence.text.split()) for sentence in sentences_of(row["response"])}
+        claims = claim_filter.claims([sentence["text"] for sentence in every])
+        for sentence, claim in zip(every, claims, strict=True):
+            found += " ".join(sentence["text"].split()) in own
+            kept["factual" in sentence["claim_checkworthiness"], claim is not None] += 1
+            plain = claim_filter.statement(sentence["text"])
             if claim is None or plain is None or plain.split()[0] not in PRONOUNS:
                 continue
             pronouns += 1
             resolved += claim != plain
-            alike += claim != plain and claim.split()[:1] == each["decontext"].split()[:1]
+            alike += claim != plain and claim.split()[:1] == sentence["decontext"].split()[:1]
     return {
         "answers": len(rows),
         "sentences": kept.total(),
@@ -83,8 +83,8 @@ async def answers(rows: list[dict[str, Any]], method: str) -> dict[str, Any]:
     began = time.perf_counter()
     for row in rows:
         pages: dict[str, Passage] = {}
-        for each in row["sentences"].values():
-            for texts, urls in zip(each["auto_evidence"], each["auto_evidence_url"], strict=True):
+        for sentence in row["sentences"].values():
+            for texts, urls in zip(sentence["auto_evidence"], sentence["auto_evidence_url"], strict=True):
                 pages |= {
                     text: Passage(text=text, url=url) for text, url in zip(texts, urls, strict=True) if text.strip()
                 }
@@ -128,6 +128,8 @@ async def forty() -> dict[str, Any]:
                 concurrency=40,
             )
             best, calls = min(best, time.perf_counter() - began), server.counts().requests["chat"]
-            assert [text[each.start : each.end] for each in report.claims] == [each.stated for each in report.claims]
+            assert [text[claim.start : claim.end] for claim in report.claims] == [
+                claim.stated for claim in report.claims
+            ]
             assert (len(report.claims), report.outcome) == (40, Outcome.FACTUAL)
     return {"claims": 40, "calls": calls, "seconds": round(best, 2), "floor": 2 * CALL, "in a row": 41 * CALL}

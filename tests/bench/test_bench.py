@@ -153,7 +153,7 @@ async def test_a_bench_goes_on_adds_systems_and_keeps_its_sample(tmp_path: Path,
     more = bench(tmp_path / "b", file, FROZEN, "single-reader:tools=frozen")
     seen: list[int] = []
     for system in more.systems:
-        await more.run(system, seen=lambda item, outcome: seen.append(item))
+        await more.run(system, on_outcome=lambda item, outcome: seen.append(item))
     assert canonical(read_events(first.folder / first.systems[0].slug)) == before
     lengthen(file)
     with pytest.raises(UsageError, match="bench whose sample differs"):

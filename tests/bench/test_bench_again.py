@@ -146,7 +146,7 @@ async def test_only_what_is_wrong_with_the_bench_folder_is_told_as_that(tmp_path
         raise BrokenPipeError("whoever reads is gone")
 
     with pytest.raises(BrokenPipeError, match="whoever reads"):
-        await Bench(tmp_path / "b", loaded.examples, systems, sample=sample).run(systems[0], seen=pipe)
+        await Bench(tmp_path / "b", loaded.examples, systems, sample=sample).run(systems[0], on_outcome=pipe)
     for folder in (file, file / "b"):
         with pytest.raises(UsageError, match=r"as a bench folder: (File exists|Not a directory)"):
             await Bench(folder, loaded.examples, systems, sample=sample).run(systems[0])

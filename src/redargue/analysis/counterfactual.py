@@ -33,8 +33,7 @@ from redargue.verifier import Verifier
 
 IDENTITY = re.compile(r"chat:(\S+) (.+) form=(\S+) max=(\d+) prompts=\S* embeddings=(.*)")
 
-OnVerified = Callable[[int, int, Verdict], None]
-"""Called after each verification with its number, the number of removed passages, and the verdict."""
+OnVerified = Callable[[int, int, Verdict], None]  # number of the verification, number of removed passages, verdict
 
 HOW_TEXT: Mapping[How, str] = {
     "smallest": "smallest: every smaller set was tried, and none flips the verdict",
@@ -45,7 +44,7 @@ HOW_TEXT: Mapping[How, str] = {
 
 
 class RemovedPassage(Frozen):
-    """A passage of the set, and the verdict's quotations from it."""
+    """A removed passage, and the verdict's quotations from it."""
 
     passage: Passage
     quoted: tuple[str, ...] = ()
@@ -58,11 +57,11 @@ class Counterfactual(Frozen):
         item: index of the claim, from 0.
         before: label with all evidence.
         after: label without the set; None if no set was found.
-        how: whether the set is the smallest, minimal, or neither; ``told`` describes it.
+        told: describes ``how``.
         evidence: number of distinct passages in the debate.
         without_all: label without any evidence; None if that was not tried.
-        unrecorded: searches without the set whose query was not recorded, so that they returned nothing.
-        verifications: number of verifications, including the first one with all evidence.
+        unrecorded: number of searches without the set that returned nothing because their query was not recorded.
+        verifications: including the first one, with all evidence.
         usd: None if no price is known.
         error: ended the search early.
     """
@@ -86,12 +85,7 @@ class Counterfactual(Frozen):
 
 
 class RecordedClaim:
-    """A finished claim of a run folder, with its evidence, read-only.
-
-    Raises:
-        RecordError: the folder holds no run, or the claim has no verdict.
-        UsageError: the claim does not exist, or ``item`` is None and the run has several.
-    """
+    """A finished claim of a run folder, with its evidence, read-only; ``item`` may be None if the run has one claim."""
 
     def __init__(self, folder: Path, item: int | None = None) -> None:
         record = Record(folder, mode="replay")
@@ -133,9 +127,6 @@ class RecordedClaim:
         """A verifier with the run's method and settings, and the recorded answers as tools.
 
         The default backend is the recorded one; ``base_url`` overrides the environment.
-
-        Raises:
-            UsageError: the recorded backend is not available; says what differs.
         """
         return Verifier(
             config_of(self.manifest),
@@ -171,13 +162,11 @@ def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) ->
     if name == "embedded":
         backend: Backend = EmbeddedBackend()
     elif name == "chat" and (match := IDENTITY.fullmatch(manifest.identity)):
-        place, model, form, most, embeddings = match.groups()
+        url, model, form, max_tokens, embeddings = match.groups()
         service = services(base_url)["model"]
-        if service.display_url != place:
-            raise UsageError(
-                f"the run's models were at {place}, not at {service.display_url}",
-                hint=f"to use that address: --base-url {place}",
-            )
+        if service.display_url != url:
+            what = f"the run's models were at {url}, not at {service.display_url}"
+            raise UsageError(what, hint=f"to use that address: --base-url {url}")
         backend = ChatBackend(
             Transport(limiter(), offline=offline),
             service,
@@ -186,17 +175,15 @@ def _recorded_backend(manifest: RunManifest, base_url: str, *, offline: bool) ->
             prices=Prices.read(),
             prompts=read_prompts(manifest.prompts),
             form=form,
-            max_tokens=int(most),
+            max_tokens=int(max_tokens),
         )
     elif name in backends:
         raise UsageError(f"a run with the backend {name!r} can only be verified again from Python")
     else:
         raise UsageError(f"the run's backend {name!r} no longer exists")
     if backend.identity != manifest.identity:
-        raise UsageError(
-            f"the run's backend was {manifest.identity!r}, this one is {backend.identity!r}",
-            hint="verify the claim again, and explain the new run",
-        )
+        what = f"the run's backend was {manifest.identity!r}, this one is {backend.identity!r}"
+        raise UsageError(what, hint="verify the claim again, and explain the new run")
     return backend
 
 
@@ -209,10 +196,7 @@ async def find_counterfactual(
 ) -> Counterfactual:
     """Searches for the smallest set of passages without which the verdict differs.
 
-    Verifies at most ``most`` times, including the first time with all evidence.
-
-    Raises:
-        RecordError: with all its evidence, the claim gets another label than recorded.
+    Verifies at most ``most`` times, including the first time with all evidence, which must give the recorded label.
     """
     trials = _Trials(recorded, verifier, most, on_verified)
     search = MinimalSetSearch(list(recorded.evidence), trials.flips)
@@ -223,7 +207,6 @@ async def find_counterfactual(
         except _SearchEnded:
             pass
     best, everything = search.best or frozenset(), frozenset(recorded.evidence)
-    how: How = search.how if best else "none"
     return Counterfactual(
         run=str(recorded.folder),
         item=recorded.item,
@@ -235,8 +218,8 @@ async def find_counterfactual(
             for name, passage in recorded.evidence.items()
             if name in best
         ),
-        how=how,
-        told=_describe(how, trials, everything),
+        how=search.how,
+        told=_describe(search.how, trials, everything),
         evidence=len(recorded.evidence),
         without_all=trials.label_without(everything) if everything else None,
         unrecorded=trials.unrecorded.get(best, 0),
@@ -275,7 +258,6 @@ class _Trials:
         self.ended = False
 
     async def check_baseline(self) -> None:
-        """Checks that the claim gets the recorded label with all its evidence."""
         label, recorded = (await self._verdict(frozenset())).label, self._recorded.verdict.label
         if label != recorded:
             raise RecordError(
@@ -285,12 +267,10 @@ class _Trials:
             )
 
     async def flips(self, removed: frozenset[str]) -> bool:
-        """Whether the label differs without these passages; a missing label does not count."""
-        label = (await self._verdict(removed)).label
+        label = (await self._verdict(removed)).label  # a missing label does not count
         return label is not None and label != self._recorded.verdict.label
 
     def label_without(self, removed: frozenset[str]) -> str | None:
-        """The label without these passages; None if that was not tried or gave no label."""
         return verdict.label if (verdict := self.verdicts.get(removed)) else None
 
     async def _verdict(self, removed: frozenset[str]) -> Verdict:

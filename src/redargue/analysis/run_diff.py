@@ -24,8 +24,6 @@ from redargue.runs.record import Record, read_events
 from redargue.tasks.base import AnyTask, Out, Task
 from redargue.verdicts import Verdict
 
-CONTEXT_LINES = 2  # around each difference
-
 Slot = tuple[str, str, int, str]  # "call" or "search", agent, round, task or tool
 StepId = tuple[Slot, int]  # and the index among the steps of the slot
 Steps = dict[StepId, tuple[list[str], str]]  # lines of the outcome, and the key of the call or search
@@ -33,12 +31,7 @@ RecordedStep = CallFinished | CallFailed | EvidenceFound | EvidenceKept | Eviden
 
 
 class SettingDiff(Frozen):
-    """A setting that differs.
-
-    Attributes:
-        name: dotted path in ``run.json``, such as ``settings.rounds``.
-        first: value as JSON; None also if it is not set.
-    """
+    """A setting that differs, by its dotted path in ``run.json`` (``settings.rounds``); None also if it is not set."""
 
     name: str
     first: Any
@@ -46,12 +39,7 @@ class SettingDiff(Frozen):
 
 
 class Flip(Frozen):
-    """A claim whose label differs.
-
-    Attributes:
-        items: index of the claim in each run, from 0.
-        first: label, ``error TYPE`` or ``no answer``.
-    """
+    """A claim whose outcome (label, ``error TYPE`` or ``no answer``) differs, with its index in each run."""
 
     claim: str
     items: tuple[int, int]
@@ -66,8 +54,8 @@ class StepDiff(Frozen):
         name: task or tool.
         round: 0 outside of rounds.
         missing: the run that has no such step.
-        prompt: unified diff of the prompts by line; empty if they are equal or unknown.
-        outcome: unified diff of the answers or results; empty if they are equal.
+        prompt: unified diff; empty if the prompts are equal or unknown.
+        outcome: unified diff of answers or results.
     """
 
     kind: Literal["call", "search"]
@@ -104,10 +92,9 @@ class RunDiff(Frozen):
     Attributes:
         claims: number of claims that both runs finished.
         only_first: number of claims that only the first run finished.
-        only_second: number of claims that only the second run finished.
         moves: number of claims per change, such as ``SUPPORTS → REFUTES``.
         differing: number of claims with a call or search that differs.
-        details: differences by claim, those whose label differs first; as many as requested.
+        details: claims whose label differs first; as many as requested.
     """
 
     schema_version: Literal[1] = 1
@@ -124,20 +111,16 @@ class RunDiff(Frozen):
 
 
 async def compare_runs(first: Path, second: Path, *, most: int = 10) -> RunDiff:
-    """Compares two run folders, with details for at most ``most`` claims.
-
-    Raises:
-        RecordError: a folder holds no run, or a damaged one.
-    """
+    """Compares two run folders, with details for at most ``most`` claims."""
     records = Record(first, mode="replay"), Record(second, mode="replay")
     first_items, second_items = _finished_items(records[0]), _finished_items(records[1])
     shared = {text: (item, second_items[text]) for text, item in first_items.items() if text in second_items}
     verdicts = records[0].verdicts(), records[1].verdicts()
     flips = []
     for (text, _), items in shared.items():
-        outcomes = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
-        if outcomes[0] != outcomes[1]:
-            flips.append(Flip(claim=text, items=items, first=outcomes[0], second=outcomes[1]))
+        before, after = _outcome(verdicts[0][items[0]]), _outcome(verdicts[1][items[1]])
+        if before != after:
+            flips.append(Flip(claim=text, items=items, first=before, second=after))
     digests = _digests(first), _digests(second)
     differing = [items for items in shared.values() if digests[0][items[0]] != digests[1][items[1]]]
     selected = list(dict.fromkeys([*(flip.items for flip in flips), *differing]))[: max(0, most)]
@@ -312,7 +295,7 @@ def _json_lines(value: Any, name: str = "") -> list[str]:
 def _diff(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     if first == second:
         return ()
-    return tuple(difflib.unified_diff(first, second, "first", "second", n=CONTEXT_LINES, lineterm=""))
+    return tuple(difflib.unified_diff(first, second, "first", "second", n=2, lineterm=""))
 
 
 async def _prompts(record: Record, item: int, without_backend: bool) -> tuple[dict[str, str], str]:

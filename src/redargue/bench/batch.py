@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from types import TracebackType
@@ -35,11 +35,7 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def read_mapping(texts: list[str]) -> dict[str, str]:
-    """Columns by role, from ``claim=statement,context=dialogue``.
-
-    Raises:
-        UsageError: a part is not a pair, or a role is unknown or repeated.
-    """
+    """Columns by role, from ``claim=statement,context=dialogue``."""
     mapping: dict[str, str] = {}
     for part in (pair.strip() for text in texts for pair in text.split(",")):
         role, sign, column = (name.strip() for name in part.partition("="))
@@ -58,23 +54,14 @@ def read_claims(
 ) -> Iterator[Claim]:
     """The claims of a CSV, TSV or JSON-lines file, gzipped or not, in its order.
 
-    Columns without a mapping are read under their own names (``claim``, ``context``, ``options``, ``as_of``) if they
-    exist; ``labels`` only with a mapping, because in a data set that column may hold the answers.
-
-    Args:
-        path: the file.
-        mapping: columns by role.
-        labels: of rows that name no label set.
-        as_of: of rows without a date.
-
-    Raises:
-        UsageError: the file does not have the format that its name says, or a row has no claim.
+    Columns without a mapping are read by role name if they exist (``claim``, ``context``, ``options``, ``as_of``), but
+    ``labels`` only with a mapping, because in a data set that column may contain the answers. ``labels`` and ``as_of``
+    are the defaults of rows without them.
     """
     suffix = unpacked_suffix(path)
     if suffix not in (".csv", ".tsv", ".jsonl"):
-        raise UsageError(
-            f"{str(path)!r} is not a .csv, .tsv or .jsonl file", hint="check a .txt file with redargue check"
-        )
+        what = f"{str(path)!r} is not a .csv, .tsv or .jsonl file"
+        raise UsageError(what, hint="check a .txt file with redargue check")
     for row in rows(path) if suffix == ".jsonl" else table_rows(path):
         fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
         attributes: dict[str, Any] = {"labels": labels, "as_of": as_of}
@@ -88,7 +75,10 @@ def read_claims(
         if "options" in mapping or isinstance(row.fields.get("options"), list):
             attributes["options"] = _options(row, fields["options"])
         if "as_of" in fields and (day := _optional(row, fields["as_of"], "as_of" in mapping)):
-            attributes["as_of"] = _day(row, fields["as_of"], day)
+            try:
+                attributes["as_of"] = date.fromisoformat(day)
+            except ValueError:
+                raise row.field_error(fields["as_of"], "a date like '2021-03-31'") from None
         yield row.claim(mapping.get("claim", "claim"), **attributes)
 
 
@@ -110,39 +100,25 @@ def _options(row: Row, field: str) -> tuple[str, ...]:
     return row.texts(field)
 
 
-def _day(row: Row, field: str, text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise row.field_error(field, "a date like '2021-03-31'") from None
-
-
 class VerdictFiles:
     """Context manager that writes ``verdicts.jsonl`` and ``verdicts.csv`` of a batch folder, whose record is open.
 
-    It keeps the offset of each line, not the verdicts; on exit it orders the lines by claim and writes the table.
-
-    Raises:
-        RecordError: the files cannot be written.
+    It stores the offset of each line, not the verdicts; on exit it sorts the lines by claim and writes the table.
     """
 
     def __init__(self, folder: Path) -> None:
         self.lines, self.table = folder / "verdicts.jsonl", folder / "verdicts.csv"
-        self._at: dict[int, int] = {}
-        try:
+        self._offsets: dict[int, int] = {}
+        with self._writing_errors():
             self._file = self.lines.open("wb")
-        except OSError as error:
-            raise _unwritable(self.lines, error) from error
 
     def write(self, item: int, verdict: Verdict) -> str:
         """Appends a verdict immediately and returns its line (:func:`to_json_line`)."""
         text = to_json_line(item, verdict)
-        try:
-            self._at[item] = self._file.tell()
+        with self._writing_errors():
+            self._offsets[item] = self._file.tell()
             self._file.write(text.encode() + b"\n")
             self._file.flush()
-        except OSError as error:
-            raise _unwritable(self.lines, error) from error
         return text
 
     def __enter__(self) -> VerdictFiles:
@@ -151,7 +127,7 @@ class VerdictFiles:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
         ordered, cells = (path.with_name(f"{path.name}.new") for path in (self.lines, self.table))
-        try:
+        with self._writing_errors():
             with (
                 self.lines.open("rb") as written,
                 ordered.open("wb") as sorted_lines,
@@ -159,15 +135,21 @@ class VerdictFiles:
             ):
                 writer = csv.writer(file)
                 writer.writerow(COLUMNS)
-                for _, start in sorted(self._at.items()):
+                for _, start in sorted(self._offsets.items()):
                     written.seek(start)
                     text = written.readline()
                     sorted_lines.write(text)
                     writer.writerow(map(escape_cell, _cells(json.loads(text))))
-            os.replace(ordered, self.lines)
-            os.replace(cells, self.table)
-        except OSError as failed:
-            raise _unwritable(self.lines, failed) from failed
+            ordered.replace(self.lines)
+            cells.replace(self.table)
+
+    @contextmanager
+    def _writing_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = f"{str(self.lines)!r} cannot be written: {error.strerror}"
+            raise RecordError(what, hint="free disk space, then run the same command again to resume") from error
 
 
 def to_json_line(item: int, verdict: Verdict) -> str:
@@ -183,9 +165,9 @@ def escape_cell(cell: object) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> list[object]:
-    found = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
-    sides = [" | ".join(quote["text"] for quote in found if quote["side"] == side) for side in (Side.FOR, Side.AGAINST)]
-    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in found if quote["source"])
+    quotes = [quote for quote in row["quotes"] if quote["status"] != "not_found"]
+    sides = [" | ".join(quote["text"] for quote in quotes if quote["side"] == at) for at in (Side.FOR, Side.AGAINST)]
+    sources = dict.fromkeys(quote["source"]["url"] or quote["source"]["title"] for quote in quotes if quote["source"])
     usage, error = row["usage"], row["error"]
     return [
         *(row["item"], row["claim"]["text"], row["label"], row["meaning"], row["decided_by"], row["rounds"]),
@@ -199,8 +181,8 @@ class Tally:
     """Running totals of a batch.
 
     Attributes:
-        kinds: for every verdict one with the same meaning and error code, so that few objects are kept.
-        labels: count of each label; errors by their type.
+        kinds: for every verdict, the first with the same meaning and error code, to save memory.
+        labels: counts of labels, and of errors by type.
         usd: None if no price is known.
     """
 
@@ -219,10 +201,3 @@ class Tally:
         self.calls += verdict.usage.calls
         if verdict.usage.usd is not None:
             self.usd = (self.usd or 0.0) + verdict.usage.usd
-
-
-def _unwritable(path: Path, error: OSError) -> RecordError:
-    return RecordError(
-        f"{str(path)!r} cannot be written: {error.strerror}",
-        hint="free disk space, then run the same command again to resume",
-    )

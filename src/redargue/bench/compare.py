@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -35,10 +36,9 @@ class Prediction(Frozen):
     """One system's verdict on one claim.
 
     Attributes:
-        error: type of the error that ended the claim.
         labels: of each round, one per debater.
         usd: None if a price is unknown.
-        seconds: of the run at which the verdict was reached.
+        seconds: since the start of the run.
         quotes: numbers of quotations found and not found.
     """
 
@@ -58,12 +58,10 @@ class Row(Frozen):
     """One system.
 
     Attributes:
-        slug: name of its run folder.
-        errors: number of claims that ended in an error.
+        retrieval: empty if the data set names no gold documents.
+        arguments: of the command line, besides sample and systems.
+        timing: None if no claim has an as-of date.
         said: one prediction per claim.
-        retrieval: how well it found gold documents; empty if the data set names none.
-        arguments: of its command line, besides sample and systems.
-        timing: publication dates of its evidence; None if no claim has an as-of date.
     """
 
     spec: str
@@ -84,7 +82,6 @@ class Pair(Frozen):
         difference: of accuracy, first minus second, with a paired bootstrap interval.
         macro_f1: difference of macro-F1; undefined for free text.
         sight: the smallest difference that this many claims can show.
-        flips: claims whose labels differ.
     """
 
     first: str
@@ -130,15 +127,11 @@ class Comparison(Frozen):
 
 
 def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), draws: int = 2000) -> Comparison:
-    """Scores every system that has finished, and tests each pair.
+    """Scores every system that has finished, and tests each pair; at least one must have finished.
 
     Args:
-        bench: whose records are read.
         made: rows by slug, of systems whose records need not be read again.
-        draws: of the bootstraps.
-
-    Raises:
-        RecordError: no system has finished.
+        draws: bootstrap samples.
     """
     rows = []
     for system in bench.systems:
@@ -153,8 +146,8 @@ def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), dra
     return Comparison(
         sample=dict(bench.sample),
         claims=tuple(
-            SampledClaim(id=one.id, claim=one.claim.text, gold=one.gold, group=one.group, item=item)
-            for item, one in enumerate(bench.examples)
+            SampledClaim(id=example.id, claim=example.claim.text, gold=example.gold, group=example.group, item=item)
+            for item, example in enumerate(bench.examples)
         ),
         rows=tuple(rows),
         pairs=_pairs(bench.examples, [runs[0] for runs in by_seed], draws),
@@ -164,14 +157,8 @@ def compare(bench: Bench, *, made: Mapping[str, Row] = MappingProxyType({}), dra
 
 def make_row(bench: Bench, system: System, outcomes: Sequence[Outcome], *, draws: int = 2000) -> Row:
     """One system's row, with only the parts of its outcomes that tables need, to save memory."""
-    scores = score_outcomes(
-        bench.examples,
-        outcomes,
-        bench.sample["dataset"],
-        pages=bench.pages,
-        peak_bytes=bench.peak(system),
-        draws=draws,
-    )
+    dataset, peak = bench.sample["dataset"], bench.peak(system)
+    scores = score_outcomes(bench.examples, outcomes, dataset, pages=bench.pages, peak_bytes=peak, draws=draws)
     return Row(
         spec=system.spec,
         slug=system.slug,
@@ -214,11 +201,7 @@ def write_results(comparison: Comparison, folder: Path) -> Path:
 
 
 def read_results(folder: Path) -> Comparison:
-    """The comparison of a bench folder.
-
-    Raises:
-        UsageError: there is none of this version.
-    """
+    """The comparison of a bench folder; refuses missing results and those of another version."""
     try:
         return Comparison.model_validate_json((folder / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -243,11 +226,10 @@ def _prediction(verdict: Verdict, seconds: float) -> Prediction:
 
 
 def _by_seed(bench: Bench, rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows, grouped by spec without seed."""
     names = {system.spec: system.unseeded for system in bench.systems}
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups.setdefault(names[row.spec], []).append(row)
+        groups[names[row.spec]].append(row)
     return list(groups.values())
 
 
@@ -261,14 +243,18 @@ def _repeats(bench: Bench, rows: Sequence[Row]) -> SeedRuns:
         accuracies=accuracies,
         mean=statistics.fmean(known) if known else None,
         deviation=statistics.stdev(known) if len(known) > 1 else None,
-        stability=seed_agreement([[prediction.label for prediction in row.said] for row in rows]),
+        stability=seed_agreement([_labels(row) for row in rows]),
     )
+
+
+def _labels(row: Row) -> list[str | None]:
+    return [prediction.label for prediction in row.said]
 
 
 def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tuple[Pair, ...]:
     gold = [example.gold for example in examples]
-    every = list(itertools.combinations(rows, 2))
-    tests = [mcnemar(first.scores.right, second.scores.right) for first, second in every]
+    row_pairs = list(itertools.combinations(rows, 2))
+    tests = [mcnemar(first.scores.right, second.scores.right) for first, second in row_pairs]
     corrected = holm([test.p_value for test in tests])
     return tuple(
         Pair(
@@ -279,9 +265,9 @@ def _pairs(examples: Sequence[Example], rows: Sequence[Row], draws: int) -> tupl
             difference=paired_difference(first.scores.right, second.scores.right, draws=draws),
             macro_f1=_macro_f1(examples, first, second, draws),
             sight=power_analysis(test),
-            flips=flips(gold, [one.label for one in first.said], [one.label for one in second.said]),
+            flips=flips(gold, _labels(first), _labels(second)),
         )
-        for (first, second), test, p_value in zip(every, tests, corrected, strict=True)
+        for (first, second), test, p_value in zip(row_pairs, tests, corrected, strict=True)
     )
 
 
@@ -310,12 +296,11 @@ def _retrieval(bench: Bench, system: System) -> tuple[MetricValue, ...]:
 
 
 def _macro_f1(examples: Sequence[Example], first: Row, second: Row, draws: int) -> Difference:
-    places = [at for at, example in enumerate(examples) if example.gold is not None]
-    return macro_f1_difference(
-        [examples[at].gold or "" for at in places],
-        [first.said[at].label for at in places],
-        [second.said[at].label for at in places],
-        labels=first.scores.labels,
-        over=first.scores.averaged,
-        draws=draws,
-    )
+    labels = [
+        (example.gold, one.label, other.label)
+        for example, one, other in zip(examples, first.said, second.said, strict=True)
+        if example.gold is not None
+    ]
+    gold, said, compared = zip(*labels, strict=True) if labels else ((), (), ())
+    scores = first.scores
+    return macro_f1_difference(gold, said, compared, labels=scores.labels, over=scores.averaged, draws=draws)

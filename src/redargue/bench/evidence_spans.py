@@ -11,18 +11,14 @@ from redargue.errors import UsageError
 from redargue.evidence import Quote
 from redargue.registry import did_you_mean
 
+# The location of a found quotation, in the data set's names; empty if it is in no document of the data set.
 Locate = Callable[[Quote], tuple[GoldEvidence, ...]]
-"""The location of a found quotation, in the data set's names; empty if it is in no document of the data set."""
-
-Sentences = Mapping[str, Mapping[str, str]]
-"""By document: each sentence's identifier and text, in order."""
+Sentences = Mapping[str, Mapping[str, str]]  # by document: each sentence's identifier and text, in order
 
 READERS: dict[str, Callable[[Path, frozenset[str]], Sentences]] = {
     "fever": fever.wiki_sentences,
     "scifact": scifact.abstract_sentences,
 }
-
-
 QRELS: dict[str, Callable[[Path], Mapping[str, frozenset[str]]]] = {"fever": fever.qrels, "scifact": scifact.qrels}
 
 
@@ -34,21 +30,15 @@ def load_qrels(dataset: str, path: Path) -> Mapping[str, frozenset[str]]:
 
 
 def by_document(quote: Quote) -> tuple[GoldEvidence, ...]:
-    """The document of a quotation's source, without a part."""
     return (GoldEvidence(document=quote.source.document),) if quote.source and quote.source.document else ()
 
 
 def by_sentence(dataset: str, path: Path, quotes: Iterable[Quote]) -> Locate:
-    """Locates these quotations in the sentences of a data set's corpus file.
-
-    Raises:
-        UsageError: the data set's metric does not count sentences, or the file is not its corpus.
-    """
+    """Locates these quotations in the sentences of a data set's corpus file."""
     if dataset not in READERS:
         hint = did_you_mean(dataset, list(READERS))
         raise UsageError(f"{dataset!r} has no corpus of sentences", where="--pages", hint=hint)
-    wanted = frozenset(quote.source.document for quote in quotes if quote.source)
-    known = READERS[dataset](path, wanted)
+    known = READERS[dataset](path, frozenset(quote.source.document for quote in quotes if quote.source))
 
     def locate(quote: Quote) -> tuple[GoldEvidence, ...]:
         document = quote.source.document if quote.source else ""
@@ -62,16 +52,15 @@ def by_sentence(dataset: str, path: Path, quotes: Iterable[Quote]) -> Locate:
 
 def _overlapped(text: str, sentences: Mapping[str, str]) -> list[str]:
     """The sentences that contain more than half of the text, or more than half of which the text contains."""
-    wanted, joined, spans = " ".join(text.split()), "", []
+    quotation, joined, spans = " ".join(text.split()), "", []
     for name, sentence in sentences.items():
         plain = " ".join(sentence.split())
         if plain:
             joined += " " * bool(joined)
             spans.append((name, len(joined), len(joined) + len(plain)))
             joined += plain
-    begin = joined.find(wanted)
-    if begin < 0:
+    if (begin := joined.find(quotation)) < 0:
         return []
-    end = begin + len(wanted)
+    end = begin + len(quotation)
     shares = ((name, min(end, last) - max(begin, first), last - first) for name, first, last in spans)
-    return [name for name, shared, whole in shares if 2 * shared > min(whole, len(wanted))]
+    return [name for name, shared, whole in shares if 2 * shared > min(whole, len(quotation))]

@@ -14,11 +14,7 @@ _LIBRARIES = ("scipy", "nltk")
 
 @contextmanager
 def bench_extra() -> Iterator[None]:
-    """Wraps imports of these libraries.
-
-    Raises:
-        MissingExtra: the imported library is not installed.
-    """
+    """Raises :class:`MissingExtra` if a library imported inside is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -26,11 +22,7 @@ def bench_extra() -> Iterator[None]:
 
 
 def require_bench_extra() -> None:
-    """Checks for all of them without importing any, for use before a long run starts.
-
-    Raises:
-        MissingExtra: at least one is not installed.
-    """
+    """Checks for all libraries without importing them, before a long run starts."""
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
         raise MissingExtra(f"benchmarks need {' and '.join(missing)}: not installed", hint=_INSTALL)

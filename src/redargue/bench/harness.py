@@ -1,7 +1,6 @@
-"""Runs systems on a data set: the same claims and evidence for all, and a run folder for each.
+"""Runs systems on the same claims and evidence.
 
-A bench folder holds ``bench.json`` (sample, systems, options) and a run folder per system. Running the same command
-again resumes it; rescoring calls no model.
+A bench folder has a ``bench.json`` (sample, systems, options) and a run folder per system; running it again resumes it.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -42,7 +41,7 @@ MEMORY = ".memory.db"
 
 
 class Outcome(NamedTuple):
-    """One claim's verdict and when it was reached, in seconds of the run (0 when a known verdict is reported)."""
+    """A claim's verdict and the second of the run at which it was reached (0 for an earlier run's verdict)."""
 
     verdict: Verdict
     seconds: float
@@ -52,19 +51,12 @@ class Bench:
     """Systems on one sample, in a folder.
 
     Args:
-        folder: created if missing.
-        examples: what is checked.
         systems: in the order in which they run; the tool ``debated`` provides what the first of them read, or another.
-        sample: how the examples were taken, as JSON; another sample is another bench.
-        config: of the verifiers; systems change its method, profile, settings and seed.
-        components: of the verifiers.
-        pages: the corpus in the data set's own format, for metrics that count sentences; by default the one that the
-            folder was scored with before.
-        qrels: gold documents if they are listed apart from the claims (FEVER's pool); by default as before.
+        sample: how the examples were taken, as JSON.
+        config: base of each system's, which replaces method, profile, settings and seed.
+        pages: the corpus in the data set's format, for metrics that count sentences; default: the recorded one.
+        qrels: gold documents if they are listed apart from the claims (FEVER's pool); default: the recorded file.
         arguments: of the command line that are neither sample nor systems, for the systems that run now.
-
-    Attributes:
-        relevant: gold documents by claim id; empty if not listed apart.
 
     Raises:
         UsageError: the folder holds another bench, lacks a file it was scored with, or two systems are the same.
@@ -107,14 +99,12 @@ class Bench:
         return peak if isinstance(peak, int) else None
 
     def arguments(self, system: System) -> tuple[str, ...]:
-        """Arguments of the command that last ran a system."""
         return tuple(self._described().get("arguments", {}).get(system.slug, ()))
 
     def _described(self) -> dict[str, Any]:
         return read_bench_file(self.folder) if (self.folder / BENCH).exists() else {}
 
     def _write(self, system: System, peak: int | None = None) -> None:
-        """Adds a system, or its peak memory, to ``bench.json``."""
         path, old = self.folder / BENCH, self._described()
         known, peaks = old.get("contenders", []), dict(old.get("peaks", {}))
         if peak:
@@ -134,66 +124,47 @@ class Bench:
             beside.replace(path)
 
     async def run(
-        self, system: System, *, concurrency: int = 2, seen: Callable[[int, Outcome], None] | None = None
+        self, system: System, *, concurrency: int = 2, on_outcome: Callable[[int, Outcome], None] | None = None
     ) -> list[Outcome]:
-        """Runs or resumes one system; every claim ends in a verdict or a typed error.
-
-        Args:
-            system: one of the bench's.
-            concurrency: number of claims verified at the same time.
-            seen: called with each claim's index and outcome as they arrive.
+        """Runs or resumes one system; calls ``on_outcome`` with each claim's index and outcome as they arrive.
 
         Raises:
-            UsageError: the folder cannot be created or written, or the system's evidence is missing.
+            UsageError: the folder cannot be written, or the system's evidence is missing.
             RecordError: another process is writing there, or the folder holds another run.
         """
         require_bench_extra()
         evidence = self.evidence(system)
-        with ExitStack() as held:
-            with _writing_errors(self.folder):
-                self.folder.mkdir(parents=True, exist_ok=True)
-                held.enter_context(writing(self.folder))
-            return await self._run(system, evidence, concurrency, seen)
-
-    async def _run(
-        self,
-        system: System,
-        evidence: dict[str, Tool | PerClaim],
-        concurrency: int,
-        seen: Callable[[int, Outcome], None] | None,
-    ) -> list[Outcome]:
         claims = [example.claim for example in self.examples]
-        reset_peak()
         seconds: dict[int, float] = {}
 
         def listen(event: Any) -> None:
             if isinstance(event, ClaimEnded):
                 seconds[event.item] = event.at
 
-        config, own = system.applied(self.config), None if self.components.memory else self._memory(system)
-        memory = self.components.memory or own
-        if memory is not None:
-            concurrency = 1  # the memory depends on the order of the claims
-        with (
-            own or nullcontext(),
-            Verifier(
-                config,
-                components=replace(self.components, evidence=evidence, memory=memory),
-                folder=self.folder / system.slug,
-                claims=claims,
-            ) as verifier,
-        ):
-            self._write(system)  # after opening the verifier, which may refuse the run
+        with ExitStack() as stack:
             with _writing_errors(self.folder):
-                self._share(verifier)
-            async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
-                if seen:
-                    seen(item, Outcome(verdict, seconds.get(item, 0.0)))
-        self._write(system, resident_peak())
-        return self.outcomes(system)
+                self.folder.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(writing(self.folder))
+            reset_peak()
+            memory = self.components.memory
+            if memory is None and (opened := self._memory(system)):
+                memory = stack.enter_context(opened)
+            if memory is not None:
+                concurrency = 1  # the memory depends on the order of the claims
+            components = replace(self.components, evidence=evidence, memory=memory)
+            run = self.folder / system.slug
+            with Verifier(system.applied(self.config), components=components, folder=run, claims=claims) as verifier:
+                self._write(system)  # after opening the verifier, which may refuse the run
+                with _writing_errors(self.folder):
+                    self._share(verifier)
+                async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
+                    if on_outcome:
+                        on_outcome(item, Outcome(verdict, seconds.get(item, 0.0)))
+            self._write(system, resident_peak())
+            return self.outcomes(system)
 
     def _memory(self, system: System) -> Memory | None:
-        """The system's own memory, initially empty, if its method keeps one; never the user's."""
+        """A memory for this system alone, initially empty, if its method uses one; never the user's."""
         settings = configure(system.method, system.profile, system.settings).settings
         remembering = getattr(settings, "remembering", None)
         if remembering is None:
@@ -202,30 +173,24 @@ class Bench:
             return open_memory(self.folder / f"{system.slug}{MEMORY}", settings=remembering, write=True)
 
     def lend(self, folder: Path, owner: System, system: System) -> None:
-        """Copies the memory of ``owner``'s run in another bench folder to a system that has not begun.
-
-        Raises:
-            UsageError: there is no such memory, or the system was given another one before.
-        """
+        """Copies the memory of ``owner``'s run in another bench folder to a system that has not run yet."""
         source, copy = (parent / f"{run.slug}{MEMORY}" for parent, run in ((folder, owner), (self.folder, system)))
         with _writing_errors(self.folder):
             copy_memory(source, copy, whose=f"{folder.parent.name}, {owner.spec}", to=system.spec)
 
     def evidence(self, system: System) -> dict[str, Tool | PerClaim]:
-        """The tools of a system that provide each claim's own evidence."""
+        """The tools of a system that return passages fixed per claim."""
         evidence: dict[str, Tool | PerClaim] = {}
         passages = [example.passages for example in self.examples]
         if {FROZEN, FROZEN_WORDS} & set(system.tools) and not any(passages):
-            raise UsageError(
-                f"{system.spec!r} needs evidence, and {self.sample.get('dataset')!r} has none",
-                hint="use --option with_evidence=true if the data set has it, or another tool",
-            )
+            what = f"{system.spec!r} needs evidence, and {self.sample.get('dataset')!r} has none"
+            raise UsageError(what, hint="use --option with_evidence=true if the data set has it, or another tool")
         if FROZEN in system.tools:
             evidence[FROZEN] = FixedPassages(passages, encoder=shared())
         if FROZEN_WORDS in system.tools:
             evidence[FROZEN_WORDS] = FixedPassages(passages, name=FROZEN_WORDS)
         if DEBATED in system.tools:
-            debate = self._read_of(system)
+            debate = self._debate_read_by(system)
             if not (self.folder / debate.slug).exists():
                 hint = f"run {debate.spec!r} first: name it before"
                 raise RecordError(f"{debate.spec!r} was never finished", where=system.spec, hint=hint)
@@ -233,30 +198,24 @@ class Bench:
             require_same_passages(self.folder / system.slug, DEBATED, read.revision, of=debate.spec)
         return evidence
 
-    def _read_of(self, system: System) -> System:
-        """The system whose passages the tool ``debated`` provides; the one with the same seed, if several have run."""
+    def _debate_read_by(self, system: System) -> System:
+        """The system whose passages the tool ``debated`` provides, preferably with the same seed."""
         first = system.reads or self.systems[0].unseeded
         seeds = {other.seed: other for other in self.systems if other.unseeded == first}
         if not seeds:
-            hint = f"name it before: --method {first}"
-            raise UsageError(f"{first!r} is not in this bench", where=system.spec, hint=hint)
+            what = f"{first!r} is not in this bench"
+            raise UsageError(what, where=system.spec, hint=f"name it before: --method {first}")
         debate = seeds.get(system.seed) or next(iter(seeds.values()))
         if debate.slug == system.slug:
             raise UsageError(f"{system.spec!r} comes first, so there is no debate to read from", where="--method")
         return debate
 
     def passages_read(self, system: System) -> list[tuple[Passage, ...]]:
-        """As :meth:`recorded_passages`, of a system that has finished every claim.
-
-        Raises:
-            RecordError: it has not, or budget or provider errors cut claims short.
-        """
+        """As :meth:`recorded_passages`; refuses systems with unfinished claims or budget or provider errors."""
         errors = [verdict.error for verdict, _ in self.outcomes(system) if verdict.error]
         if cut := {error.type for error in errors if error.exit_code in (4, 5)}:
-            raise RecordError(
-                f"claims of {system.spec!r} ended in {', '.join(sorted(cut))}: their passages are incomplete",
-                hint="run the same command again to retry them, with a larger --budget if needed",
-            )
+            what = f"claims of {system.spec!r} ended in {', '.join(sorted(cut))}: their passages are incomplete"
+            raise RecordError(what, hint="run the same command again to retry them, with a larger --budget if needed")
         return self.recorded_passages(system)
 
     def recorded_passages(self, system: System) -> list[tuple[Passage, ...]]:
@@ -268,32 +227,24 @@ class Bench:
         return [tuple(of_claim.values()) for of_claim in passages]
 
     def outcomes(self, system: System) -> list[Outcome]:
-        """The recorded outcomes of a system, in the order of the claims.
-
-        Raises:
-            RecordError: it has not finished every claim.
-        """
-        folder = self.folder / system.slug
-        ended = {event.item: event for event in read_events(folder) if isinstance(event, ClaimEnded)}
-        missing = [item for item in range(len(self.examples)) if item not in ended]
-        if missing:
-            raise RecordError(
-                f"{len(missing)} claims of {system.spec!r} were never finished",
-                hint="run the same command again to resume",
-            )
+        """The recorded outcomes of a system that has finished, in the order of the claims."""
+        events = read_events(self.folder / system.slug)
+        ended = {event.item: event for event in events if isinstance(event, ClaimEnded)}
+        if missing := [item for item in range(len(self.examples)) if item not in ended]:
+            what = f"{len(missing)} claims of {system.spec!r} were never finished"
+            raise RecordError(what, hint="run the same command again to resume")
         return [Outcome(ended[item].verdict, ended[item].at) for item in range(len(self.examples))]
 
     async def rescore(self, system: System, settings: Mapping[str, Any]) -> tuple[list[Verdict | None], int]:
         """Replays the recorded debates with other settings (such as thresholds); calls no model.
 
         Returns:
-            A verdict per claim, None if the debate would need calls that were never made; and their number.
+            A verdict per claim, None if the debate needs calls that were not recorded; and the number of those.
         """
         from redargue.playback import replay_claim
 
         self.outcomes(system)
-        folder = self.folder / system.slug
-        record = Record(folder, mode="replay")
+        record = Record(self.folder / system.slug, mode="replay")
         verdicts: list[Verdict | None] = []
         for item in range(len(self.examples)):
             try:
@@ -310,11 +261,7 @@ class Bench:
 
 
 def reopen(folder: Path, path: Path) -> Bench:
-    """Opens a bench folder and reads its examples again from the data set.
-
-    Raises:
-        UsageError: not a bench folder, the data set has changed, or a file that it was scored with is missing.
-    """
+    """Opens a bench folder and reads its examples again from the data set, which must not have changed."""
     about = read_bench_file(folder)
     sample, systems = about["sample"], [System.model_validate(fields) for fields in about["contenders"]]
     take = "group" if sample["per_group"] else sample["how"]
@@ -337,11 +284,6 @@ def reopen(folder: Path, path: Path) -> Bench:
 
 
 def read_bench_file(folder: Path) -> dict[str, Any]:
-    """The content of ``bench.json``.
-
-    Raises:
-        UsageError: not a bench folder, or its description is damaged.
-    """
     path = folder / BENCH
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
@@ -359,7 +301,6 @@ def read_bench_file(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _writing_errors(folder: Path) -> Iterator[None]:
-    """Reports errors of the file system as errors of the bench folder; only for its own files."""
     try:
         yield
     except OSError as error:

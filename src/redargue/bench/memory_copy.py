@@ -11,12 +11,7 @@ from redargue.errors import RecordError, UsageError
 
 
 def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
-    """Copies an evidence memory once; a file beside the copy records ``whose`` memory it is.
-
-    Raises:
-        UsageError: there is no such memory, or the system was given another one before.
-        OSError: the copy cannot be written.
-    """
+    """Copies an evidence memory once; a file beside the copy records ``whose`` memory it is."""
     origin = copy.with_suffix(".from")
     if copy.exists():
         known = origin.read_text(encoding="utf-8") if origin.exists() else whose
@@ -38,11 +33,7 @@ def copy_memory(source: Path, copy: Path, *, whose: str, to: str) -> None:
 
 
 def require_same_passages(run: Path, tool: str, revision: str, *, of: str) -> None:
-    """Refuses to continue a run whose evidence tool (the passages read by the system ``of``) has changed.
-
-    Raises:
-        RecordError: claims of that system ended in an error and were retried since.
-    """
+    """Refuses to resume a run whose evidence tool, the passages read by the system ``of``, has changed."""
     try:
         known = json.loads((run / "run.json").read_text(encoding="utf-8"))["tools"][tool]["revision"]
     except (OSError, ValueError, LookupError, TypeError):

@@ -14,7 +14,6 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -58,13 +57,7 @@ class ObservedCall(NamedTuple):
 
 
 class RecordedRun(NamedTuple):
-    """One row's run.
-
-    Attributes:
-        recording: the steps of its agents.
-        calls: of tools, in order.
-        memory: recalled items: the query that originally found each, and its text in the log.
-    """
+    """One row's run; ``memory`` lists recalled items as their original query and their text in the log."""
 
     recording: Recording
     calls: tuple[ObservedCall, ...]
@@ -96,14 +89,10 @@ def failure_of(text: str) -> Failure:
 
 
 def read_runs(path: Path) -> list[RecordedRun]:
-    """The runs of a file, in its order; skips rows without one, as :class:`MermaidRuns` does.
-
-    Raises:
-        UsageError: an unknown kind of line; names the row.
-    """
-    every = tuple(rows(path))
-    labels = label_set(every)
-    return [_run(row, labels) for row in with_runs(every)]
+    """The runs of a file, in its order; skips rows without one, as :class:`MermaidRuns` does."""
+    file_rows = tuple(rows(path))
+    labels = label_set(file_rows)
+    return [_run(row, labels) for row in with_runs(file_rows)]
 
 
 def _run(row: Row, labels: LabelSet) -> RecordedRun:
@@ -130,8 +119,8 @@ def _run(row: Row, labels: LabelSet) -> RecordedRun:
             raise row.error(f"react_trace[{place}]: {expected}, got {line[:60]!r}")
     steps += [] if thought is None else [thought]
     answered = bool(steps) and isinstance(steps[-1], Step) and steps[-1].answer is not None
-    given = "" if answered else row.optional("prediction")
-    recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), given=given)
+    prediction = "" if answered else row.optional("prediction")
+    recording = Recording(decomposition=_decomposition(row), steps=tuple(steps), given=prediction)
     return RecordedRun(recording, tuple(calls), tuple(memory))
 
 
@@ -163,12 +152,7 @@ def _decomposition(row: Row) -> Decomposition | None:
 
 
 class RecordedAction:
-    """A tool that returns recorded observations.
-
-    Args:
-        name: as the agents called it.
-        calls: of all tools, claim by claim in the order of the run.
-    """
+    """A tool that returns recorded observations, from the calls of all tools by claim."""
 
     about = "answers as it did in the recorded run"
     parameters: Mapping[str, Any] = {
@@ -183,29 +167,24 @@ class RecordedAction:
         self.revision = hashlib.sha256(json.dumps(self._calls).encode()).hexdigest()[:16]
 
     def for_claim(self, item: int) -> RecordedAction:
-        """The recorded answers for one claim, from 0."""
-        one = RecordedAction(self.name, [self._calls[item]])
-        one.revision = self.revision
-        return one
+        tool = RecordedAction(self.name, [self._calls[item]])
+        tool.revision = self.revision
+        return tool
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """The observation of this call; repeated calls return theirs in order.
-
-        Raises:
-            ToolFailed: the recorded call failed, with the words of the log; or there is no such call.
-        """
-        (left,) = self._calls
-        made = next((call for call in left if call.query == arguments.get("query", "")), None)
-        if made is None:
+        """The observation of this call; repeated calls return theirs in order."""
+        (remaining,) = self._calls
+        recorded = next((call for call in remaining if call.query == arguments.get("query", "")), None)
+        if recorded is None:
             raise ToolFailed(f"the recording holds no further call of {self.name!r} with {dict(arguments)!r:.200}")
-        left.remove(made)
-        if made.text is None:
+        remaining.remove(recorded)
+        if recorded.text is None:
             raise ToolFailed("the recording holds no observation of this call")
-        if failure_of(made.text) == "unknown tool":
-            raise ToolFailed(made.text)
+        if failure_of(recorded.text) == "unknown tool":
+            raise ToolFailed(recorded.text)
         async with search.account.request() as receipt:
             receipt.pay()
-        results = texts(made.text)
+        results = texts(recorded.text)
         if failed := next((text for text in results if failure_of(text) in ("arguments", "error")), ""):
             raise ToolFailed(failed)
         return tuple(Passage(text=text, rank=rank) for rank, text in enumerate(results, 1))
@@ -222,40 +201,31 @@ class RecordedMemory:
         return {"mode": "frozen", "recorded": True}
 
     def for_claim(self, item: int) -> RecordedMemory:
-        """The recorded answers for one claim, from 0."""
         return RecordedMemory([self._recalled[item]])
 
-    async def recall(
-        self,
-        entities: Iterable[str],
-        *,
-        claim: str,
-        now: datetime,
-        text: str = "",
-        as_of: date | None = None,
-        only_in_time: bool = False,
-    ) -> Recall:
+    async def recall(self, entities: Iterable[str], **_: Any) -> Recall:
         """The recorded items; one whose original call failed is empty."""
         (recalled,) = self._recalled
         items = []
         for number, (query, evidence) in enumerate(recalled, 1):
             content = "\n".join(texts(evidence))
-            passage = Passage(text=content, query=query, rank=number)
-            status: Literal["ok", "empty"] = "empty" if failure_of(content) else "ok"
-            arguments = {"query": query}
             items.append(
-                Recalled(passage=passage, length=len(content), number=number, status=status, arguments=arguments)
+                Recalled(
+                    passage=Passage(text=content, query=query, rank=number),
+                    length=len(content),
+                    number=number,
+                    status="empty" if failure_of(content) else "ok",
+                    arguments={"query": query},
+                )
             )
         return Recall(items=tuple(items))
 
-    async def remember(
-        self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime
-    ) -> RememberResult:
+    async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:
         return RememberResult(dropped={"frozen": len(findings)})
 
 
 class Imported(NamedTuple):
-    """A bench folder of recorded runs: its table, the system, and the number of rows without a run."""
+    """A bench folder of recorded runs; ``left_out`` counts rows without a run."""
 
     table: comparison.Comparison
     system: System
@@ -265,12 +235,8 @@ class Imported(NamedTuple):
 def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Imported:
     """Makes a bench folder, with a record that replays, gold labels and scores, from a file of runs.
 
-    No model or tool is called. The folder appears only when complete.
-
-    Args:
-        path: the file.
-        out: the folder, which must not exist.
-        clock: source of times, which the logs do not have.
+    No model or tool is called. The folder ``out`` must not exist, and appears only when complete. The logs have no
+    times, so ``clock`` provides them.
 
     Raises:
         UsageError: the file is missing or in another format, or the folder exists or cannot be created.
@@ -279,7 +245,7 @@ def import_runs(path: Path, out: Path, *, clock: Clock | None = None) -> Importe
         raise UsageError(f"{str(out)!r} already exists", where="--out", hint="name a new folder")
     runs, loaded = read_runs(path), load(MermaidRuns.name, path)
     calls = [run.calls for run in runs]
-    names = sorted({call.tool for of_claim in calls for call in of_claim})
+    names = sorted({call.tool for run in runs for call in run.calls})
     components = Components(
         backend=RecordedBackend([run.recording for run in runs]),
         actions={name: RecordedAction(name, calls) for name in names},

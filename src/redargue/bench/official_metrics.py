@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redargue.bench.datasets.base import Example
-from redargue.bench.metrics.averitec import averitec, pair_text
+from redargue.bench.metrics.averitec import AveritecScores, averitec, pair_text
 from redargue.bench.metrics.base import MetricValue, undefined
 from redargue.bench.metrics.classification import accuracy, class_scores, confusion, correct_items, macro_f1
-from redargue.bench.metrics.fever import NOT_ENOUGH, Element, Groups, fever, feverous
-from redargue.bench.metrics.hover import hover
+from redargue.bench.metrics.fever import NOT_ENOUGH, Element, EvidenceScores, Groups, fever, feverous
+from redargue.bench.metrics.hover import HoverScores, hover
 from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
 from redargue.bench.statistics.bootstrap import DRAWS, Interval, interval, macro_f1_interval
 from redargue.claims import Meaning
@@ -26,10 +27,9 @@ class ScoredRows:
         said: predicted labels; None for a non-answer.
         predicted: distinct locations of each verdict's found quotations, in order.
         labels: all possible labels; empty for free text.
-        averaged: labels that are some row's gold label; F1 is averaged over them.
+        averaged: the gold labels, over which F1 is averaged.
         whole_documents: whether locations name only documents.
-        draws: samples of the bootstrap intervals.
-        seed: of those samples.
+        draws: bootstrap samples.
     """
 
     examples: tuple[Example, ...]
@@ -41,11 +41,9 @@ class ScoredRows:
     averaged: tuple[str, ...]
     whole_documents: bool
     draws: int = DRAWS
-    seed: int = 0
 
 
-Official = Callable[[ScoredRows], tuple[MetricValue, ...]]
-official_metrics: Registry[Official] = Registry("metric")
+official_metrics: Registry[Callable[[ScoredRows], tuple[MetricValue, ...]]] = Registry("metric")
 
 ONLY_DOCUMENTS = (
     "the quotations name documents, not the parts that gold evidence names; --pages finds those of fever and scifact"
@@ -79,35 +77,37 @@ def with_interval(figure: MetricValue, bounds: Interval) -> MetricValue:
     return figure.model_copy(update={"low": bounds.low, "high": bounds.high})
 
 
+def accuracy_with_interval(rows: ScoredRows) -> MetricValue:
+    bounds = interval(correct_items(rows.gold, rows.said), draws=rows.draws)
+    return with_interval(accuracy(rows.gold, rows.said), bounds)
+
+
 def macro_f1_with_interval(rows: ScoredRows) -> MetricValue:
     """Macro-F1 over the labels that some row has, with its interval."""
-    score = macro_f1(rows.gold, rows.said, labels=rows.labels, over=rows.averaged)
-    bounds = macro_f1_interval(
-        rows.gold, rows.said, labels=rows.labels, over=rows.averaged, draws=rows.draws, seed=rows.seed
-    )
-    return with_interval(score, bounds)
+    gold, said, labels, over = rows.gold, rows.said, rows.labels, rows.averaged
+    bounds = macro_f1_interval(gold, said, labels=labels, over=over, draws=rows.draws)
+    return with_interval(macro_f1(gold, said, labels=labels, over=over), bounds)
 
 
-def _scored(figures: Sequence[MetricValue], items: Sequence[bool], rows: ScoredRows) -> tuple[MetricValue, ...]:
-    """Adds an interval to the first figure."""
-    return (with_interval(figures[0], interval(items, draws=rows.draws, seed=rows.seed)), *figures[1:])
-
-
-def _named(figures: Sequence[MetricValue], whole: str, rows: ScoredRows) -> tuple[MetricValue, ...]:
-    """The figures; for whole documents, undefined under their official names and renamed behind them."""
-    if not whole:
-        return tuple(figures)
+def _figures(
+    scores: EvidenceScores | HoverScores | AveritecScores, rows: ScoredRows, reduced: str = ""
+) -> tuple[MetricValue, ...]:
+    """The figures, the first with an interval; if reduced to documents, undefined, and renamed after those."""
+    first, *others = scores.figures
+    figures = (with_interval(first, interval(scores.items, draws=rows.draws)), *others)
+    if not reduced:
+        return figures
     of_labels = [figure for figure in figures if figure.name == "label-accuracy"]
     rest = [figure for figure in figures if figure.name != "label-accuracy"]
-    blank = [undefined(figure.name, whole, n=figure.n) for figure in rest]
+    blank = [undefined(figure.name, reduced, n=figure.n) for figure in rest]
     renamed = [figure.model_copy(update={"name": f"{figure.name}-by-document"}) for figure in rest]
-    if _strange(rows):
+    if _is_other_corpus(rows):
         renamed = [undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in renamed]
     return (*blank, *of_labels, *renamed)
 
 
-def _strange(rows: ScoredRows) -> bool:
-    """Whether no quoted document is a gold one: the corpus is a different one, and 0 would be misleading."""
+def _is_other_corpus(rows: ScoredRows) -> bool:
+    """Whether no quoted document is a gold one, so that 0 would be misleading."""
     gold = {part.document for example in rows.examples for group in example.evidence for part in group}
     quoted = {name for predicted in rows.predicted for name, _ in predicted}
     return bool(gold and quoted and not gold & quoted)
@@ -115,8 +115,7 @@ def _strange(rows: ScoredRows) -> bool:
 
 @official_metrics.register("accuracy")
 def _accuracy(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    hits = correct_items(rows.gold, rows.said)
-    return (with_interval(accuracy(rows.gold, rows.said), interval(hits, draws=rows.draws, seed=rows.seed)),)
+    return (accuracy_with_interval(rows),)
 
 
 @official_metrics.register("macro-f1")
@@ -129,24 +128,21 @@ def _macro_f1(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 @official_metrics.register("fever")
 def _fever(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted, whole = _evidence(rows)
-    scores = fever(rows.gold, rows.said, groups, predicted, not_enough=_not_enough(rows))
-    return _named(_scored(scores.figures, scores.items, rows), whole, rows)
+    groups, predicted, reduced = _evidence(rows)
+    return _figures(fever(rows.gold, rows.said, groups, predicted, not_enough=_not_enough(rows)), rows, reduced)
 
 
 @official_metrics.register("feverous")
 def _feverous(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted, whole = _evidence(rows)
-    scores = feverous(rows.gold, rows.said, groups, predicted)
-    return _named(_scored(scores.figures, scores.items, rows), whole, rows)
+    groups, predicted, reduced = _evidence(rows)
+    return _figures(feverous(rows.gold, rows.said, groups, predicted), rows, reduced)
 
 
 @official_metrics.register("hover")
 def _hover(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    groups, predicted, whole = _evidence(rows)
+    groups, predicted, reduced = _evidence(rows)
     facts = [[fact for group in claim for fact in group] for claim in groups]
-    scores = hover(rows.gold, rows.said, facts, predicted)
-    return _named(_scored(scores.figures, scores.items, rows), whole, rows)
+    return _figures(hover(rows.gold, rows.said, facts, predicted), rows, reduced)
 
 
 @official_metrics.register("averitec")
@@ -157,13 +153,13 @@ def _averitec(rows: ScoredRows) -> tuple[MetricValue, ...]:
     ]
     gold = [[pair_text(*pair) for pair in example.answers] for example in rows.examples]
     scores = averitec(rows.gold, rows.said, predicted, gold)
-    return (*_scored(scores.figures, scores.items, rows), macro_f1_with_interval(rows))
+    return (*_figures(scores, rows), macro_f1_with_interval(rows))
 
 
 @official_metrics.register("scifact")
 def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """A verdict's label counts for each abstract that it quotes; without an answer or evidence it predicts none."""
-    groups, predicted, whole = _evidence(rows)
+    groups, predicted, reduced = _evidence(rows)
     silent = {None, _not_enough(rows)}
     gold = [
         [] if label in silent else _gold_abstracts(claim, label) for label, claim in zip(rows.gold, groups, strict=True)
@@ -173,24 +169,23 @@ def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
         for label, places in zip(rows.said, predicted, strict=True)
     ]
     figures = scifact(gold, said).figures
-    if _strange(rows):
+    if _is_other_corpus(rows):
         return tuple(undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in figures)
-    if not whole:
+    if not reduced:
         return figures
-    return (figures[0], *(undefined(figure.name, whole, n=figure.n) for figure in figures[1:]))
+    return (figures[0], *(undefined(figure.name, reduced, n=figure.n) for figure in figures[1:]))
 
 
 def _gold_abstracts(groups: Groups, label: str) -> list[GoldAbstract]:
-    rationales: dict[str, list[tuple[str, ...]]] = {}
+    rationales: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for group in groups:
         for document in dict.fromkeys(name for name, _ in group):
-            part = tuple(element for name, element in group if name == document)
-            rationales.setdefault(document, []).append(part)
-    return [GoldAbstract(document=name, label=label, rationales=tuple(each)) for name, each in rationales.items()]
+            rationales[document].append(tuple(element for name, element in group if name == document))
+    return [GoldAbstract(document=name, label=label, rationales=tuple(parts)) for name, parts in rationales.items()]
 
 
 def _said_abstracts(places: Sequence[Element], label: str) -> list[PredictedAbstract]:
-    sentences: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = defaultdict(list)
     for document, element in places:
-        sentences.setdefault(document, []).extend([element] if element else [])
-    return [PredictedAbstract(document=name, label=label, sentences=tuple(each)) for name, each in sentences.items()]
+        sentences[document] += [element] if element else []
+    return [PredictedAbstract(document=name, label=label, sentences=tuple(ids)) for name, ids in sentences.items()]

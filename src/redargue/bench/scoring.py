@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from redargue.bench.datasets.base import Example
@@ -22,8 +23,13 @@ from redargue.bench.metrics.classification import (
 )
 from redargue.bench.metrics.cost import Cost, cost
 from redargue.bench.metrics.responses import factuality, response_accuracy
-from redargue.bench.official_metrics import ScoredRows, macro_f1_with_interval, official_metrics, with_interval
-from redargue.bench.statistics.bootstrap import DRAWS, interval
+from redargue.bench.official_metrics import (
+    ScoredRows,
+    accuracy_with_interval,
+    macro_f1_with_interval,
+    official_metrics,
+)
+from redargue.bench.statistics.bootstrap import DRAWS
 from redargue.claims import Frozen, Meaning
 from redargue.errors import UsageError
 from redargue.verdicts import Verdict
@@ -41,20 +47,17 @@ class Scores(Frozen):
     """The scores of one system on one data set.
 
     Attributes:
-        n: examples.
-        hidden: examples without a gold label; they count only in coverage and cost.
-        failed: verdicts that are errors, which are also non-answers.
+        n: number of examples.
+        hidden: number of examples without a gold label; they count only in coverage and cost.
+        failed: number of errors, which are also non-answers.
         labels: all of the data set; empty for free text.
-        averaged: labels that some example has, over which F1 is averaged: unmeasurable classes do not count.
-        ids: of the examples with a gold label, in order.
-        right: whether each of them was labelled correctly; paired tests compare these.
+        averaged: gold labels of the examples, over which F1 is averaged.
+        ids: of the examples with a gold label.
+        right: whether each of ``ids`` was labelled correctly; paired tests compare these.
         figures: accuracy, macro-F1 (with intervals), coverage, calibration, response-level scores.
-        rules: accuracy and F1 under the three rules for non-answers.
         confusion: None for free text or without gold labels.
         reliability: bins of confidence; empty if no verdict has one.
-        risk: risk against coverage by confidence.
-        metric: name of the data set's official metric.
-        official: its values.
+        official: values of ``metric``, the data set's official metric.
     """
 
     n: int
@@ -76,12 +79,11 @@ class Scores(Frozen):
     cost: Cost
 
     def figure(self, name: str) -> MetricValue:
-        """The metric called ``name``, official ones included; refuses unknown names."""
-        every = self.figures + self.official
-        for figure in every:
+        figures = self.figures + self.official
+        for figure in figures:
             if figure.name == name:
                 return figure
-        raise UsageError(f"no figure {name!r}", hint=f"figures: {', '.join(figure.name for figure in every)}")
+        raise UsageError(f"no figure {name!r}", hint=f"figures: {', '.join(figure.name for figure in figures)}")
 
 
 def score(
@@ -93,32 +95,33 @@ def score(
     seconds: Sequence[float] | None = None,
     peak_bytes: int | None = None,
     draws: int = DRAWS,
-    seed: int = 0,
 ) -> Scores:
     """Scores one system's verdicts; calls no model.
 
     Args:
-        examples: the data set's rows.
-        verdicts: one for each of them, in the same order.
+        verdicts: of the examples, in the same order.
         metric: name of the data set's official metric.
-        locate: locates found quotations, by default by ``source.document`` alone: metrics that compare sentences are
-            then undefined, and reported for whole documents instead.
-        seconds: each verdict's wall time.
-        peak_bytes: peak memory of the process that ran them.
-        draws: samples of the bootstrap intervals.
-        seed: of those samples.
+        locate: locates found quotations. With the default, metrics that compare sentences are undefined, and reported
+            for whole documents instead.
+        seconds: wall time of each verdict.
+        peak_bytes: peak memory of the process.
+        draws: bootstrap samples.
 
     Raises:
         UsageError: examples and verdicts do not match, or the metric is unknown.
     """
-    _matched(examples, verdicts)
-    known = [
-        (example, verdict) for example, verdict in zip(examples, verdicts, strict=True) if example.gold is not None
-    ]
-    rows = _rows(known, _labels(examples), locate, draws=draws, seed=seed)
+    _require_matching(examples, verdicts)
+    pairs = zip(examples, verdicts, strict=True)
+    known = [(example, verdict) for example, verdict in pairs if example.gold is not None]
+    rows = _rows(known, _labels(examples), locate, draws)
     hits = correct_items(rows.gold, rows.said)
     matrix = confusion(rows.gold, rows.said, labels=rows.labels) if rows.labels and known else None
-    sure, sure_right = _confidences(rows.verdicts, hits)
+    confident = [
+        (verdict.confidence, hit)
+        for verdict, hit in zip(rows.verdicts, hits, strict=True)
+        if verdict.confidence is not None and verdict.label is not None
+    ]
+    sure, sure_right = [confidence for confidence, _ in confident], [hit for _, hit in confident]
     every_right = hits if len(known) == len(examples) else None
     return Scores(
         n=len(examples),
@@ -129,7 +132,7 @@ def score(
         ids=tuple(example.id for example in rows.examples),
         right=hits,
         figures=(
-            *_label_figures(rows, hits),
+            *_label_figures(rows),
             coverage([verdict.label for verdict in verdicts]),
             *((calibration_error(sure, sure_right), brier(sure, sure_right), aurc(sure, sure_right)) if sure else ()),
             *_responses(rows),
@@ -146,7 +149,7 @@ def score(
     )
 
 
-def _matched(examples: Sequence[Example], verdicts: Sequence[Verdict]) -> None:
+def _require_matching(examples: Sequence[Example], verdicts: Sequence[Verdict]) -> None:
     same_length(examples=examples, verdicts=verdicts)
     for example, verdict in zip(examples, verdicts, strict=True):
         if example.claim.text != verdict.claim.text:
@@ -157,9 +160,7 @@ def _matched(examples: Sequence[Example], verdicts: Sequence[Verdict]) -> None:
             )
 
 
-def _rows(
-    known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, *, draws: int, seed: int
-) -> ScoredRows:
+def _rows(known: Sequence[tuple[Example, Verdict]], labels: tuple[str, ...], locate: Locate, draws: int) -> ScoredRows:
     predicted = []
     for _, verdict in known:
         places = (place for quote in verdict.quotes if quote.found for place in locate(quote))
@@ -174,7 +175,6 @@ def _rows(
         averaged=tuple(label for label in labels if any(example.gold == label for example, _ in known)),
         whole_documents=locate is by_document,
         draws=draws,
-        seed=seed,
     )
 
 
@@ -195,53 +195,42 @@ def _rules(rows: ScoredRows) -> tuple[RuleScores, ...]:
     return scores_by_rule(rows.gold, rows.said, labels=rows.labels, negative=negative, over=rows.averaged)
 
 
-def _label_figures(rows: ScoredRows, hits: tuple[bool, ...]) -> tuple[MetricValue, ...]:
+def _label_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
     if not rows.labels:
         return (accuracy(rows.gold, rows.said), exact_match(rows.gold, rows.said))
-    bounds = interval(hits, draws=rows.draws, seed=rows.seed)
-    return (with_interval(accuracy(rows.gold, rows.said), bounds), macro_f1_with_interval(rows))
-
-
-def _confidences(verdicts: Sequence[Verdict], hits: Sequence[bool]) -> tuple[list[float], list[bool]]:
-    """Confidence and outcome of the verdicts that have both."""
-    kept = [
-        (verdict.confidence, hit)
-        for verdict, hit in zip(verdicts, hits, strict=True)
-        if verdict.confidence is not None and verdict.label is not None
-    ]
-    return [confidence for confidence, _ in kept], [hit for _, hit in kept]
+    return (accuracy_with_interval(rows), macro_f1_with_interval(rows))
 
 
 def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
     """Response-level scores of claims that were taken from a longer text."""
-    kept = [at for at, example in enumerate(rows.examples) if example.response]
-    if not kept:
+    places = [at for at, example in enumerate(rows.examples) if example.response]
+    if not places:
         return ()
-    names = [rows.examples[at].response for at in kept]
-    plain = response_accuracy(names, [rows.gold[at] == rows.said[at] for at in kept])
-    labels = rows.examples[kept[0]].claim.labels
+    names = [rows.examples[at].response for at in places]
+    plain = response_accuracy(names, [rows.gold[at] == rows.said[at] for at in places])
+    labels = rows.examples[places[0]].claim.labels
     if labels.free_text or labels.named(Meaning.SUPPORTED) is None:
         return (plain,)
 
     def true(label: str | None) -> bool | None:
         return None if label is None else labels.meaning(label) is Meaning.SUPPORTED
 
-    whole = factuality(names, [bool(true(rows.gold[at])) for at in kept], [true(rows.said[at]) for at in kept])
+    whole = factuality(names, [bool(true(rows.gold[at])) for at in places], [true(rows.said[at]) for at in places])
     f1 = whole.f1.model_copy(update={"name": "response-factuality-f1"})
     return (plain, whole.accuracy, f1, whole.coverage)
 
 
 def _groups(rows: ScoredRows) -> tuple[GroupScores, ...]:
-    places: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = defaultdict(list)
     for at, example in enumerate(rows.examples):
-        places.setdefault(example.group, []).append(at)
+        places[example.group].append(at)
     if set(places) <= {""}:
         return ()
     return tuple(
         GroupScores(
             group=group,
-            accuracy=accuracy([rows.gold[at] for at in held], [rows.said[at] for at in held]),
-            coverage=coverage([rows.said[at] for at in held]),
+            accuracy=accuracy([rows.gold[at] for at in members], [rows.said[at] for at in members]),
+            coverage=coverage([rows.said[at] for at in members]),
         )
-        for group, held in places.items()
+        for group, members in places.items()
     )

@@ -40,35 +40,28 @@ class System(Frozen):
 
     @classmethod
     def parse(cls, spec: str) -> System:
-        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``single-reader:tools=debated~mermaid``.
-
-        Raises:
-            UsageError: a setting without a value; an unknown method, profile, setting or tool; ``~OTHER`` without the
-                tool ``debated``.
-        """
+        """Reads ``tool-mad@paper:rounds=1,debaters=corpus+wikipedia#7`` and ``single-reader:tools=debated~mermaid``."""
         plain, sign, number = spec.rpartition("#") if _SEED.search(spec) else (spec, "", "")
         plain, _, reads = plain.partition(READS)
         name, _, rest = plain.partition(":")
         method, _, profile = name.partition("@")
         settings: dict[str, Any] = {}
+        fields = methods[method].settings_class.model_fields
         for pair in rest.split(",") if rest else ():
             key, equals, value = pair.partition("=")
             if not equals or not key.strip():
                 raise UsageError(f"cannot read {pair!r}", where=spec, hint="write it like tool-mad:rounds=1,top_k=5")
-            name = key.strip().replace("-", "_")
-            values = [item for item in value.strip().split("+") if item]
-            settings[name] = values if name in _lists(method) else _value(value.strip())
+            name, value = key.strip().replace("-", "_"), value.strip()
+            is_list = name in fields and get_origin(fields[name].annotation) is tuple
+            settings[name] = [item for item in value.split("+") if item] if is_list else _json_or_text(value)
         for tool in configure(method, profile or "hardened", settings).tools():
             if tool not in OWN and tool not in tools:
                 raise UnknownName(f"unknown tool {tool!r}", where=spec, hint=did_you_mean(tool, [*OWN, *tools]))
         seed = int(number) if sign else None
         system = cls(spec=spec, method=method, profile=profile or "hardened", settings=settings, seed=seed, reads=reads)
         if reads and DEBATED not in system.tools:
-            raise UsageError(
-                f"~{reads} needs the tool {DEBATED!r}, which is not used",
-                where=spec,
-                hint="add tools=debated",
-            )
+            what = f"~{reads} needs the tool {DEBATED!r}, which is not used"
+            raise UsageError(what, where=spec, hint="add tools=debated")
         return system
 
     def applied(self, config: RunConfig) -> RunConfig:
@@ -81,7 +74,6 @@ class System(Frozen):
 
     @property
     def unseeded(self) -> str:
-        """The spec without its seed."""
         return self.spec if self.seed is None else self.spec.rpartition("#")[0]
 
     @property
@@ -95,13 +87,7 @@ class System(Frozen):
         return configure(self.method, self.profile, self.settings).tools()
 
 
-def _lists(method: str) -> set[str]:
-    """The settings of a method that are lists, whose items are joined by ``+``."""
-    fields = methods[method].settings_class.model_fields
-    return {name for name, field in fields.items() if get_origin(field.annotation) is tuple}
-
-
-def _value(text: str) -> Any:
+def _json_or_text(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

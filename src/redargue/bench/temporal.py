@@ -28,12 +28,9 @@ class EvidenceDates(Frozen):
 def apply_as_of(
     examples: Sequence[Example], sample: Mapping[str, Any], *, as_of: date | None = None, strict_as_of: bool = False
 ) -> tuple[tuple[Example, ...], dict[str, Any]]:
-    """The examples with an as-of date for claims that have none, and the sample with these options.
-
-    Raises:
-        UsageError: ``strict_as_of`` is set and a claim has no date.
-    """
-    claims = [one.claim if one.claim.as_of else one.claim.model_copy(update={"as_of": as_of}) for one in examples]
+    """The examples with an as-of date for claims that have none, and the sample with these options."""
+    claims = [example.claim for example in examples]
+    claims = [claim if claim.as_of else claim.model_copy(update={"as_of": as_of}) for claim in claims]
     if strict_as_of:
         claims = with_strict_as_of(claims)
     dated = {"as_of": as_of.isoformat()} if as_of else {}
@@ -52,8 +49,8 @@ def count_dates(events: Iterable[Event]) -> EvidenceDates | None:
             left_out.update(event.left_out)
     if not read and not left_out:
         return None
-    in_time_, later, undated = TIMINGS
+    in_time, later, undated = TIMINGS
     return EvidenceDates(
-        read=(read[in_time_], read[later], read[undated]),
-        left_out=(left_out[in_time_], left_out[later], left_out[undated]),
+        read=(read[in_time], read[later], read[undated]),
+        left_out=(left_out[in_time], left_out[later], left_out[undated]),
     )

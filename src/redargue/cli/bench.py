@@ -149,8 +149,8 @@ def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json:
     tallies = [Tally() for _ in systems]
     try:
         for system, tally in zip(systems, tallies, strict=True):
-            with bench_progress(tally, len(bench.examples), system.spec, quiet=quiet) as seen:
-                outcomes = asyncio.run(bench.run(system, concurrency=concurrency, seen=seen))
+            with bench_progress(tally, len(bench.examples), system.spec, quiet=quiet) as on_outcome:
+                outcomes = asyncio.run(bench.run(system, concurrency=concurrency, on_outcome=on_outcome))
             rows[system.slug] = comparison.make_row(bench, system, outcomes)  # the outcomes may be too many to hold
     except KeyboardInterrupt:
         typer.echo(f"interrupted; the same command resumes the bench in {bench.folder}", err=True)

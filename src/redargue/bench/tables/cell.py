@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from redargue.bench.harness import Bench
 from redargue.bench.system import System
 from redargue.bench.tables.schema import PublishedRow
 from redargue.errors import UsageError
-from redargue.events import Answered, Event, Scored
+from redargue.events import Answered, Scored
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.runs.record import Record, read_events
 from redargue.verdicts import Metric, Verdict
@@ -22,11 +23,10 @@ class AgentAnswer(NamedTuple):
     """One answer of one agent.
 
     Attributes:
-        item: index of the claim.
         round: from 1.
         label: None if it could not be read.
-        right: whether it is the gold label; None if that is hidden.
-        scores: those that the debate computed and that are defined.
+        right: None if the gold label is hidden.
+        scores: those that are defined.
     """
 
     item: int
@@ -38,7 +38,7 @@ class AgentAnswer(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A run of one system on one data set: its folder, a verdict per example, and all agents' answers."""
+    """A run of one system on one data set."""
 
     examples: tuple[Example, ...]
     verdicts: tuple[Verdict, ...]
@@ -53,11 +53,11 @@ class Cell(NamedTuple):
     @property
     def hits(self) -> list[bool]:
         """Whether each verdict is correct, for claims with a gold label."""
-        pairs = zip(self.examples, self.verdicts, strict=True)
-        return [verdict.label == example.gold for example, verdict in pairs if example.gold]
+        pairs = zip(self.gold, self.verdicts, strict=True)
+        return [verdict.label == gold for gold, verdict in pairs if gold]
 
     def gate(self, line: PublishedRow) -> dict[Metric, float]:
-        """The thresholds of a row, or those of the recorded debates, which must be Tool-MAD's."""
+        """The thresholds of a row, by default those of the recorded debates, which must be Tool-MAD's."""
         if line.gate:
             return dict(zip((Metric.FAITHFULNESS, Metric.RELEVANCE), line.gate, strict=True))
         manifest = Record(self.folder, mode="replay").manifest
@@ -67,21 +67,16 @@ class Cell(NamedTuple):
 
 
 def read_cell(bench: Bench, system: System) -> Cell:
-    """Reads the record of a system that has finished."""
     folder = bench.folder / system.slug
-    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
-    return Cell(bench.examples, verdicts, tuple(_answers(read_events(folder), bench.examples)), folder)
-
-
-def _answers(events: Iterable[Event], examples: Sequence[Example]) -> list[AgentAnswer]:
     answers: dict[tuple[int, str, int], AgentAnswer] = {}
-    scores: dict[tuple[int, str, int], dict[Metric, float]] = {}
-    for event in events:
+    scores: dict[tuple[int, str, int], dict[Metric, float]] = defaultdict(dict)
+    for event in read_events(folder):
         if isinstance(event, Answered):
             key = event.item, event.agent, event.round
-            gold = examples[event.item].gold
+            gold = bench.examples[event.item].gold
             right = None if gold is None else event.label == gold
-            answers[key] = AgentAnswer(*key, event.label, right, scores.setdefault(key, {}))
+            answers[key] = AgentAnswer(*key, event.label, right, scores[key])
         elif isinstance(event, Scored) and event.score.value is not None:
-            scores.setdefault((event.item, event.agent, event.round), {})[event.score.metric] = event.score.value
-    return list(answers.values())
+            scores[event.item, event.agent, event.round][event.score.metric] = event.score.value
+    verdicts = tuple(outcome.verdict for outcome in bench.outcomes(system))
+    return Cell(bench.examples, verdicts, tuple(answers.values()), folder)

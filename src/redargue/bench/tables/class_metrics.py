@@ -1,17 +1,17 @@
-"""Measures of tables over two classes, for claims and for whole responses.
+"""Measures over two classes, of claims and of whole responses; the positive class is true (factual).
 
-The positive class is true (factual). Claims whose gold label is neither are omitted, and a verdict that is neither is
-wrong.
+Claims whose gold label is neither are omitted, and a verdict that is neither is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from redargue.bench.metrics.base import MetricValue, ratio, undefined
 from redargue.bench.metrics.classification import ClassScores, class_scores, confusion
-from redargue.bench.metrics.responses import Factuality, factuality
+from redargue.bench.metrics.responses import factuality
 from redargue.bench.tables.cell import Cell
 from redargue.claims import LabelSet, Meaning
 
@@ -19,22 +19,22 @@ TRUE, FALSE = "true", "false"
 SIDES = {Meaning.SUPPORTED: TRUE, Meaning.REFUTED: FALSE}
 
 
-class _Two(NamedTuple):
-    """Claims of two classes: the response, gold label and predicted label of each."""
+class _Labels(NamedTuple):
+    """The response, gold label and predicted label of claims of two classes."""
 
     responses: list[str]
     gold: list[str]
     said: list[str | None]
 
 
-def _two(cell: Cell) -> _Two:
-    two = _Two([], [], [])
+def _labels(cell: Cell) -> _Labels:
+    labels = _Labels([], [], [])
     for example, verdict in zip(cell.examples, cell.verdicts, strict=True):
         if gold := _side(example.claim.labels, example.gold):
-            two.responses.append(example.response)
-            two.gold.append(gold)
-            two.said.append(_side(example.claim.labels, verdict.label))
-    return two
+            labels.responses.append(example.response)
+            labels.gold.append(gold)
+            labels.said.append(_side(example.claim.labels, verdict.label))
+    return labels
 
 
 def _side(labels: LabelSet, label: str | None) -> str | None:
@@ -42,8 +42,8 @@ def _side(labels: LabelSet, label: str | None) -> str | None:
 
 
 def _classes(cell: Cell) -> tuple[ClassScores, ClassScores]:
-    two = _two(cell)
-    true, false = class_scores(confusion(two.gold, two.said, labels=(TRUE, FALSE)))
+    _, gold, said = _labels(cell)
+    true, false = class_scores(confusion(gold, said, labels=(TRUE, FALSE)))
     return true, false
 
 
@@ -58,23 +58,17 @@ def _accuracy(cell: Cell) -> MetricValue:
 
 
 def _searches(cell: Cell) -> MetricValue:
-    return MetricValue(
-        name="searches", value=float(sum(verdict.usage.searches for verdict in cell.verdicts)), n=len(cell.verdicts)
-    )
+    searches = sum(verdict.usage.searches for verdict in cell.verdicts)
+    return MetricValue(name="searches", value=float(searches), n=len(cell.verdicts))
 
 
-def _whole(name: str) -> Callable[[Cell], MetricValue]:
-    def measure(cell: Cell) -> MetricValue:
-        two = _two(cell)
-        if not all(two.responses):
-            return undefined(name, "the claims do not say which response they were taken from")
-        found: Factuality = factuality(
-            two.responses, [label == TRUE for label in two.gold], [None if s is None else s == TRUE for s in two.said]
-        )
-        figure: MetricValue = getattr(found, name)
-        return figure
-
-    return measure
+def _of_responses(cell: Cell, name: str) -> MetricValue:
+    responses, gold, said = _labels(cell)
+    if not all(responses):
+        return undefined(name, "the claims do not say which response they were taken from")
+    calls = [None if label is None else label == TRUE for label in said]
+    figure: MetricValue = getattr(factuality(responses, [label == TRUE for label in gold], calls), name)
+    return figure
 
 
 MEASURES: dict[str, Callable[[Cell], MetricValue]] = {
@@ -85,9 +79,6 @@ MEASURES: dict[str, Callable[[Cell], MetricValue]] = {
     "recall": lambda cell: _classes(cell)[0].recall,
     "precision": lambda cell: _classes(cell)[0].precision,
     "f1": lambda cell: _classes(cell)[0].f1,
-    "response-accuracy": _whole("accuracy"),
-    "response-recall": _whole("recall"),
-    "response-precision": _whole("precision"),
-    "response-f1": _whole("f1"),
+    **{f"response-{name}": partial(_of_responses, name=name) for name in ("accuracy", "recall", "precision", "f1")},
     "searches": _searches,
 }

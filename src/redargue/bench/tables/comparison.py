@@ -18,7 +18,6 @@ from redargue.tasks.query import WriteQuery
 from redargue.tasks.step import StepTask
 from redargue.verdicts import ErrorInfo
 
-SCORES = ("mean", "quantile")
 TITLES = {
     "true-f1": "F1 of true",
     "false-f1": "F1 of false",
@@ -30,21 +29,20 @@ TITLES = {
     "response-precision": "precision of responses",
     "response-f1": "F1 of responses",
 }
-EMPTY, AVERAGE = "–", "Average"
+EMPTY = "–"
 
 
 class ComparedRow(Frozen):
     """One row.
 
     Attributes:
-        paper: the paper's figures, one per column; empty for a row of ours.
-        ours: our figures as text.
-        figures: our figures as numbers, shares and gains as fractions of one.
+        paper: the paper's figures, one per column; empty if it has none.
+        figures: ``ours`` as numbers, shares and gains as fractions of one.
         specs: the system of each column; empty if there is none.
     """
 
     name: str
-    paper: tuple[str, ...]
+    paper: tuple[str, ...] = ()
     ours: tuple[str, ...]
     figures: tuple[MetricValue | None, ...] = ()
     specs: tuple[str, ...] = ()
@@ -70,10 +68,10 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     if table.measures:
         names_of_measures = [TITLES.get(name, name) for name in table.measures]
         titles = [f"{title}, {name}" if len(titles) > 1 else name for title in titles for name in names_of_measures]
-    columns = (*table.columns, *titles, *(AVERAGE,) * table.average)
-    each_set = [name for name in table.sets for _ in table.measures or ("",)]
-    places = [place for place, name in enumerate((*table.columns, *each_set)) if name in (*table.columns, *names)]
-    places += [len(each_set)] * table.average
+    columns = (*table.columns, *titles, *("Average",) * table.average)
+    printed = [*table.columns, *(name for name in table.sets for _ in table.measures or ("",))]
+    places = [place for place, name in enumerate(printed) if name in (*table.columns, *names)]
+    places += [len(printed)] * table.average
     rows = []
     for line in table.rows:
         row = _structure(line, runner) if table.columns else _row(table, line, names, runner)
@@ -93,7 +91,7 @@ def compare_table(table: PublishedTable, runner: Runner) -> ComparedTable:
     )
 
 
-def _reasons(task: type[AnyTask]) -> bool:
+def _has_reasons(task: type[AnyTask]) -> bool:
     """Whether answers include reasons: before a label, or as the thought of a step."""
     return issubclass(task, StepTask) or (issubclass(task, LabelledTask) and "reasoning" in task.answer_fields)
 
@@ -101,53 +99,50 @@ def _reasons(task: type[AnyTask]) -> bool:
 def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
     """The properties of a method, from its configuration."""
     if not line.method:
-        return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
+        return ComparedRow(name=line.name, ours=(line.missing,))
     system = System.parse(line.method.format(**runner.words))
     method = configure(system.method, system.profile, system.settings)
-    asked = method.tasks()
+    tasks = method.tasks()
     properties = (
-        any(_reasons(task) for task in asked),
+        any(map(_has_reasons, tasks)),
         len(method.agents()) > 1,
         bool(method.tools()),
-        any(issubclass(task, WriteQuery | StepTask) for task in asked),
+        any(issubclass(task, WriteQuery | StepTask) for task in tasks),
     )
-    return ComparedRow(
-        name=line.name, paper=(), ours=tuple("O" if has else "X" for has in properties), specs=(system.spec,)
-    )
+    return ComparedRow(name=line.name, ours=tuple("O" if has else "X" for has in properties), specs=(system.spec,))
 
 
 def _row(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> ComparedRow:
     templates = required_systems(table, line)
     if not templates:
-        return ComparedRow(name=line.name, paper=(), ours=(line.missing,))
+        return ComparedRow(name=line.name, ours=(line.missing,))
     figures: list[MetricValue | None] = []
     specs = []
     for name in names:
-        own = [runner.spec(template, runner.paper.sets[name]) for template in templates]
-        cells = [runner.cells.get((name, spec)) for spec in own]
-        specs.append(own[0] if cells[0] else "")
+        set_specs = [runner.spec(template, runner.paper.sets[name]) for template in templates]
+        cells = [runner.cells.get((name, spec)) for spec in set_specs]
+        specs.append(set_specs[0] if cells[0] else "")
         for measure in table.measures or (line.measure,):
-            shown = line.model_copy(update={"measure": measure})
-            figures.append(measure_cell(shown, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
+            measured = line.model_copy(update={"measure": measure})
+            figures.append(measure_cell(measured, cells[0], cells[-1]) if cells[0] and cells[-1] else None)
     if not any(figures) and (refused := _refused(table, line, names, runner)):
-        return ComparedRow(name=line.name, paper=(), ours=(next(iter(refused.values())),))
+        return ComparedRow(name=line.name, ours=(next(iter(refused.values())),))
     known = [figure.value for figure in figures if figure and figure.value is not None]
     if table.average:
         figures.append(MetricValue(name="average", value=sum(known) / len(known), n=len(known)) if known else None)
     ours = [_cell(line, figure, shares=table.shares) for figure in figures]
     if table.average and 0 < len(known) < len(names):
         ours[-1] += f" (of {len(known)})"
-    return ComparedRow(name=line.name, paper=(), ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
+    return ComparedRow(name=line.name, ours=tuple(ours), figures=tuple(figures), specs=tuple(specs))
 
 
 def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], runner: Runner) -> dict[str, str]:
-    """Why a row could not be run, by data set."""
-    found: dict[str, str] = {}
+    refused: dict[str, str] = {}
     for name in names:
         for template in required_systems(table, line):
             if why := runner.refused.get((name, runner.spec(template, runner.paper.sets[name]))):
-                found.setdefault(name, why)
-    return found
+                refused.setdefault(name, why)
+    return refused
 
 
 def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
@@ -158,7 +153,7 @@ def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = Fals
         return f"{figure.value:.0f}"
     if shares:
         return f"{figure.value:.2f}"
-    if line.measure in SCORES:
+    if line.measure in ("mean", "quantile"):
         return f"{figure.value:.3f} [{figure.n}]"
     form = "+.1f" if line.measure == "gain" else ".1f"
     bounds = "" if figure.low is None else f" ({100 * figure.low:{form}} to {100 * (figure.high or 0):{form}})"
@@ -167,7 +162,6 @@ def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = Fals
 
 
 def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[str]:
-    """Why measured figures are undefined."""
     why: dict[str, dict[str, None]] = {}
     for row in rows:
         for title, figure in zip(columns, row.figures, strict=False):
@@ -177,20 +171,20 @@ def _undefined(rows: Sequence[ComparedRow], columns: tuple[str, ...]) -> list[st
 
 
 def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> list[str]:
-    """Notes on what cannot be compared."""
     paper, choice = runner.paper, runner.choice
+    most = " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
     notes = [
         f"the paper: {paper.model}; {paper.claims}",
-        f"here: {_player(table, runner)}; at most {_most(names, runner)} claims a data set, taken {choice.take} from"
-        f" half {choice.half!r} with seed {choice.config.seed}; in brackets 95 % bootstrap intervals over claims, in []"
-        " how many",
+        f"here: {_describe_models(table, runner)}; at most {most} claims a data set, taken {choice.take} from"
+        f" half {choice.half!r} with seed {choice.config.seed}; 95 % bootstrap intervals over claims in (), counts"
+        " in []",
     ]
     for name in names:
         chosen = paper.sets[name]
         if lacking := runner.lacking(name):
             notes.append(f"{chosen.title}: {lacking}")
             continue
-        counts = {len(cell.examples) for (each, _), cell in runner.cells.items() if each == name}
+        counts = {len(cell.examples) for (dataset, _), cell in runner.cells.items() if dataset == name}
         roles = runner.roles(chosen)
         note = f"{chosen.title}: {max(counts, default=0)} claims; RAG is {roles['rag']!r}, SEARCH {roles['search']!r}"
         if roles["search"] not in tools or not tools[roles["search"]].online:
@@ -205,28 +199,22 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
         notes.append("the average is over the data sets that are there: another average than the paper's")
     if not runner.choice.config.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
         notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
-    for line in table.rows:  # a row that was refused everywhere says so itself
+    for line in table.rows:  # a row that was refused everywhere shows the reason as its figure
         refused = _refused(table, line, names, runner)
         if len(refused) < len([name for name in names if not runner.lacking(name)]):
             notes += [f"{line.name}, {paper.sets[name].title}: {why}" for name, why in refused.items()]
     if any(not row and line.missing == NOT_HERE for row, line in zip(rows, table.rows, strict=True)):
-        notes.append("'not here yet': redargue has no such method so far; nothing stands in for it")
+        notes.append("'not here yet': redargue does not have this method")
     return notes
 
 
-def _most(names: Sequence[str], runner: Runner) -> str:
-    return " or ".join(dict.fromkeys(str(runner.limit(name)) for name in names))
-
-
-def _player(table: PublishedTable, runner: Runner) -> str:
-    """The models and profiles."""
-    templates = [
-        template for line in table.rows for template in required_systems(table, line) if "{words}" not in template
-    ]
-    profiles = dict.fromkeys(template.partition(":")[0].partition("@")[2] for template in templates)
-    played = " and ".join(repr(profile.format(profile=runner.choice.config.profile)) for profile in profiles)
+def _describe_models(table: PublishedTable, runner: Runner) -> str:
+    templates = [template for line in table.rows for template in required_systems(table, line)]
+    templates = [template for template in templates if "{words}" not in template]
+    names = dict.fromkeys(template.partition(":")[0].partition("@")[2] for template in templates)
+    profiles = " and ".join(repr(name.format(profile=runner.choice.config.profile)) for name in names)
     if runner.choice.config.model:
-        return f"{runner.choice.config.model}, profile {played}"
-    debated = "hardened" in played and any(template.startswith("tool-mad") for template in templates)
-    own = ", thresholds of its own, a consensus needs a found quotation" * debated
-    return f"the embedded backend (small models, no language model), profile {played}{own}"
+        return f"{runner.choice.config.model}, profile {profiles}"
+    debated = "hardened" in profiles and any(template.startswith("tool-mad") for template in templates)
+    changes = ", thresholds for these models, a consensus needs a found quotation" * debated
+    return f"the embedded backend (small models, no language model), profile {profiles}{changes}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from redargue.bench.metrics.base import MetricValue, mean, undefined
-from redargue.bench.metrics.classification import accuracy
+from redargue.bench.metrics.base import NO_ITEMS, MetricValue, mean, undefined
 from redargue.bench.official_metrics import with_interval
 from redargue.bench.statistics.bootstrap import interval, paired_difference
 from redargue.bench.tables import class_metrics as classes
@@ -28,12 +28,6 @@ def measure_cell(line: PublishedRow, cell: Cell, against: Cell | None = None) ->
     return _MEASURES[line.measure](cell, line)
 
 
-def _accuracy(cell: Cell, line: PublishedRow) -> MetricValue:
-    kept = [(gold, verdict.label) for gold, verdict in zip(cell.gold, cell.verdicts, strict=True) if gold]
-    figure = accuracy([gold for gold, _ in kept], [said for _, said in kept])
-    return with_interval(figure, interval(cell.hits)) if kept else figure
-
-
 def _share(name: str, hits: Sequence[bool], empty: str) -> MetricValue:
     return with_interval(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
 
@@ -48,11 +42,7 @@ def _values(cell: Cell, line: PublishedRow) -> list[float]:
         "wrong": lambda answer: answer.right is False,
         "last": lambda answer: answer.round == last[answer.item],
     }[line.answers]
-    return [one.scores[line.metric] for one in cell.answers if line.metric in one.scores and selected(one)]
-
-
-def _mean(cell: Cell, line: PublishedRow) -> MetricValue:
-    return mean("mean", _values(cell, line), empty="no such answer is scored")
+    return [answer.scores[line.metric] for answer in cell.answers if line.metric in answer.scores and selected(answer)]
 
 
 def _quantile(cell: Cell, line: PublishedRow) -> MetricValue:
@@ -67,34 +57,35 @@ def _above(cell: Cell, line: PublishedRow) -> MetricValue:
     return mean("above", [value > line.at for value in _values(cell, line)], empty="no answer is scored")
 
 
-def _settled(cell: Cell, line: PublishedRow) -> list[tuple[int, bool, bool]]:
-    """For each claim with answers: its index, whether round 1 settles it under the gate, and correctly."""
+def _settled(cell: Cell, line: PublishedRow) -> list[tuple[bool, bool]]:
+    """For each claim with answers: whether round 1 settles it under the gate, and whether its label is right."""
     gate = cell.gate(line)
-    rounds: dict[int, list[AgentAnswer]] = {}
+    first_rounds: dict[int, list[AgentAnswer]] = defaultdict(list)
     for answer in cell.answers:
         if answer.round == 1:
-            rounds.setdefault(answer.item, []).append(answer)
+            first_rounds[answer.item].append(answer)
     settled = []
-    for item, answers in rounds.items():
+    for answers in first_rounds.values():
         agreed = len({answer.label for answer in answers}) == 1 and answers[0].label is not None
-        passed = all(one.scores.get(metric, -math.inf) > limit for one in answers for metric, limit in gate.items())
-        settled.append((item, agreed and passed, bool(answers[0].right)))
+        scores = [answer.scores for answer in answers]
+        passed = all(score.get(metric, -math.inf) > limit for score in scores for metric, limit in gate.items())
+        settled.append((agreed and passed, bool(answers[0].right)))
     return settled
 
 
-def _how_settled(cell: Cell, line: PublishedRow) -> MetricValue:
-    return _share("settled", [settled for _, settled, _ in _settled(cell, line)], "no claim has an answer")
+def _settled_share(cell: Cell, line: PublishedRow) -> MetricValue:
+    return _share("settled", [settled for settled, _ in _settled(cell, line)], "no claim has an answer")
 
 
 def _settled_right(cell: Cell, line: PublishedRow) -> MetricValue:
-    return _share("settled-right", [right for _, settled, right in _settled(cell, line) if settled], "none is settled")
+    return _share("settled-right", [right for settled, right in _settled(cell, line) if settled], "none is settled")
 
 
 def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
     """For each claim that the judge decided between different answers: the last answer of the highest-scoring agent."""
-    debates: dict[int, dict[str, list[AgentAnswer]]] = {}
+    debates: dict[int, dict[str, list[AgentAnswer]]] = defaultdict(lambda: defaultdict(list))
     for answer in cell.answers:
-        debates.setdefault(answer.item, {}).setdefault(answer.agent, []).append(answer)
+        debates[answer.item][answer.agent].append(answer)
     ahead = []
     for item, agents in debates.items():
         if cell.verdicts[item].decided_by != "judge":
@@ -102,17 +93,13 @@ def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
         scored = {
             agent: statistics.fmean(values)
             for agent, answers in agents.items()
-            if (values := [one.scores[line.metric] for one in answers if line.metric in one.scores])
+            if (values := [answer.scores[line.metric] for answer in answers if line.metric in answer.scores])
         }
         last = {agent: max(agents[agent], key=lambda answer: answer.round) for agent in scored}
         order = sorted(scored, key=lambda agent: -scored[agent])
-        if (
-            len(order) < 2
-            or scored[order[0]] == scored[order[1]]
-            or len({answer.label for answer in last.values()}) < 2
-        ):
-            continue
-        ahead.append((item, last[order[0]]))
+        labels = {answer.label for answer in last.values()}
+        if len(labels) > 1 and scored[order[0]] != scored[order[1]]:
+            ahead.append((item, last[order[0]]))
     return ahead
 
 
@@ -120,8 +107,8 @@ NO_CONTEST = "the judge never decided between debaters with different answers an
 
 
 def _judge_follows(cell: Cell, line: PublishedRow) -> MetricValue:
-    ahead = _ahead(cell, line)
-    return _share("judge-follows", [cell.verdicts[item].label == answer.label for item, answer in ahead], NO_CONTEST)
+    hits = [cell.verdicts[item].label == answer.label for item, answer in _ahead(cell, line)]
+    return _share("judge-follows", hits, NO_CONTEST)
 
 
 def _higher_is_right(cell: Cell, line: PublishedRow) -> MetricValue:
@@ -129,11 +116,11 @@ def _higher_is_right(cell: Cell, line: PublishedRow) -> MetricValue:
 
 
 _MEASURES: dict[str, Callable[[Cell, PublishedRow], MetricValue]] = {
-    "accuracy": _accuracy,
-    "mean": _mean,
+    "accuracy": lambda cell, line: _share("accuracy", cell.hits, NO_ITEMS),
+    "mean": lambda cell, line: mean("mean", _values(cell, line), empty="no such answer is scored"),
     "quantile": _quantile,
     "above": _above,
-    "settled": _how_settled,
+    "settled": _settled_share,
     "settled-right": _settled_right,
     "judge-follows": _judge_follows,
     "higher-is-right": _higher_is_right,

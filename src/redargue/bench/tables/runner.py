@@ -1,7 +1,4 @@
-"""Runs the systems that a published table needs, in one bench folder per data set shared by all tables.
-
-A system that several tables show is run once; an interrupted run resumes.
-"""
+"""Runs the systems of published tables, once for all tables, in one bench folder per data set."""
 
 from __future__ import annotations
 
@@ -34,18 +31,14 @@ class Choice:
     """The user's choices for a table.
 
     Attributes:
-        out: the folder of the runs.
         data: the folder of the data sets, with the paths in the papers' TOML files.
-        limit: maximum number of claims per data set; 0 for each data set's own.
+        limit: maximum number of claims per data set; 0 for the data set's default.
         sets: the columns to run; empty for all.
-        tools: by ``rag`` and ``search``, instead of a data set's.
-        paths: of data sets elsewhere, by name.
+        tools: by ``rag`` and ``search``, instead of the data sets'.
+        paths: of data sets outside of ``data``, by name.
         stores: corpora to search instead, by the data set's name.
-        config: of the verifiers: profile of the methods whose row names none, models, budget per system, seed of
-            samples and runs.
-        concurrency: number of claims verified at the same time.
-        memory_from: the model whose runs in the same folder left the memories for rows with another's memory; empty
-            for the same model's.
+        config: profile of the methods whose row names none, models, budget per system, seed of samples and runs.
+        memory_from: the model whose runs provide the memories of ``memory_of``; empty for the same model.
     """
 
     out: Path
@@ -68,11 +61,6 @@ class Choice:
             if name not in known:
                 raise UsageError(f"no data set {name!r} in these tables", hint=f"known: {', '.join(known)}")
 
-    @property
-    def who(self) -> str:
-        """The folder of the runs of one model."""
-        return folder_of(self.config.model)
-
 
 def folder_of(model: str) -> str:
     """The name of the folder of a model's runs; empty is the embedded backend."""
@@ -83,15 +71,13 @@ class Runner:
     """The cells of a paper's tables.
 
     Args:
-        paper: whose tables.
-        choice: what the user wants.
         watch: shows a system's progress.
         tell: reports other slow steps.
 
     Attributes:
-        cells: what was run, by data set and system.
-        refused: what could not be run, by data set and system, and why: what the backend cannot play, and readers of
-            a debate that did not finish there.
+        cells: by data set and system.
+        refused: by data set and system, why it could not be run: the backend cannot perform its tasks, or it reads a
+            debate that did not finish.
     """
 
     def __init__(self, paper: Paper, choice: Choice, watch: Watch, tell: Callable[[str], None]) -> None:
@@ -100,7 +86,6 @@ class Runner:
         self.refused: dict[tuple[str, str], str] = {}
 
     def columns(self, table: PublishedTable) -> tuple[str, ...]:
-        """The selected data sets of a table."""
         return tuple(name for name in table.sets if not self.choice.sets or name in self.choice.sets)
 
     def lacking(self, name: str) -> str:
@@ -134,7 +119,6 @@ class Runner:
         return {"profile": profile, "words": "hardened" if profile == "hardened" else "paper"}
 
     def spec(self, template: str, chosen: TableDataset) -> str:
-        """The spec of a row's system on a data set."""
         if READS in template:  # the other system as its own row has it
             return READS.join(self.spec(part, chosen) for part in template.split(READS))
         words = {**self.words, **self.roles(chosen), "kind": chosen.kind}
@@ -149,43 +133,36 @@ class Runner:
             if self.lacking(name):
                 continue
             chosen = self.paper.sets[name]
-            wanted = [spec for line in table.rows for spec in required_systems(table, line)]
-            specs = dict.fromkeys(self.spec(template, chosen) for template in wanted)
+            templates = [template for line in table.rows for template in required_systems(table, line)]
+            specs = dict.fromkeys(self.spec(template, chosen) for template in templates)
             missing = [spec for spec in specs if (name, spec) not in {**self.cells, **self.refused}]
-            lent = {
+            memory_owners = {
                 self.spec(line.method, chosen): System.parse(self.spec(line.memory_of, chosen))
                 for line in table.rows
                 if line.memory_of
             }
             if missing:
-                self._run(name, [System.parse(spec) for spec in missing], lent)
+                self._run(name, [System.parse(spec) for spec in missing], memory_owners)
 
-    def _run(self, name: str, systems: Sequence[System], lent: Mapping[str, System]) -> None:
+    def _run(self, name: str, systems: Sequence[System], memory_owners: Mapping[str, System]) -> None:
         chosen, choice = self.paper.sets[name], self.choice
         path = self._path(name)
         assert path is not None
         options = {**chosen.options, **{option: str(self._file(file)) for option, file in chosen.files.items()}}
-        loaded = load(
-            chosen.dataset,
-            path,
-            limit=self.limit(name),
-            take=choice.take,
-            half=choice.half,
-            seed=choice.config.seed,
-            options=options,
-        )
+        limit, take, half, seed = self.limit(name), choice.take, choice.half, choice.config.seed
+        loaded = load(chosen.dataset, path, limit=limit, take=take, half=half, seed=seed, options=options)
         # Two papers may mean different files by one name.
         known = name if name == chosen.dataset else f"{name}-{chosen.dataset}"
-        place = f"{known}-{choice.half}-{self.limit(name)}-{choice.take}-{choice.config.seed}"
-        folder = choice.out / choice.who / place
+        place = f"{known}-{half}-{limit}-{take}-{seed}"
+        folder = choice.out / folder_of(choice.config.model) / place
         config = choice.config.updated(store=self._store(name, systems))
         bench = Bench(folder, loaded.examples, systems, sample=loaded.sample.model_dump(mode="json"), config=config)
         for system in systems:
-            if owner := lent.get(system.spec):
+            if owner := memory_owners.get(system.spec):
                 bench.lend(choice.out / folder_of(choice.memory_from or choice.config.model) / place, owner, system)
             try:
-                with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as seen:
-                    asyncio.run(bench.run(system, concurrency=choice.concurrency, seen=seen))
+                with self._watch(f"{chosen.title}, {system.spec}", len(bench.examples)) as on_outcome:
+                    asyncio.run(bench.run(system, concurrency=choice.concurrency, on_outcome=on_outcome))
             except CannotPlay:  # without a language model, the row has no figures
                 self.refused[name, system.spec] = "needs a language model: --model"
                 continue
@@ -230,9 +207,6 @@ class Runner:
 
 
 def required_systems(table: PublishedTable, line: PublishedRow) -> tuple[str, ...]:
-    """Templates of a row's systems: its own and the one that a gain is over; none if redargue has no such method.
-
-    Rows are in order, so that a memory's owner runs before the systems that are given the memory.
-    """
-    own = line.method or table.method
-    return (own, *((line.against,) if line.against else ())) if own else ()
+    """Templates of a row's system and of the one that a gain is over; empty if redargue has no such method."""
+    method = line.method or table.method
+    return tuple(filter(None, (method, line.against))) if method else ()

@@ -46,12 +46,7 @@ Measure = Literal[
 
 
 class Part(Frozen):
-    """Some documents of a corpus.
-
-    Attributes:
-        path: in the data folder, with or without ``.gz``.
-        dataset: the data set whose reader extracts the documents; empty for a file that ``redargue corpus add`` reads.
-    """
+    """Some documents of a corpus: a file of a data set, or if that is empty, one that ``redargue corpus add`` reads."""
 
     path: str
     dataset: str = ""
@@ -67,16 +62,14 @@ class TableDataset(Frozen):
     """A data set as a paper's tables use it.
 
     Attributes:
-        title: the paper's name for it.
         path: in the data folder, with or without ``.gz``.
         files: options of the data set that are paths in the data folder.
-        corpus: name of the corpus to search; empty if the data set has none or comes with its evidence.
+        corpus: empty if the data set has none or includes its evidence.
         rag: the tool of the paper's RAG agent.
-        search: the tool used for the paper's search agent.
-        live: the paper's own search tool.
-        settings: further settings of Tool-MAD on this data set.
-        kind: of its texts, in HaluEval's terms; ``{kind}`` in a row's method.
-        limit: default maximum number of claims: lower if a claim takes many seconds.
+        search: the tool of the paper's search agent, instead of ``live``.
+        settings: further settings of Tool-MAD.
+        kind: of text, in HaluEval's terms; ``{kind}`` in a row's method.
+        limit: default maximum number of claims.
         note: differences from the paper.
     """
 
@@ -99,18 +92,16 @@ class PublishedRow(Frozen):
     """One row.
 
     Attributes:
-        name: the paper's, or a description of the statement in its text.
-        paper: its figures as printed, one per column; empty strings if only a picture shows them; empty for a row of
-            ours.
-        method: the system, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; by default the table's. One
-            that reads what another has read (``~``) follows it.
+        paper: figures as printed, one per column; empty strings if only a picture shows them.
+        method: template of the system, with ``{rag}``, ``{search}``, ``{profile}`` and ``{words}``; default: the
+            table's. A system that reads another's passages (``~``) must follow that one.
         against: the system that a gain is over.
-        metric: the score that is measured.
-        answers: whose scores are averaged: all, those of right or of wrong answers, those of the last round.
+        metric: the score to measure.
+        answers: whose scores are averaged.
         at: a quantile in [0, 1], or the threshold that a score must exceed.
-        gate: thresholds of faithfulness and relevance; None for the run's own.
-        memory_of: the system whose evidence memory this one is given, frozen (proxy memory).
-        missing: why there is no figure of ours without a method.
+        gate: thresholds of faithfulness and relevance; None for the run's.
+        memory_of: the system whose evidence memory this one starts with, frozen (proxy memory).
+        missing: why there is no figure of ours, if there is no method.
     """
 
     name: str
@@ -132,8 +123,7 @@ class PublishedTable(Frozen):
     Attributes:
         name: on the command line.
         label: in the paper.
-        sets: data sets that are its columns.
-        columns: its columns if they are properties of methods instead.
+        sets: the columns, unless ``columns`` lists properties of methods.
         measures: per data set, if a row shows more than one figure of it.
         shares: whether figures are fractions of one instead of per cent.
         average: whether the last column is the mean.
