@@ -18,13 +18,25 @@ import numpy as np
 from redargue.errors import StoreDamaged
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
+from redargue.retrieval.corpus.base import (
+    AGAIN,
+    DEPTH,
+    EXCERPT,
+    MEANING,
+    WORDS,
+    Added,
+    Corpus,
+    Encoder,
+    Entry,
+    Hit,
+    Hits,
+    stores,
+)
 from redargue.retrieval.corpus.batches import digest, no_such_document, prepare, updated_checksum
 from redargue.retrieval.corpus.chunk import Chunk
 from redargue.retrieval.corpus.database import SCHEMA, Database
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread
-from redargue.retrieval.corpus.store import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Hit, Hits, Store
 from redargue.retrieval.corpus.words import bm25_search
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
@@ -38,7 +50,7 @@ class _Vectors(NamedTuple):
     matrix: Floats
 
 
-class SqliteCorpus(Store):
+class SqliteCorpus(Corpus):
     """A corpus in a file.
 
     Args:

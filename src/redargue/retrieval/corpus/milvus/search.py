@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from redargue.nli.cache import Floats
+from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Hit, Hits
 from redargue.retrieval.corpus.milvus.client import Connection, Row
 from redargue.retrieval.corpus.milvus.rows import PIECE, About, chunk_keys, text_key
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, fuse, spread
-from redargue.retrieval.corpus.store import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Hit, Hits
 from redargue.retrieval.corpus.words import query_terms, word_scores
 
 MAX_DEPTH = 8_000  # rows of one ranking: twice as many are requested, and Milvus returns at most 16,384

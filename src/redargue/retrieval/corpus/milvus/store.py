@@ -28,7 +28,7 @@ import numpy as np
 from redargue.errors import StoreDamaged, StoreLocked, UsageError
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
+from redargue.retrieval.corpus.base import Added, Corpus, Encoder, Entry, Hits, stores
 from redargue.retrieval.corpus.batches import BATCH, Prepared, is_from, no_such_document, prepare, updated_checksum
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.milvus.address import Address, nothing_at
@@ -46,7 +46,6 @@ from redargue.retrieval.corpus.milvus.rows import (
     text_rows,
 )
 from redargue.retrieval.corpus.milvus.search import Search
-from redargue.retrieval.corpus.store import Hits, Store
 
 FORMAT = 1
 BUSY = 10.0  # seconds without progress after which another process' unfinished batch counts as abandoned
@@ -57,7 +56,7 @@ META = "meta"
 _PROCESS = uuid4().hex
 
 
-class MilvusCorpus(Store):
+class MilvusCorpus(Corpus):
     """A corpus in Milvus.
 
     Args:
