@@ -51,12 +51,7 @@ class _Vectors(NamedTuple):
 
 
 class SqliteCorpus(Corpus):
-    """A corpus in a file.
-
-    Args:
-        path: the file.
-        write: whether documents may be added and removed; creates the file if it does not exist.
-        embedder: computes the vectors; default: the bundled embedder, loaded on first use.
+    """A corpus in a file; arguments as in :func:`redargue.retrieval.corpus.index.open_corpus`.
 
     Raises:
         UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
@@ -70,7 +65,6 @@ class SqliteCorpus(Corpus):
 
     @property
     def revision(self) -> str:
-        """Hash of the content, the embedder and the file format: sixteen hexadecimal digits."""
         with self._db.read() as db:
             content = _meta(db, "content")
         return hashlib.sha256(f"{self._embedder} {SCHEMA} {content}".encode()).hexdigest()[:16]
@@ -188,7 +182,6 @@ def _next_generation(db: sqlite3.Connection) -> None:
 
 
 def _count_in(db: sqlite3.Connection, document: str, sha256: str, sign: int) -> None:
-    """Updates the checksum of the content for a document added (1) or removed (-1)."""
     _set_meta(db, "content", updated_checksum(_meta(db, "content"), digest(document, sha256), sign))
     _next_generation(db)
 

@@ -159,9 +159,8 @@ class WikipediaServer(WikipediaTool):
         if "|" in title:  # separates the titles of several articles
             return None
         fixed = {"explaintext": 1, "exlimit": 1, "exsectionformat": "wiki"} if "extracts" in props else {}
-        answer = await self._query(unpaid(), titles=storable(title), prop=props, redirects=1, **fixed, **params)
-        page = next(iter(dicts(answer.get("pages"))), None)
-        if page is None or page.get("missing") or page.get("invalid"):
+        page = await self._first_page(unpaid(), titles=storable(title), prop=props, **fixed, **params)
+        if page is None:
             return None
         if "extracts" in props and not isinstance(page.get("extract"), str):
             raise self.unreadable("no text of an article")

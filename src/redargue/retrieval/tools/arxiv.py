@@ -69,12 +69,10 @@ class ArxivTool(OnlineTool):
     async def preprints(
         self, query: str, k: int, *, search: Search, sort: str = "relevance", order: str = "descending"
     ) -> list[Preprint]:
-        """At most ``k`` preprints.
+        """At most ``k`` (1 to 100) preprints.
 
         Args:
             query: a prepared query: words, or arXiv's query language (``au:``, ``ti:``, ``AND``).
-            k: in 1 to 100.
-            search: the search's context.
             sort: ``relevance``, ``lastUpdatedDate`` or ``submittedDate``.
             order: ``descending`` or ``ascending``.
         """

@@ -20,13 +20,7 @@ _CHUNK = ("order", "start", "text")
 
 
 class Search:
-    """Reads a store.
-
-    Args:
-        link: to Milvus.
-        chunks: name of the collection of chunks.
-        texts: name of the collection of documents.
-    """
+    """Reads a store's collections of chunks and texts."""
 
     def __init__(self, link: Connection, *, chunks: str, texts: str) -> None:
         self._link, self._chunks, self._texts = link, chunks, texts

@@ -57,12 +57,7 @@ _PROCESS = uuid4().hex
 
 
 class MilvusCorpus(Corpus):
-    """A corpus in Milvus.
-
-    Args:
-        address: a folder for Milvus Lite, or a server's URI, without ``milvus:``.
-        write: whether documents may be added and removed; creates the store if it does not exist.
-        embedder: computes the vectors; default: the bundled embedder, loaded on first use.
+    """A corpus in Milvus; arguments as in :func:`redargue.retrieval.corpus.index.open_corpus`.
 
     Raises:
         UsageError: there is no store to read, or it was made with another embedder or by a newer redargue.
@@ -85,14 +80,11 @@ class MilvusCorpus(Corpus):
             raise
 
     def _prepare(self) -> None:
-        if not self._link.exists(self._texts):
-            if not self._write:
-                raise nothing_at(self._name)
-            self._create(State(format=FORMAT, embedder=self._embedder))
-            return
-        for name in (self._chunks, self._texts):
-            self._link.load(name)
-        if not self._link.get(self._texts, [META], ["about"]):  # the creation was interrupted
+        exists = self._link.exists(self._texts)
+        if exists:
+            for name in (self._chunks, self._texts):
+                self._link.load(name)
+        if not exists or not self._link.get(self._texts, [META], ["about"]):  # the creation may have been interrupted
             if not self._write:
                 raise nothing_at(self._name)
             self._create(State(format=FORMAT, embedder=self._embedder))
@@ -123,14 +115,12 @@ class MilvusCorpus(Corpus):
     def _state(self) -> State:
         rows = self._link.get(self._texts, [META], ["about"])
         if META not in rows:
-            raise StoreDamaged(
-                f"{self._name!r} has lost its description", hint="remove it, and add the documents again"
-            )
+            hint = "remove it, and add the documents again"
+            raise StoreDamaged(f"{self._name!r} has lost its description", hint=hint)
         return State.model_validate_json(rows[META]["about"])
 
     @property
     def revision(self) -> str:
-        """Hash of the content, the embedder and the format: sixteen hexadecimal digits."""
         state = self._state()
         content = self._settled(state, self._versions(state)) if state.writing else state.content
         identity = f"milvus {self._embedder} {FORMAT} {state.counts_words} {content}"
@@ -181,9 +171,8 @@ class MilvusCorpus(Corpus):
             if time.monotonic() > until:
                 if state.generation == first.generation:
                     break  # no progress: the writer is gone
-                raise StoreLocked(
-                    f"{self._name!r} is being written to by another process", hint="try again when it is done"
-                )
+                what = f"{self._name!r} is being written to by another process"
+                raise StoreLocked(what, hint="try again when it is done")
             time.sleep(0.2)
             state = self._state()
         return self._settle(state, self._versions(state)) if state.writing else state
@@ -251,13 +240,11 @@ class MilvusCorpus(Corpus):
         self, state: State, known: dict[str, About], latest: dict[str, Document], fresh: dict[str, Prepared]
     ) -> None:
         """Writes the ``fresh`` documents, and the descriptions of those whose path has changed."""
-        added = datetime.now(UTC).isoformat(timespec="seconds")
-        order = time.time_ns()
+        added, order = datetime.now(UTC).isoformat(timespec="seconds"), time.time_ns()
         abouts: dict[str, About] = {}
         for place, (key, document) in enumerate(latest.items()):
             if key in fresh:
-                cut = len(fresh[key].pieces)
-                abouts[key] = About.of(document, chunks=cut, order=order + place, added=added)
+                abouts[key] = About.of(document, len(fresh[key].pieces), order=order + place, added=added)
             elif document.path != known[key].path:
                 abouts[key] = known[key].model_copy(update={"path": document.path})
         changes = tuple(
