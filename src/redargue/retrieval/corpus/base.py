@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from threading import Lock
-from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from redargue.claims import Frozen
@@ -172,7 +171,7 @@ class Corpus(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

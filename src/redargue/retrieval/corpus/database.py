@@ -90,9 +90,8 @@ class Database:
             execute("PRAGMA query_only = ON")
         version = execute("PRAGMA user_version").fetchone()[0]
         if version > self.schema:
-            raise UsageError(
-                f"{str(self.path)!r} was made by a newer redargue (format {version})", hint="upgrade redargue"
-            )
+            what = f"{str(self.path)!r} was made by a newer redargue (format {version})"
+            raise UsageError(what, hint="upgrade redargue")
         if self.writable:
             if not version:
                 self._create(embedder)
@@ -177,10 +176,8 @@ class Database:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 return StoreLocked(f"{name} is being written to by another process", hint="try again when it is done")
             case sqlite3.SQLITE_FULL:
-                return DiskFull(
-                    f"no space left on the disk of {name}",
-                    hint="what was stored before is intact; free some space and try again",
-                )
+                hint = "what was stored before is intact; free some space and try again"
+                return DiskFull(f"no space left on the disk of {name}", hint=hint)
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
                 return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
@@ -214,9 +211,8 @@ class Database:
             raise self._missing()
 
     def _missing(self) -> UsageError:
-        return UsageError(
-            f"no {self.noun} at {str(self.path)!r}", hint=f"create one: {self.create_command} {self.path}"
-        )
+        hint = f"create one: {self.create_command} {self.path}"
+        return UsageError(f"no {self.noun} at {str(self.path)!r}", hint=hint)
 
     def _connect(self) -> sqlite3.Connection:
         """Opens a connection without implicit transactions.

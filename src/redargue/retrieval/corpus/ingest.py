@@ -134,9 +134,8 @@ def _read_lines(path: Path, compressed: bool) -> Iterator[Document | UnreadableF
             if len(line) > LARGEST_DOCUMENT:
                 raise UnreadableFile(f"line longer than {LARGEST_DOCUMENT:,} bytes", where=where)
             if compressed and offset > LARGEST_DECOMPRESSED:
-                raise UnreadableFile(
-                    f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes", where=where, hint="decompress it"
-                )
+                what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
+                raise UnreadableFile(what, where=where, hint="decompress it")
             try:
                 row = _decode(line, offset - len(line))
                 if not row.strip():

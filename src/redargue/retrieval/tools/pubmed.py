@@ -109,7 +109,7 @@ def _passage(record: Any) -> Passage | None:
 
 
 def _parts(about: Any) -> Iterator[str]:
-    """The abstract's parts, with their labels if they have any: one line per part."""
+    """The abstract's parts, with their labels if they have any."""
     for part in about.findall("Abstract/AbstractText"):
         label = clean(part.get("Label"))
         if text := _text(part):  # PubMed marks a part without a label as UNLABELLED

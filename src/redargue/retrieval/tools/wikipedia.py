@@ -64,7 +64,6 @@ class WikipediaTool(OnlineTool):
         return filter(None, await gather_or_cancel([self._passage(page, query, search) for page in pages]))
 
     async def _passage(self, number: int, query: str, search: Search) -> Passage | None:
-        """An article's best excerpt; None if there is nothing to show."""
         page = await (self._as_of(number, search.as_of, search) if search.as_of else self._now(number, search))
         if page is None:
             return None

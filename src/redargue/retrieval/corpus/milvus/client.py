@@ -187,12 +187,10 @@ class Connection:
             hint = "what was stored before is intact; free some space and try again"
             return DiskFull(f"no space left for {where}: {message}", hint=hint)
         if re.search(r"auth|permission|privilege|token", message, re.I):
-            return UsageError(
-                f"{where} refuses access: {message}", hint=f"set {TOKEN} to its API key, or to name:password"
-            )
+            hint = f"set {TOKEN} to its API key, or to name:password"
+            return UsageError(f"{where} refuses access: {message}", hint=hint)
         if re.search(r"fail(ed)? connecting|unavailable|deadline|retry|timeout|closed channel", message, re.I):
-            hint = "is it running, and is the address right?"
-            return CorpusError(f"{where} does not answer: {message}", hint=hint)
+            return CorpusError(f"{where} does not answer: {message}", hint="is it running, and is the address right?")
         return CorpusError(f"{where} fails: {message}", hint="see the server's log; what was stored before is intact")
 
 

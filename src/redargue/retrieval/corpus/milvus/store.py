@@ -28,7 +28,7 @@ import numpy as np
 from redargue.errors import StoreDamaged, StoreLocked, UsageError
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.base import Added, Corpus, Encoder, Entry, Hits, stores
+from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
 from redargue.retrieval.corpus.batches import BATCH, Prepared, is_from, no_such_document, prepare, updated_checksum
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.milvus.address import Address, nothing_at
@@ -45,7 +45,7 @@ from redargue.retrieval.corpus.milvus.rows import (
     text_key,
     text_rows,
 )
-from redargue.retrieval.corpus.milvus.search import Search
+from redargue.retrieval.corpus.milvus.search import MilvusReader
 
 FORMAT = 1
 BUSY = 10.0  # seconds without progress after which another process' unfinished batch counts as abandoned
@@ -56,13 +56,8 @@ META = "meta"
 _PROCESS = uuid4().hex
 
 
-class MilvusCorpus(Corpus):
-    """A corpus in Milvus; arguments as in :func:`redargue.retrieval.corpus.index.open_corpus`.
-
-    Raises:
-        UsageError: there is no store to read, or it was made with another embedder or by a newer redargue.
-        CorpusError: the server does not answer, or another process uses the folder.
-    """
+class MilvusCorpus(MilvusReader):
+    """A corpus in Milvus; arguments and errors as in :func:`redargue.retrieval.corpus.index.open_corpus`."""
 
     def __init__(self, address: str, *, write: bool = False, embedder: Encoder | None = None) -> None:
         super().__init__(embedder)
@@ -71,7 +66,6 @@ class MilvusCorpus(Corpus):
         self._texts, self._chunks = f"{where.collection}_texts", f"{where.collection}_chunks"
         self._unflushed = 0
         self._link = Connection(where, write=write)
-        self._search = Search(self._link, chunks=self._chunks, texts=self._texts)
         try:
             with self._link.writing:
                 self._prepare()
@@ -128,7 +122,7 @@ class MilvusCorpus(Corpus):
 
     def _versions(self, state: State) -> dict[str, Version]:
         """The current contents of the documents whose changes were begun."""
-        abouts = self._search.abouts([change.key for change in state.writing])
+        abouts = self._abouts([change.key for change in state.writing])
         return {key: about.version for key, about in abouts.items()}
 
     def _settled(self, state: State, now: dict[str, Version]) -> str:
@@ -204,7 +198,7 @@ class MilvusCorpus(Corpus):
 
     def add_batch(self, batch: list[Document]) -> Added:
         keys = [key_of(document.id) for document in batch]
-        known = self._search.abouts(keys)
+        known = self._abouts(keys)
         if all(
             key in known and (known[key].sha256, known[key].path) == (document.sha256, document.path)
             for key, document in zip(keys, batch, strict=True)
@@ -219,7 +213,7 @@ class MilvusCorpus(Corpus):
         prepared = dict(zip(changed, prepare(list(changed.values()), self._encode_rounded), strict=True))
         with self._link.writing:
             state = self._await_turn()
-            known = self._search.abouts(keys)
+            known = self._abouts(keys)
             stored = {key: about.sha256 for key, about in known.items()}
             latest: dict[str, Document] = {}
             fresh: dict[str, Prepared] = {}
@@ -267,7 +261,7 @@ class MilvusCorpus(Corpus):
             state = self._await_turn()
             abouts: dict[str, About] = {}
             for name in names:
-                abouts |= self._search.abouts([key_of(name)]) or self._from(name)
+                abouts |= self._abouts([key_of(name)]) or self._from(name)
             keys = sorted(abouts)
             for start in range(0, len(keys), BATCH):
                 batch = keys[start : start + BATCH]
@@ -278,8 +272,7 @@ class MilvusCorpus(Corpus):
         return len(keys)
 
     def _from(self, place: str) -> dict[str, About]:
-        """The documents that were read from a file or folder; raises UnknownName if there are none."""
-        abouts = self._search.all_abouts()
+        abouts = self._all_abouts()
         matching = {key_of(about.id): about for about in abouts if is_from(about.path, place)}
         if not matching:
             raise no_such_document(place, [about.id for about in abouts])
@@ -288,20 +281,14 @@ class MilvusCorpus(Corpus):
     def clear(self) -> int:
         with self._link.writing:
             state = self._await_turn()
-            count = len(self._search.all_abouts())
+            count = len(self._all_abouts())
             self._create(state.model_copy(update={"content": "0", "generation": state.generation + 1}))
             self._unflushed = 0
         return count
 
     def documents(self) -> tuple[Entry, ...]:
-        abouts = self._search.all_abouts()
+        abouts = self._all_abouts()
         return tuple(Entry(**{name: getattr(about, name) for name in Entry.model_fields}) for about in abouts)
-
-    def hybrid_hits(self, query: str, vector: Floats, k: int) -> Hits:
-        return self._search.hybrid_hits(query, vector, k)
-
-    def keyword_hits(self, query: str, k: int) -> Hits:
-        return self._search.keyword_hits(query, k)
 
     def close(self) -> None:
         self._link.close()
