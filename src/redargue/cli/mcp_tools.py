@@ -20,10 +20,10 @@ def mcp_tools(
     import sys
 
     from redargue.assembly import sources
-    from redargue.retrieval.mcp.serving import build, serve_http, serve_stdio
+    from redargue.retrieval.mcp.serving import build, serve_http
 
     server = build(kind, sources(offline=offline))
     if http:
         serve_http(server, http, lambda url: print(f"redargue: {kind} at {url}", file=sys.stderr, flush=True))  # noqa: T201
     else:
-        serve_stdio(server)
+        server.run()

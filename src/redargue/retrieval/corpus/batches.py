@@ -29,15 +29,12 @@ class Prepared(NamedTuple):
 
 
 def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Splits documents into batches of at most ``BATCH`` documents, in order."""
     batch: list[Document] = []
-    chars = 0
     for document in documents:
         batch.append(document)
-        chars += len(document.text)
-        if len(batch) >= BATCH or chars >= BATCH_CHARS:
+        if len(batch) >= BATCH or sum(len(document.text) for document in batch) >= BATCH_CHARS:
             yield batch
-            batch, chars = [], 0
+            batch = []
     if batch:
         yield batch
 
@@ -62,12 +59,9 @@ def digest(document: str, sha256: str) -> str:
 
 
 def updated_checksum(content: str, digest: str, sign: int) -> str:
-    """Updates the checksum of a store's content, which does not depend on the order of its documents.
+    """Adds (``sign`` 1) or removes (-1) a document in a store's checksum, which does not depend on their order.
 
-    Args:
-        content: the current checksum, hexadecimal; "0" for an empty store.
-        digest: :func:`digest` of the document.
-        sign: 1 if the document is added, -1 if it is removed.
+    The checksum is hexadecimal, "0" for an empty store; ``digest`` is the document's :func:`digest`.
     """
     return f"{(int(content, 16) + sign * int(digest, 16)) % 2**256:x}"
 

@@ -28,15 +28,10 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
     """Splits a text into chunks of at most ``size`` characters that together cover it except for white space.
 
     A chunk ends at the end of a sentence. A sentence longer than ``size`` is split at white space, a longer word at any
-    character. A chunk begins with the last sentences of the previous chunk, as many as fit in ``overlap``.
-
-    Args:
-        text: text of a document.
-        size: maximum characters of a chunk, at least 1.
-        overlap: maximum characters that a chunk shares with the previous one; 0 <= overlap < size.
+    character. A chunk begins with the last sentences of the previous chunk, as many as fit in ``overlap`` characters.
 
     Raises:
-        UsageError: a length is out of range.
+        UsageError: a length is out of range; 0 <= ``overlap`` < ``size``.
     """
     if not 0 <= overlap < size:
         raise UsageError(f"chunks of {size} characters cannot overlap by {overlap}", hint="use 0 <= overlap < size")
@@ -44,7 +39,9 @@ def chunks(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> tuple[Chun
     result: list[Chunk] = []
     first = 0
     while first < len(pieces):
-        after = _reach(pieces, first, size)
+        after = first + 1
+        while after < len(pieces) and pieces[after][1] - pieces[first][0] <= size:
+            after += 1
         start, end = pieces[first][0], pieces[after - 1][1]
         result.append(Chunk(start=start, end=end, text=text[start:end]))
         if after == len(pieces):
@@ -67,11 +64,9 @@ def sentence_spans(text: str) -> Iterator[Span]:
 
 def _strip(text: str, start: int, end: int) -> Span | None:
     """Strips white space from both ends of a span; None if nothing remains."""
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return (start, end) if start < end else None
+    part = text[start:end].strip()
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    return (start, start + len(part)) if part else None
 
 
 _SPACE = re.compile(r"\s")
@@ -83,22 +78,13 @@ def _parts(text: str, sentence: Span, size: int) -> Iterator[Span]:
     while end - start > size:
         spaces = [match.start() for match in _SPACE.finditer(text, start, start + size + 1)]
         cut = spaces[-1] if spaces else start + size
-        part = _strip(text, start, cut)
-        if part:
+        if part := _strip(text, start, cut):
             yield part
         rest = _strip(text, cut, end)
         if rest is None:
             return
         start, end = rest
     yield start, end
-
-
-def _reach(pieces: list[Span], first: int, size: int) -> int:
-    """Index after the last piece that fits in a chunk that begins with piece ``first``."""
-    after = first + 1
-    while after < len(pieces) and pieces[after][1] - pieces[first][0] <= size:
-        after += 1
-    return after
 
 
 def _step_back(pieces: list[Span], first: int, after: int, size: int, overlap: int) -> int:

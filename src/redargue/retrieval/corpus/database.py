@@ -42,11 +42,6 @@ CREATE VIRTUAL TABLE document_words
 class Database:
     """A connection to a corpus that threads share; one thread uses it at a time. Subclasses define other file types.
 
-    Args:
-        path: the file; created if it does not exist and ``write`` is set.
-        write: whether the file may be changed.
-        embedder: name of the model that computes the vectors.
-
     Attributes:
         noun: name of the file type in messages.
         create_command: without the path.
@@ -79,7 +74,8 @@ class Database:
         with self._errors():
             self._connection = self._connect()
         self._file = _identity(path)
-        _OPEN.update([self._file] if self._file else [])
+        if self._file:
+            _OPEN[self._file] += 1
         try:
             with self._errors():
                 self._prepare(embedder)
@@ -94,9 +90,8 @@ class Database:
             execute("PRAGMA query_only = ON")
         version = execute("PRAGMA user_version").fetchone()[0]
         if version > self.schema:
-            raise UsageError(
-                f"{str(self.path)!r} was made by a newer redargue (format {version})", hint="upgrade redargue"
-            )
+            what = f"{str(self.path)!r} was made by a newer redargue (format {version})"
+            raise UsageError(what, hint="upgrade redargue")
         if self.writable:
             if not version:
                 self._create(embedder)
@@ -181,10 +176,8 @@ class Database:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 return StoreLocked(f"{name} is being written to by another process", hint="try again when it is done")
             case sqlite3.SQLITE_FULL:
-                return DiskFull(
-                    f"no space left on the disk of {name}",
-                    hint="what was stored before is intact; free some space and try again",
-                )
+                hint = "what was stored before is intact; free some space and try again"
+                return DiskFull(f"no space left on the disk of {name}", hint=hint)
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
                 return UsageError(f"{name} cannot be opened: {error}", hint=f"choose another path: {self.option} PATH")
             case sqlite3.SQLITE_IOERR:
@@ -199,36 +192,27 @@ class Database:
         An empty file is accepted for writing: it remains if the creation of a store is interrupted. A file that this
         process has open is not read again, because closing a file releases all POSIX locks of the process on it.
         """
-        path, write = self.path, self.writable
+        path, header = self.path, b""
+        elsewhere = f"choose another path: {self.option} PATH"
         try:
-            if write:
+            if self.writable:
                 path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                if write:
+            if path.exists():
+                if _OPEN[_identity(path) or (0, 0)] > 0:
                     return
-                raise self._missing()
-            if _OPEN[_identity(path) or (0, 0)] > 0:
-                return
-            with path.open("rb") as file:
-                header = file.read(100)
+                with path.open("rb") as file:
+                    header = file.read(100)
         except OSError as error:
-            raise UsageError(
-                f"{str(path)!r} cannot be opened: {error.strerror or error}",
-                hint=f"choose another path: {self.option} PATH",
-            ) from error
+            raise UsageError(f"{str(path)!r} cannot be opened: {error.strerror or error}", hint=elsewhere) from error
         ours = header.startswith(_MAGIC) and header[68:72] == self.application.to_bytes(4, "big")
         if header and not ours:
-            raise StoreForeign(
-                f"{str(path)!r} is not a redargue {self.noun}; it was not changed",
-                hint=f"choose another path: {self.option} PATH",
-            )
-        if not header and not write:
+            raise StoreForeign(f"{str(path)!r} is not a redargue {self.noun}; it was not changed", hint=elsewhere)
+        if not header and not self.writable:
             raise self._missing()
 
     def _missing(self) -> UsageError:
-        return UsageError(
-            f"no {self.noun} at {str(self.path)!r}", hint=f"create one: {self.create_command} {self.path}"
-        )
+        hint = f"create one: {self.create_command} {self.path}"
+        return UsageError(f"no {self.noun} at {str(self.path)!r}", hint=hint)
 
     def _connect(self) -> sqlite3.Connection:
         """Opens a connection without implicit transactions.
@@ -251,7 +235,6 @@ class Database:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of a file; None if it does not exist."""
     try:
         status = path.stat()
     except OSError:

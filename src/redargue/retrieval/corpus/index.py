@@ -31,5 +31,4 @@ def open_corpus(uri: str | Path, *, write: bool = False, embedder: Encoder | Non
 
 
 def default_store() -> Path:
-    """Path of the default corpus in redargue's home directory."""
     return home() / "corpus.db"

@@ -20,7 +20,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from io import BufferedReader, BytesIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,8 @@ _FIELDS = ("id", "title", "text", "url", "publisher", "published")
 def read_documents(path: Path) -> Iterator[Document | UnreadableFile]:
     """Reads the documents of a file, or of all files below a folder in order of their paths.
 
-    Args:
-        path: a file or folder. Hidden files in a folder are skipped; a folder that is linked repeatedly is read once.
-
-    Yields:
-        Documents, and an error (yielded, not raised) for each file or line that cannot be read. A document that is a
-        whole file has the file's absolute path as its id.
+    Hidden files in a folder are skipped; a folder that is linked repeatedly is read once. A file or line that cannot be
+    read yields an error. A document that is a whole file has the file's absolute path as its id.
 
     Raises:
         UsageError: ``path`` does not exist; raised by the call itself, not by the first iteration.
@@ -70,10 +66,7 @@ def _walk(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
         return
     seen.add((status.st_dev, status.st_ino))
     for entry in entries:
-        if entry.is_dir():
-            yield from _walk(entry, seen)
-        else:
-            yield entry
+        yield from _walk(entry, seen) if entry.is_dir() else (entry,)
 
 
 def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
@@ -92,12 +85,8 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
             fields = _READERS[suffix](_read_bytes(path, compressed))
             yield _document(str(path), id=str(path), path=str(path), **fields)
         else:
-            name = path.suffix or path.name
-            raise UnreadableFile(
-                f"unknown file type {name!r}",
-                where=str(path),
-                hint=f"supported types: {' '.join((*_READERS, '.jsonl'))}, optionally with .gz",
-            )
+            hint = f"supported types: {' '.join((*_READERS, '.jsonl'))}, optionally with .gz"
+            raise UnreadableFile(f"unknown file type {path.suffix or path.name!r}", where=str(path), hint=hint)
     except UnreadableFile as error:
         yield error if error.where else UnreadableFile(error.what, where=str(path), hint=error.hint)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
@@ -115,12 +104,8 @@ def _document(where: str, **fields: str) -> Document:
         raise UnreadableFile(f"{first['loc'][0]}: {problem}", where=where) from None
 
 
-def _open(path: Path, compressed: bool) -> gzip.GzipFile | BufferedReader:
-    return gzip.open(path) if compressed else path.open("rb")
-
-
 def _read_bytes(path: Path, compressed: bool) -> bytes:
-    with _open(path, compressed) as file:
+    with gzip.open(path) if compressed else path.open("rb") as file:
         content = file.read(LARGEST_DOCUMENT + 1)
     if len(content) > LARGEST_DOCUMENT:
         raise UnreadableFile(f"larger than {LARGEST_DOCUMENT:,} bytes", hint="split it, or convert it to .jsonl")
@@ -142,17 +127,15 @@ def _decode(content: bytes, before: int = 0) -> str:
 def _read_lines(path: Path, compressed: bool) -> Iterator[Document | UnreadableFile]:
     lines: dict[str, int] = {}
     offset = number = 0
-    with _open(path, compressed) as file:
-        while line := file.readline(LARGEST_DOCUMENT + 1):
-            number += 1
+    with gzip.open(path) if compressed else path.open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(LARGEST_DOCUMENT + 1), b""), 1):
             where = f"{path}:{number}"
             offset += len(line)
             if len(line) > LARGEST_DOCUMENT:
                 raise UnreadableFile(f"line longer than {LARGEST_DOCUMENT:,} bytes", where=where)
             if compressed and offset > LARGEST_DECOMPRESSED:
-                raise UnreadableFile(
-                    f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes", where=where, hint="decompress it"
-                )
+                what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
+                raise UnreadableFile(what, where=where, hint="decompress it")
             try:
                 row = _decode(line, offset - len(line))
                 if not row.strip():
@@ -203,10 +186,8 @@ def _read_markdown(content: bytes) -> dict[str, str]:
     text = _text(content)
     fenced = False
     for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        heading = re.match(r"#\s+(.*?)[\s#]*$", line)
-        if heading and not fenced:
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        if not fenced and (heading := re.match(r"#\s+(.*?)[\s#]*$", line)):
             return {"text": text, "title": " ".join(heading.group(1).split())}
     return {"text": text}
 

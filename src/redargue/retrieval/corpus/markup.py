@@ -52,7 +52,7 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     text = _storable("\n\n".join(page.strip() for page in pages if page.strip()))
     if not text:
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
-    return {"text": text, **({"title": " ".join(_storable(title).split())} if title else {})}
+    return {"text": text, "title": " ".join(_storable(title).split())}
 
 
 def _storable(text: str) -> str:

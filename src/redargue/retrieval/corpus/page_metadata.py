@@ -15,19 +15,9 @@ if TYPE_CHECKING:
 _TITLES = ("og:title", "citation_title", "dc.title", "twitter:title")
 _PUBLISHERS = ("og:site_name", "citation_journal_title", "dc.publisher", "application-name")
 _DATES = (
-    "article:published_time",
-    "datepublished",
-    "citation_publication_date",
-    "citation_online_date",
-    "citation_date",
-    "dc.date.issued",
-    "dcterms.issued",
-    "dc.date",
-    "parsely-pub-date",
-    "pubdate",
-    "publish-date",
-    "date",
-)
+    "article:published_time datepublished citation_publication_date citation_online_date citation_date dc.date.issued "
+    "dcterms.issued dc.date parsely-pub-date pubdate publish-date date"
+).split()
 _DAY = re.compile(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
@@ -110,9 +100,7 @@ def _name(value: Any) -> str:
 def _day(value: Any) -> str:
     """The day at the start of an ISO date or time; empty if there is none."""
     match = _DAY.match(value) if isinstance(value, str) else None
-    if not match:
-        return ""
     try:
-        return date(*map(int, match.groups())).isoformat()
+        return date(*map(int, match.groups())).isoformat() if match else ""
     except ValueError:
         return ""

@@ -30,8 +30,7 @@ class _Article(readability.Document):  # type: ignore[misc]  # readability has n
 def main_text(tree: lxml.html.HtmlElement) -> str:
     """The text without navigation, comments and hidden elements; the whole text if nothing else is left.
 
-    Args:
-        tree: from ``html_text.parse_html``; elements are removed from it.
+    Elements are removed from the tree, which comes from ``html_text.parse_html``.
     """
     whole = str(html_text.extract_text(tree))
     for element in tree.xpath(_NOT_TEXT):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -29,55 +29,40 @@ def content_words(query: str) -> list[str]:
 
 
 def fts5_query(query: str) -> str:
-    """An FTS5 expression that matches any content word of the query; empty if there is none.
-
-    Words are quoted, so that FTS5 does not interpret characters of the query as operators.
-    """
+    """An FTS5 expression that matches any content word of the query, quoted; empty if there is none."""
     return " OR ".join(f'"{word}"' for word in content_words(query))
 
 
 def nearest(matrix: Floats, vector: Floats, count: int) -> list[int]:
-    """Indices of the rows with the largest dot product with ``vector``, rounded to six decimals; ties keep row order.
+    """Indices of the ``count`` rows with the largest dot product with ``vector``, rounded to six decimals; exact.
 
-    The search is exact.
-
-    Args:
-        matrix: of shape (rows, dimensions).
-        vector: of shape (dimensions,).
-        count: maximum number of rows.
+    Ties keep row order. Shapes: (rows, dimensions) and (dimensions,).
     """
     # The order of summation depends on the row's position: without rounding, equal rows would get different scores.
     scores = np.round(matrix @ vector, 6)
+    rows = np.arange(len(scores))
     if count < len(scores):
-        least = np.partition(scores, len(scores) - count)[len(scores) - count]
-        rows = np.flatnonzero(scores >= least)
-    else:
-        rows = np.arange(len(scores))
-    return [int(row) for row in rows[np.lexsort((rows, -scores[rows]))][:count]]
+        rows = np.flatnonzero(scores >= np.partition(scores, -count)[-count])
+    return [int(row) for row in rows[np.argsort(-scores[rows], kind="stable")][:count]]
 
 
 def fuse(*rankings: tuple[Sequence[int], float]) -> list[tuple[int, float]]:
     """Reciprocal rank fusion: numbers with their scores, best first; ties go to the smaller number.
 
-    A number's score is the sum of ``weight / (60 + rank)`` over the rankings that contain it.
-
-    Args:
-        rankings: each a sequence of numbers, best first, and the weight of the ranking.
+    A number's score is the sum of ``weight / (60 + rank)`` over the rankings that contain it; each ranking is a
+    sequence of numbers, best first, with its weight.
     """
-    scores: dict[int, float] = {}
+    scores: defaultdict[int, float] = defaultdict(float)
     for numbers, weight in rankings:
         for rank, number in enumerate(numbers, 1):
-            scores[number] = scores.get(number, 0.0) + weight / (RRF_K + rank)
+            scores[number] += weight / (RRF_K + rank)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
 def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], again: float) -> list[tuple[int, float]]:
-    """Diversifies a ranking: reduces the score of a chunk for every better chunk of the same document.
+    """Diversifies a ranking of chunks: multiplies a score by ``again`` for every better chunk of the same document.
 
-    Args:
-        ranked: chunks with their scores, best first.
-        documents: document of each chunk.
-        again: factor per better chunk of the same document, in (0, 1].
+    ``documents`` gives the document of each chunk.
     """
     seen: Counter[int] = Counter()
     rescored = []
@@ -92,8 +77,8 @@ def best_excerpt(spans: Sequence[Span], scores: Mapping[int, float], limit: int)
     """The span around a document's best chunk, extended by the better neighbouring chunk while it fits.
 
     Args:
-        spans: start and end of the document's chunks, in order; at least one.
-        scores: scores of the matching chunks by index; higher is better.
+        spans: of the document's chunks, in order; at least one.
+        scores: of the matching chunks, by index; higher is better.
         limit: maximum characters; a single chunk may be longer.
     """
     first = last = max(range(len(spans)), key=lambda index: (scores.get(index, 0.0), -index))
@@ -110,10 +95,7 @@ def best_excerpt(spans: Sequence[Span], scores: Mapping[int, float], limit: int)
 
 
 def uncovered(span: Span, shown: Sequence[Span]) -> Span:
-    """The part of a span that the shown spans do not cover; it may be empty.
-
-    Chunks overlap only at their ends, so the remainder is contiguous.
-    """
+    """The part of a span that the shown spans do not cover, which overlap it only at its ends; it may be empty."""
     start, end = span
     for shown_start, shown_end in shown:
         if start < shown_end and shown_start < end:

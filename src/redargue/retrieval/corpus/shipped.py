@@ -23,15 +23,9 @@ def open_store(store: str | Path | None) -> Corpus:
 
 
 def open_starter() -> Corpus:
-    """Opens the starter corpus; indexes it on first use and after its articles have changed.
-
-    Raises:
-        CorpusError: the index cannot be written.
-    """
-    digest = hashlib.sha256()
-    for path in sorted(ARTICLES.glob("*.md")):
-        digest.update(path.read_bytes())
-    store = home() / f"starter-{digest.hexdigest()[:12]}.db"
+    """Opens the starter corpus; indexes it on first use and after its articles have changed."""
+    content = b"".join(path.read_bytes() for path in sorted(ARTICLES.glob("*.md")))
+    store = home() / f"starter-{hashlib.sha256(content).hexdigest()[:12]}.db"
     if not store.exists():
         store.parent.mkdir(parents=True, exist_ok=True)
         unfinished = store.with_suffix(".new")

@@ -11,54 +11,46 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from redargue.errors import StoreDamaged
 from redargue.nli.cache import Floats
 from redargue.nli.embedder import DIMENSIONS
-from redargue.retrieval.corpus.base import Added, Encoder, Entry, stores
+from redargue.retrieval.corpus.base import (
+    AGAIN,
+    DEPTH,
+    EXCERPT,
+    MEANING,
+    WORDS,
+    Added,
+    Corpus,
+    Encoder,
+    Entry,
+    Hit,
+    Hits,
+    stores,
+)
 from redargue.retrieval.corpus.batches import digest, no_such_document, prepare, updated_checksum
 from redargue.retrieval.corpus.chunk import Chunk
 from redargue.retrieval.corpus.database import SCHEMA, Database
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, fts5_query, fuse, nearest, spread
-from redargue.retrieval.corpus.store import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Hit, Hits, Store
 from redargue.retrieval.corpus.words import bm25_search
 
 _VECTOR_TYPE = np.dtype("<f2")  # half the size of float32, with the same results
 
 
-class _Vectors(NamedTuple):
-    """All vectors of one generation of the store; row ``i`` belongs to chunk ``numbers[i]``."""
-
-    generation: str
-    numbers: list[int]
-    matrix: Floats
-
-
-class SqliteCorpus(Store):
-    """A corpus in a file.
-
-    Args:
-        path: the file.
-        write: whether documents may be added and removed; creates the file if it does not exist.
-        embedder: computes the vectors; default: the bundled embedder, loaded on first use.
-
-    Raises:
-        UsageError: there is no file to read, or it was made with another embedder or by a newer redargue.
-        CorpusError: the file cannot be used.
-    """
+class SqliteCorpus(Corpus):
+    """A corpus in a file; arguments and errors as in :func:`redargue.retrieval.corpus.index.open_corpus`."""
 
     def __init__(self, path: Path, *, write: bool = False, embedder: Encoder | None = None) -> None:
         super().__init__(embedder)
         self._db = Database(path, write=write, embedder=self._embedder)
-        self._vectors: _Vectors | None = None
+        self._vectors: tuple[str, list[int], Floats] = "", [], np.zeros((0, DIMENSIONS), np.float32)
 
     @property
     def revision(self) -> str:
-        """Hash of the content, the embedder and the file format: sixteen hexadecimal digits."""
         with self._db.read() as db:
             content = _meta(db, "content")
         return hashlib.sha256(f"{self._embedder} {SCHEMA} {content}".encode()).hexdigest()[:16]
@@ -108,8 +100,7 @@ class SqliteCorpus(Store):
             db.execute("DELETE FROM documents")
             for table in ("chunk_words", "document_words"):
                 db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
-            _set_meta(db, "content", "0")
-            _next_generation(db)
+            _set_content(db, "0")
         self._db.shrink()
         return count
 
@@ -142,16 +133,15 @@ class SqliteCorpus(Store):
     def _all_vectors(self, db: sqlite3.Connection) -> tuple[list[int], Floats]:
         """Chunk numbers and their vectors in float32, cached until the store changes."""
         generation = _meta(db, "generation")
-        if self._vectors is None or self._vectors.generation != generation:
+        if self._vectors[0] != generation:
             rows = db.execute("SELECT number, vector FROM chunks ORDER BY number").fetchall()
             size = DIMENSIONS * _VECTOR_TYPE.itemsize
             if broken := next((number for number, vector in rows if len(vector) != size), None):
-                raise StoreDamaged(
-                    f"{str(self._db.path)!r} is damaged: the vector of chunk {broken} has the wrong length"
-                )
+                what = f"{str(self._db.path)!r} is damaged: the vector of chunk {broken} has the wrong length"
+                raise StoreDamaged(what)
             matrix = np.frombuffer(b"".join(vector for _, vector in rows), _VECTOR_TYPE).astype(np.float32)
-            self._vectors = _Vectors(generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS))
-        return self._vectors.numbers, self._vectors.matrix
+            self._vectors = generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS)
+        return self._vectors[1:]
 
     def close(self) -> None:
         self._db.close()
@@ -166,19 +156,14 @@ def _meta(db: sqlite3.Connection, name: str) -> str:
     return str(db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()[0])
 
 
-def _set_meta(db: sqlite3.Connection, name: str, value: str) -> None:
-    db.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
-
-
-def _next_generation(db: sqlite3.Connection) -> None:
-    """Counts changes. The revision cannot invalidate caches: restored content has its old revision, but new chunks."""
-    _set_meta(db, "generation", str(int(_meta(db, "generation")) + 1))
+def _set_content(db: sqlite3.Connection, checksum: str) -> None:
+    """Also counts changes, for caches: restored content has its old checksum, but new chunks."""
+    db.execute("UPDATE meta SET value = ? WHERE name = 'content'", (checksum,))
+    db.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
 
 
 def _count_in(db: sqlite3.Connection, document: str, sha256: str, sign: int) -> None:
-    """Updates the checksum of the content for a document added (1) or removed (-1)."""
-    _set_meta(db, "content", updated_checksum(_meta(db, "content"), digest(document, sha256), sign))
-    _next_generation(db)
+    _set_content(db, updated_checksum(_meta(db, "content"), digest(document, sha256), sign))
 
 
 def _insert(db: sqlite3.Connection, document: Document, pieces: Sequence[Chunk], vectors: Floats) -> None:

@@ -14,7 +14,6 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,7 +32,7 @@ MAX_ERRORS = 3  # of wrong arguments that are reported
 
 
 class McpTool:
-    """One tool of a server; an asynchronous context manager that holds the server's connection open.
+    """One tool of a server; an asynchronous context manager that keeps the server's connection open.
 
     Args:
         server: shared by all its tools.
@@ -68,18 +67,11 @@ class McpTool:
         await self.server.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self.server.__aexit__(kind, error, at)
+    async def __aexit__(self, *error: object) -> None:
+        await self.server.__aexit__(*error)
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
-        """The tool's answer, a passage for each part; empty if it reports that it found nothing.
-
-        Raises:
-            ToolFailed: wrong arguments (nothing was sent), no answer, or the tool's error.
-            BudgetReached: the budget has no room for the call.
-        """
+        """The tool's answer, a passage for each part; errors as in :class:`redargue.retrieval.tools.base.Action`."""
         self._validate(arguments)
         async with search.account.request(usd=self.price) as receipt:
             receipt.pay(usd=self.price)
@@ -97,10 +89,8 @@ class McpTool:
             raise ToolFailed(f"the schema of the tool {self.name!r} cannot be read: {str(error)[:200]}") from None
         if errors:
             problems = (f"{error.json_path.removeprefix('$.')}: {error.message[:200]}" for error in errors[:MAX_ERRORS])
-            raise ToolFailed(
-                f"wrong arguments for the tool {self.name!r}: {'; '.join(problems)}",
-                hint=f"it takes {_signature(self.parameters)}",
-            )
+            what = f"wrong arguments for the tool {self.name!r}: {'; '.join(problems)}"
+            raise ToolFailed(what, hint=f"it takes {_signature(self.parameters)}")
 
 
 async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | None = None) -> dict[str, McpTool]:
@@ -127,7 +117,6 @@ async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | No
 
 
 async def _listed(server: Server) -> list[Any]:
-    """The server's list of tools, page by page."""
     tools: dict[str, Any] = {}
     cursor: str | None = None
     for _ in range(MAX_PAGES):
@@ -201,10 +190,8 @@ def _address(url: str, token: str, timeout: float, *, offline: bool) -> Address:
     if not host:
         raise UsageError(f"{url.partition('?')[0]!r} is not an address", where="--mcp")
     if offline and host not in [name.strip("[]") for name in LOOPBACK]:
-        raise ProviderError(
-            f"no request was sent to the MCP server at {host}: --offline keeps every request on this machine",
-            hint="drop --offline, or run the server on this machine",
-        )
+        what = f"no request was sent to the MCP server at {host}: --offline keeps every request on this machine"
+        raise ProviderError(what, hint="drop --offline, or run the server on this machine")
     return Address(url, token, timeout)
 
 
@@ -218,18 +205,16 @@ def _validator(schema: Mapping[str, Any]) -> Any:
 
 
 def _signature(schema: Mapping[str, Any]) -> str:
-    """A tool's parameters in one line."""
     required = schema.get("required") or []
     parameters = []
     for name, value in (schema.get("properties") or {}).items():
-        facts = [str(value.get("type", ""))] if isinstance(value, dict) else []
-        facts += ["required"] if name in required else []
-        parameters.append(f"{name} ({', '.join(filter(None, facts))})".removesuffix(" ()"))
+        kind = str(value.get("type", "")) if isinstance(value, dict) else ""
+        facts = ", ".join(filter(None, (kind, "required" * (name in required))))
+        parameters.append(f"{name} ({facts})".removesuffix(" ()"))
     return ", ".join(parameters)[:500] or "no arguments"
 
 
 def _texts(result: Any) -> list[str]:
-    """The parts of an answer; empty if it contains nothing."""
     texts = [text for content in result.content if (text := _text(content))]
     structured = result.structured_content
     if texts or structured is None:

@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Protocol
 
 from redargue.errors import ProviderError, ToolFailed, UsageError
@@ -22,12 +21,10 @@ _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the S
 
 
 class Target(Protocol):
-    """How to reach a server."""
+    """How to reach a server; ``place`` is the location without secrets, for messages and records."""
 
     @property
-    def place(self) -> str:
-        """The location without secrets, for messages and records."""
-        ...
+    def place(self) -> str: ...
 
     def transport(self) -> Any:
         """The argument of the SDK's client: a transport, or a server in this process."""
@@ -91,9 +88,7 @@ class Server:
         self._users += 1
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self._users -= 1
         if not self._users and self._connection:
             connection, self._connection = self._connection, None
@@ -120,8 +115,7 @@ class Server:
             except _Died:
                 connection.dead = True
                 await connection.end()  # afterwards the exit status is known
-                why = f"died twice under the same call{self._ending()}"
-                raise self._failed(why, "the call itself may crash the server") from None
+                raise self._ended("died twice under the same call", "the call itself may crash the server") from None
 
     async def about(self) -> str:
         """The name and version that the server reports; empty if it reports none."""
@@ -148,7 +142,6 @@ class Server:
             raise self._failed(f"gave an answer that cannot be read: {type(error).__name__}") from error
 
     async def _connected(self) -> _Connection:
-        """The open connection, or a new one."""
         if not self._users:
             raise UsageError(f"the MCP server {self.name!r} is not open", hint="async with server: …")
         async with self._connecting:
@@ -162,11 +155,10 @@ class Server:
                 try:
                     async with asyncio.timeout(START):
                         await connection.ready()
-                except Exception as error:  # the SDK raises errors of many libraries
+                except BaseException as error:
                     await connection.end()
-                    raise self._not_started(error) from error
-                except BaseException:
-                    await connection.end()
+                    if isinstance(error, Exception):  # the SDK raises errors of many libraries
+                        raise self._not_started(error) from error
                     raise
                 self._connection = connection
             return self._connection
@@ -175,13 +167,12 @@ class Server:
         late = isinstance(error, TimeoutError)
         why = f"did not start within {START:g} s" if late else f"cannot be reached: {_message(error)}"
         hint = error.hint if isinstance(error, ProviderError) else "does the same command or address work by hand?"
-        failed = self._failed(why + self._ending(), hint)
+        failed = self._ended(why, hint)
         self._lost, self._until = failed.what, time.monotonic() + START  # until then, other calls fail immediately
         return failed
 
-    def _ending(self) -> str:
-        words = self.target.last_words()
-        return f"; {words}" if words else ""
+    def _ended(self, why: str, hint: str) -> ToolFailed:
+        return self._failed("; ".join(filter(None, (why, self.target.last_words()))), hint)
 
     def _failed(self, why: str, hint: str = "") -> ToolFailed:
         return ToolFailed(self.secrets.hide(f"the MCP server {self.name!r} ({self.target.place}) {why}"), hint=hint)

@@ -36,10 +36,7 @@ class ScholarServer(GoogleTool):
         """Search academic papers on Google Scholar. The abstract is the excerpt that Scholar shows."""
         if not (query := self.prepare(query)):
             return []
-        body = {"q": query, "num": max_results}
-        answer = await self.ask("POST", "/scholar", search=unpaid(), headers={"X-API-KEY": self.service.key}, json=body)
-        if not isinstance(answer.get("organic"), list) and "searchParameters" not in answer:
-            raise self.unreadable("no results and no account of the search")
+        answer = await self.ask_serper("/scholar", {"q": query, "num": max_results}, unpaid())
         return [_paper(result) for result in dicts(answer.get("organic"))[:max_results]]
 
 

@@ -29,9 +29,9 @@ def paper(
     extra = {name: value for name, value in extra.items() if value}
     row = {
         **fields,
-        "authors": _joined(authors),
-        "categories": _joined(categories),
-        "keywords": _joined(keywords),
+        "authors": "; ".join(filter(None, authors)),
+        "categories": "; ".join(filter(None, categories)),
+        "keywords": "; ".join(filter(None, keywords)),
         "citations": citations,
         "extra": str(extra) if extra else "",
     }
@@ -42,10 +42,6 @@ _FIELDS = (
     "paper_id title authors abstract doi published_date pdf_url url source updated_date categories keywords citations "
     "references extra"
 ).split()
-
-
-def _joined(names: Iterable[str]) -> str:
-    return "; ".join(name for name in names if name)
 
 
 class ArxivServer(ArxivTool):
@@ -61,22 +57,11 @@ class ArxivServer(ArxivTool):
         """Search academic papers from arXiv. The query may use arXiv's fields: ti:, au:, abs:, cat:, AND, OR."""
         if not (query := self.prepare(query)):
             return []
+        preprints = await self.preprints(query, max_results, search=unpaid(), sort=sort_by, order=sort_order)
+        rows = [preprint._asdict() for preprint in preprints]
         return [
-            paper(
-                paper_id=preprint.number,
-                title=preprint.title,
-                authors=preprint.authors,
-                abstract=preprint.abstract,
-                doi=preprint.doi,
-                published_date=preprint.published,
-                updated_date=preprint.updated,
-                pdf_url=preprint.pdf,
-                url=preprint.url,
-                source="arxiv",
-                categories=preprint.categories,
-                extra={"comment": preprint.comment, "journal_ref": preprint.journal},
-            )
-            for preprint in await self.preprints(query, max_results, search=unpaid(), sort=sort_by, order=sort_order)
+            paper(source="arxiv", extra={name: row.pop(name) for name in ("comment", "journal_ref")}, **row)
+            for row in rows
         ]
 
 

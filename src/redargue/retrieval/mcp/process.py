@@ -7,6 +7,7 @@ calls continue.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -34,8 +35,7 @@ _log = logging.getLogger(__name__)
 class Command:
     """A server that is started as a child process.
 
-    Attributes:
-        environment: variables that it gets besides those that the SDK passes to every server (PATH, HOME, …).
+    ``environment`` is added to the variables that the SDK passes to every server (PATH, HOME, …).
     """
 
     command: Sequence[str]
@@ -70,9 +70,8 @@ class Command:
         try:
             process = await anyio.open_process(list(self.command), env=environment, start_new_session=True)
         except (OSError, ValueError) as error:
-            raise ProviderError(
-                f"{self.command[0]!r} cannot be run: {error}", hint="is the program installed, and on PATH?"
-            ) from error
+            what = f"{self.command[0]!r} cannot be run: {error}"
+            raise ProviderError(what, hint="is the program installed, and on PATH?") from error
         assert process.stdin
         assert process.stdout
         assert process.stderr
@@ -114,16 +113,13 @@ async def _receive(stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[S
     with suppress(BrokenResourceError, ClosedResourceError):
         async with incoming:
             async for line, size in _lines(stdout):
-                message: SessionMessage | Exception
                 try:
-                    if size > LARGEST_ANSWER:
-                        message = SessionMessage(types.jsonrpc_message_adapter.validate_python(_too_large(line, size)))
-                    else:
-                        message = SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+                    content = line if size <= LARGEST_ANSWER else _too_large(line, size)
+                    parsed = types.jsonrpc_message_adapter.validate_json(content, by_name=False)
+                    await incoming.send(SessionMessage(parsed))
                 except ValueError as error:
                     _log.warning("skipped a line from an MCP server that is not a message")
-                    message = error
-                await incoming.send(message)
+                    await incoming.send(error)
 
 
 async def _lines(stdout: ByteReceiveStream) -> AsyncIterator[tuple[bytes, int]]:
@@ -140,13 +136,13 @@ async def _lines(stdout: ByteReceiveStream) -> AsyncIterator[tuple[bytes, int]]:
             parts.append(rest)
 
 
-def _too_large(line: bytes, size: int) -> dict[str, Any]:
+def _too_large(line: bytes, size: int) -> str:
     """The error that replaces an answer above the bound; raises ValueError if its request cannot be identified."""
     match = _ID.match(line)
     if not match:
         raise ValueError(f"a message of {size:,} bytes")
     text = f"the answer of {size:,} bytes is larger than {LARGEST_ANSWER:,}; it was discarded"
-    return {"jsonrpc": "2.0", "id": int(match[1]), "error": {"code": -32001, "message": text}}
+    return json.dumps({"jsonrpc": "2.0", "id": int(match[1]), "error": {"code": -32001, "message": text}})
 
 
 async def _send(stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -55,17 +55,16 @@ def build(kind: str, sources: Sources) -> MCPServer:
         async with sources.transport:
             yield
 
-    with _logging_unchanged():
+    root, quiet = logging.getLogger(), logging.NullHandler()
+    root.addHandler(quiet)  # the SDK configures a root logger that has no handler
+    try:
         server = MCPServer(f"redargue-{kind}", version=version("redargue"), log_level="WARNING", lifespan=lifespan)
+    finally:
+        root.removeHandler(quiet)
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=True)
     for tool in KINDS[kind](sources):
         server.add_tool(_with_readable_errors(tool), annotations=read_only)
     return server
-
-
-def serve_stdio(server: MCPServer) -> None:
-    """Serves over standard input and output until the input ends."""
-    server.run()
 
 
 def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> None:
@@ -114,14 +113,3 @@ def _with_readable_errors(tool: ServedTool) -> ServedTool:
             raise ToolError(f"{error.what}; {error.hint}" if error.hint else error.what) from error
 
     return call
-
-
-@contextmanager
-def _logging_unchanged() -> Iterator[None]:
-    """Keeps the SDK from configuring the root logger, which it does if the root logger has no handler."""
-    root, quiet = logging.getLogger(), logging.NullHandler()
-    root.addHandler(quiet)
-    try:
-        yield
-    finally:
-        root.removeHandler(quiet)

@@ -18,12 +18,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass
 class Address:
-    """A server at a web address (streamable HTTP).
-
-    Attributes:
-        token: sent as a bearer token, if not empty.
-        timeout: seconds for a call.
-    """
+    """A server at a web address (streamable HTTP); ``token`` is sent as a bearer token if it is not empty."""
 
     url: str = field(repr=False)
     token: str = field(default="", repr=False)
@@ -31,7 +26,6 @@ class Address:
 
     @property
     def place(self) -> str:
-        """The address without the parts that may be secret."""
         return display_url(self.url)
 
     @asynccontextmanager
@@ -54,7 +48,6 @@ class Address:
             yield streams
 
     def last_words(self) -> str:
-        """Empty: it is not known how a remote server ended."""
         return ""
 
 
@@ -65,8 +58,6 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that raises an error once it is larger than the bound."""
-
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 

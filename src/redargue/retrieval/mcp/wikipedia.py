@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -20,12 +20,7 @@ SUMMARY = 200  # characters of a related topic's summary
 Title = Annotated[str, Field(min_length=1, max_length=255, description="Of a Wikipedia article.")]
 
 
-class Section(NamedTuple):
-    """A heading and the text up to the next heading."""
-
-    title: str
-    depth: int
-    text: str
+Section = tuple[str, int, str]  # a heading's title and depth, and the text up to the next heading
 
 
 class WikipediaServer(WikipediaTool):
@@ -60,8 +55,8 @@ class WikipediaServer(WikipediaTool):
         results = [
             {name: hit.get(name, default) for name, default in defaults.items()} for hit in dicts(answer["search"])
         ]
-        status = {"status": "success" if results else "no_results", "count": len(results)}
-        status |= {"language": self.service.extra.get("language") or "en"}
+        language = self.service.extra.get("language") or "en"
+        status = {"status": "success" if results else "no_results", "count": len(results), "language": language}
         status |= {} if results else {"message": "No article matches the query."}
         return {"query": query, "results": results, **status}
 
@@ -130,8 +125,8 @@ class WikipediaServer(WikipediaTool):
             return {"title": title, "related_topics": []}
         links = _names(page.get("links"))[:limit]
         batches = [links[at : at + LEADS_PER_REQUEST] for at in range(0, len(links), LEADS_PER_REQUEST)]
-        found = await gather_or_cancel(map(self._leads, batches))
-        leads = {name: lead for batch in found for name, lead in batch.items()}
+        batch_leads = await gather_or_cancel(map(self._leads, batches))
+        leads = {name: lead for batch in batch_leads for name, lead in batch.items()}
         related = [leads[name] for name in links if name in leads]
         names = _names(page.get("categories"))[: limit - len(related)]
         related += [{"title": name.partition(":")[2] or name, "type": "category"} for name in names]
@@ -159,9 +154,8 @@ class WikipediaServer(WikipediaTool):
         if "|" in title:  # separates the titles of several articles
             return None
         fixed = {"explaintext": 1, "exlimit": 1, "exsectionformat": "wiki"} if "extracts" in props else {}
-        answer = await self._query(unpaid(), titles=storable(title), prop=props, redirects=1, **fixed, **params)
-        page = next(iter(dicts(answer.get("pages"))), None)
-        if page is None or page.get("missing") or page.get("invalid"):
+        page = await self._first_page(unpaid(), titles=storable(title), prop=props, **fixed, **params)
+        if page is None:
             return None
         if "extracts" in props and not isinstance(page.get("extract"), str):
             raise self.unreadable("no text of an article")
@@ -172,36 +166,33 @@ _HEADING = re.compile(r"(?m)^(={2,6})[ \t]*(.+?)[ \t]*\1[ \t]*$")
 
 
 def _sections(text: str) -> Iterator[Section]:
-    """The sections of an article's plain text, in order."""
     headings = list(_HEADING.finditer(text))
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
     for heading, end in zip(headings, ends, strict=False):
-        yield Section(heading[2], len(heading[1]), text[heading.end() : end].strip())
+        yield heading[2], len(heading[1]), text[heading.end() : end].strip()
 
 
 def _tree(sections: Iterator[Section]) -> list[dict[str, Any]]:
     """Nested sections; ``level`` is 0 at the top."""
     top: list[dict[str, Any]] = []
     path: list[tuple[int, list[dict[str, Any]]]] = [(0, top)]
-    for section in sections:
-        while path[-1][0] >= section.depth:
+    for title, depth, text in sections:
+        while path[-1][0] >= depth:
             path.pop()
         inner: list[dict[str, Any]] = []
-        path[-1][1].append({"title": section.title, "level": len(path) - 1, "text": section.text, "sections": inner})
-        path.append((section.depth, inner))
+        path[-1][1].append({"title": title, "level": len(path) - 1, "text": text, "sections": inner})
+        path.append((depth, inner))
     return top
 
 
 def _section_text(text: str, title: str) -> str:
     """The text of the first section with that title, ignoring case; empty if there is none."""
     title = title.strip().casefold()
-    return next((section.text for section in _sections(text) if title and section.title.casefold() == title), "")
+    return next((body for heading, _, body in _sections(text) if title and heading.casefold() == title), "")
 
 
 def _lead(text: str) -> str:
-    """The text before the first heading."""
-    heading = _HEADING.search(text)
-    return (text[: heading.start()] if heading else text).strip()
+    return _HEADING.split(text, maxsplit=1)[0].strip()
 
 
 def _names(values: Any) -> list[str]:

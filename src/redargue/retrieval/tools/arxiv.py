@@ -19,20 +19,20 @@ _FIELD = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all):")
 
 
 class Preprint(NamedTuple):
-    """A paper as arXiv lists it; dates in arXiv's format."""
+    """A paper as arXiv lists it; dates in arXiv's format. Named as in :mod:`redargue.retrieval.mcp.papers`."""
 
-    number: str
+    paper_id: str
     title: str
     authors: tuple[str, ...]
     abstract: str
-    published: str
-    updated: str
+    published_date: str
+    updated_date: str
     url: str
-    pdf: str
+    pdf_url: str
     doi: str
     categories: tuple[str, ...]
     comment: str
-    journal: str
+    journal_ref: str
 
 
 @tools.register("arxiv")
@@ -57,10 +57,10 @@ class ArxivTool(OnlineTool):
             Passage(
                 text=preprint.abstract,
                 title=preprint.title,
-                document=preprint.number,
+                document=preprint.paper_id,
                 url=preprint.url,
-                publisher=preprint.journal or "arXiv",
-                published=iso_date(preprint.published),
+                publisher=preprint.journal_ref or "arXiv",
+                published=iso_date(preprint.published_date),
             )
             for preprint in await self.preprints(query, k, search=search)
         )
@@ -69,12 +69,10 @@ class ArxivTool(OnlineTool):
     async def preprints(
         self, query: str, k: int, *, search: Search, sort: str = "relevance", order: str = "descending"
     ) -> list[Preprint]:
-        """At most ``k`` preprints.
+        """At most ``k`` (1 to 100) preprints.
 
         Args:
             query: a prepared query: words, or arXiv's query language (``au:``, ``ti:``, ``AND``).
-            k: in 1 to 100.
-            search: the search's context.
             sort: ``relevance``, ``lastUpdatedDate`` or ``submittedDate``.
             order: ``descending`` or ``ascending``.
         """
@@ -103,16 +101,16 @@ def _preprint(entry: Any) -> Preprint:
     }
     url = web_address(text("id")) or links.get("alternate", "")
     return Preprint(
-        number=url.rpartition("/abs/")[2],
+        paper_id=url.rpartition("/abs/")[2],
         title=text("title"),
         authors=tuple(clean(author.findtext(f"{_ATOM}name")) for author in entry.findall(f"{_ATOM}author")),
         abstract=text("summary"),
-        published=text("published"),
-        updated=text("updated"),
+        published_date=text("published"),
+        updated_date=text("updated"),
         url=url,
-        pdf=links.get("pdf", ""),
+        pdf_url=links.get("pdf", ""),
         doi=text("doi", _ARXIV),
         categories=tuple(clean(category.get("term")) for category in entry.findall(f"{_ATOM}category")),
         comment=text("comment", _ARXIV),
-        journal=text("journal_ref", _ARXIV),
+        journal_ref=text("journal_ref", _ARXIV),
     )

@@ -35,8 +35,7 @@ class Sources:
 
     Attributes:
         corpus: opens the user's corpus, once.
-        transport: sends requests.
-        services: address and key of each service, by name.
+        services: by name.
         prices: US dollars per request, by tool.
     """
 
@@ -50,7 +49,6 @@ class Tool(Protocol):
     """Answers queries with passages.
 
     Attributes:
-        name: registered name.
         about: what the tool searches, in a few words; part of the agents' prompts.
         revision: changes when the same query may get another answer; part of a search's key.
     """
@@ -89,7 +87,7 @@ class PerClaim(Protocol):
 
 
 def for_claim(part: Any, item: int) -> Any:
-    """What belongs to single claims, as it is for one claim of the run; anything else as it is."""
+    """The part of a tool or setting for one claim of the run; anything that does not differ by claim as it is."""
     return part.for_claim(item) if hasattr(part, "for_claim") else part
 
 
@@ -97,7 +95,6 @@ class Action(Protocol):
     """A tool that an agent calls by name with arguments of its choice (ReAct's action).
 
     Attributes:
-        name: as agents call it.
         about: the server's description: data, not instruction.
         parameters: the JSON schema of its arguments.
         revision: changes when the same call may get another answer; part of a call's key.
@@ -144,7 +141,7 @@ class Observation(Frozen):
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The distinct web addresses in the answer, in order."""
+        """The distinct web addresses in the answer."""
         texts = (f"{passage.url} {passage.text}" for passage in self.passages)
         return tuple(dict.fromkeys(url.rstrip(".,;:)]}") for text in texts for url in _URL.findall(text)))
 
@@ -153,23 +150,14 @@ _URL = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
 
 
 class ToolKind(Protocol):
-    """A class of registered tools.
-
-    Attributes:
-        about: as in :class:`Tool`.
-        online: whether it sends requests beyond this machine.
-    """
+    """A class of registered tools; ``online`` if it sends requests beyond this machine."""
 
     about: ClassVar[str]
     online: ClassVar[bool]
 
     @classmethod
     def make(cls, sources: Sources) -> Any:
-        """Makes the tool.
-
-        Raises:
-            UsageError: a key or another setting is missing; the hint says which.
-        """
+        """Raises UsageError if a key or another setting is missing; the hint says which."""
         ...
 
 

@@ -30,11 +30,7 @@ class _Answered(Frozen):
 
 
 class CachedTool:
-    """A tool whose answers are cached; failures are not.
-
-    Args:
-        inner: answers searches that the file does not contain.
-        path: the file; created if it does not exist.
+    """A tool whose answers are cached in a file, which is created if it does not exist; failures are not cached.
 
     Raises:
         UsageError: the file has an invalid line.
@@ -54,9 +50,8 @@ class CachedTool:
             try:
                 row = _Answered.model_validate_json(line)
             except ValidationError as error:
-                raise UsageError(
-                    f"line {number} of {str(path)!r} is not a search", hint="restore the file, or remove it"
-                ) from error
+                hint = "restore the file, or remove it"
+                raise UsageError(f"line {number} of {str(path)!r} is not a search", hint=hint) from error
             if (row.tool, row.revision) == (inner.name, inner.revision):
                 self._known.setdefault((row.query, row.k, row.as_of), row.passages)
 
@@ -70,19 +65,14 @@ class CachedTool:
             passages = await self._inner.search(query, k, search=search)
             if key not in self._known:  # a concurrent search with the same key may have been faster
                 self._known[key] = passages
-                self._append(
-                    _Answered(
-                        tool=self.name, revision=self.revision, query=query, k=k, as_of=search.as_of, passages=passages
-                    )
-                )
+                self._append(query=query, k=k, as_of=search.as_of, passages=passages)
         return self._known[key]
 
-    def _append(self, row: _Answered) -> None:
+    def _append(self, **fields: Any) -> None:
+        row = _Answered(tool=self.name, revision=self.revision, **fields)
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(row.model_dump_json() + "\n")
         except OSError as error:
-            raise RecordError(
-                f"{str(self._path)!r} cannot be written: {error.strerror}",
-                hint="make room; the same command resumes the run",
-            ) from error
+            hint = "make room; the same command resumes the run"
+            raise RecordError(f"{str(self._path)!r} cannot be written: {error.strerror}", hint=hint) from error

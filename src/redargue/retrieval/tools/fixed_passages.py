@@ -19,7 +19,6 @@ from redargue.retrieval.corpus.ranking import fuse, nearest
 from redargue.retrieval.corpus.words import ranked_by_words
 from redargue.retrieval.tools.base import Search
 
-ABOUT = "passages that were found for the claim before"
 DEPTH = 50  # chunks of the ranking by words that the ranking by meaning reads
 
 
@@ -41,7 +40,7 @@ class FixedPassages:
         name: str = "frozen",
         encoder: Encoder | None = None,
         whole: bool = False,
-        about: str = ABOUT,
+        about: str = "passages that were found for the claim before",
     ) -> None:
         self.name, self.about, self.encoder, self.whole = name, about, encoder, whole
         self._passages = [tuple(of_claim) for of_claim in passages]
@@ -50,15 +49,9 @@ class FixedPassages:
             for passage in of_claim:
                 digest.update(passage.sha256.encode())
             digest.update(b"\0")
-        self._revision = digest.hexdigest()[:16]
-
-    @property
-    def revision(self) -> str:
-        """Digest of all passages and of the way they are ranked."""
-        return self._revision
+        self.revision = digest.hexdigest()[:16]
 
     def for_claim(self, item: int) -> FixedPassagesTool:
-        """The tool over one claim's passages."""
         return FixedPassagesTool(self, self._passages[item])
 
 
@@ -77,13 +70,11 @@ class FixedPassagesTool:
 
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
         pieces = self._pieces = self._pieces or split(self._passages)
-        by_words = [
-            index for index, _ in ranked_by_words([(piece.title, piece.text) for piece in pieces], query, DEPTH)
-        ]
+        texts = [(piece.title, piece.text) for piece in pieces]
+        by_words = [index for index, _ in ranked_by_words(texts, query, DEPTH)]
         ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
         if self._encoder and pieces:
-            rest = [index for index in range(len(pieces)) if index not in set(by_words)]
-            read = [*by_words, *rest][:DEPTH]
+            read = list(dict.fromkeys([*by_words, *range(len(pieces))]))[:DEPTH]
             vectors = self._encoder.encode([query, *(f"{pieces[index].title}. {pieces[index].text}" for index in read)])
             by_meaning = [read[row] for row in nearest(np.asarray(vectors[1:]), vectors[0], DEPTH)]
             ranking = fuse((by_meaning, 1.0), (by_words, 1.0))

@@ -49,7 +49,6 @@ class GoogleTool(OnlineTool):
 
     @property
     def revision(self) -> str:
-        """The service's address, and a digest of the search engine's id."""
         cx = self.service.extra.get("cx", "")
         return self.service.display_url + (f" {hashlib.sha256(cx.encode()).hexdigest()[:8]}" if cx else "")
 
@@ -60,29 +59,23 @@ class GoogleTool(OnlineTool):
         body: dict[str, Any] = {"q": query, "num": k}
         if search.as_of:
             body["tbs"] = f"cdr:1,cd_max:{search.as_of:%m/%d}/{search.as_of.year:04}"
-        answer = await self.ask(
-            "POST",
-            "/search",
-            search=search,
-            headers={"X-API-KEY": self.service.key},
-            json=body,
-            units=1 if k <= 10 else 2,
-        )
+        answer = await self.ask_serper("/search", body, search, units=1 if k <= 10 else 2)
+        return [*_answers(answer), *map(_organic, dicts(answer.get("organic")))]
+
+    async def ask_serper(self, path: str, body: Any, search: Search, units: int = 1) -> dict[str, Any]:
+        headers = {"X-API-KEY": self.service.key}
+        answer = await self.ask("POST", path, search=search, headers=headers, json=body, units=units)
         if not isinstance(answer.get("organic"), list) and "searchParameters" not in answer:
             raise self.unreadable("no results and no account of the search")
-        return [*_answers(answer), *map(_organic, dicts(answer.get("organic")))]
+        return answer
 
     async def _custom(self, query: str, k: int, search: Search) -> list[Passage]:
         params: dict[str, Any] = {"q": query, "cx": self.service.extra.get("cx", ""), "num": min(k, CUSTOM_MAX_RESULTS)}
         if search.as_of:
             params["sort"] = f"date:r::{search.as_of:%Y%m%d}"
+        headers = {"x-goog-api-key": self.service.key}  # proxies would log a key in the address
         answer = await self.ask(
-            "GET",
-            "/customsearch/v1",
-            search=search,
-            headers={"x-goog-api-key": self.service.key},  # proxies would log a key in the address
-            params=params,
-            final=_day_is_used_up,
+            "GET", "/customsearch/v1", search=search, headers=headers, params=params, final=_day_is_used_up
         )
         if not isinstance(answer.get("items"), list) and not {"kind", "queries", "searchInformation"} & answer.keys():
             raise self.unreadable("no results and no account of the search")

@@ -46,7 +46,6 @@ class OnlineTool(ABC):
     """Searches one service.
 
     Attributes:
-        name: registered name.
         hints: advice by HTTP status, where the general advice does not fit.
         key_hint: how to set the key, if the service requires one.
         max_query: characters of a query.
@@ -110,12 +109,7 @@ class OnlineTool(ABC):
         """Sends the prepared query; returns the service's results in its order."""
 
     async def ask(self, method: str, path: str, **request: Unpack[Request]) -> dict[str, Any]:
-        """The JSON object that the service answers.
-
-        Args:
-            method: HTTP method.
-            path: appended to the service's address.
-            request: the rest of the request.
+        """The JSON object that the service answers; ``path`` is appended to the service's address.
 
         Raises:
             ToolFailed: no answer, a refusal, or an answer that is not a JSON object.
@@ -127,7 +121,7 @@ class OnlineTool(ABC):
         return answer
 
     async def ask_text(self, method: str, path: str, **request: Unpack[Request]) -> str:
-        """The body of the answer, keys hidden; arguments and errors as in :meth:`ask`."""
+        """The body of the answer, keys hidden; raises as :meth:`ask` does."""
         usd = self.price * request.get("units", 1)
         try:
             answer = await self._transport.send(
@@ -150,32 +144,25 @@ class OnlineTool(ABC):
         return text
 
     def refused(self, status: int, message: str) -> ToolFailed:
-        """The error for a status other than 200."""
         prefix = "REDARGUE_" + self.service.name.upper().replace("-", "_")
         general = {
             429: f"too many requests, or the quota is used up; {prefix}_REQUESTS_PER_MINUTE sets a slower pace",
             404: f"is {self.service.display_url} its address? {prefix}_URL sets another",
         }
-        hint = (
-            self.hints.get(status)
-            or general.get(404 if 300 <= status < 400 else status)
-            or ("try again later" if status >= 500 else "")
-        )
+        later = "try again later" if status >= 500 else ""
+        hint = self.hints.get(status) or general.get(404 if 300 <= status < 400 else status, later)
         return ToolFailed(f"{self.service.name} answered {status}" + (f": {message}" if message else ""), hint=hint)
 
     def unreadable(self, what: str) -> ToolFailed:
         """The error for an answer that does not match the service's documentation."""
-        return ToolFailed(
-            f"{self.service.name} answered with {what}",
-            hint=f"is {self.service.display_url} the address of that service?",
-        )
+        hint = f"is {self.service.display_url} the address of that service?"
+        return ToolFailed(f"{self.service.name} answered with {what}", hint=hint)
 
 
 class AbstractsTool(OnlineTool):
     """A service that identifies its users by e-mail address (``service.extra["mailto"]``) and returns abstracts.
 
-    Attributes:
-        without_abstract: number of results skipped so far because they have no abstract.
+    ``without_abstract`` counts the results skipped so far because they have no abstract.
 
     Raises:
         UsageError: ``mailto`` is not an e-mail address.
@@ -186,9 +173,8 @@ class AbstractsTool(OnlineTool):
         self.without_abstract = 0
         self.mail = service.extra.get("mailto", "").strip()
         if self.mail and not re.fullmatch(r"[^\s@]+@[^\s@]+", self.mail, re.A):
-            raise UsageError(
-                f"{self.mail!r} is not an e-mail address", where="REDARGUE_MAILTO", hint="give one like you@example.org"
-            )
+            what, hint = f"{self.mail!r} is not an e-mail address", "give one like you@example.org"
+            raise UsageError(what, where="REDARGUE_MAILTO", hint=hint)
 
     def with_abstract(self, passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
         """Counts and skips passages without text, and skips those published after ``as_of``."""
@@ -198,7 +184,6 @@ class AbstractsTool(OnlineTool):
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -210,15 +195,8 @@ def parse_xml(text: str) -> Any:
     if "<!ENTITY" in text:
         return None
     # Bytes in a fixed encoding: no declaration inside can contradict it.
-    parser = lxml.etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    safe = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
+    parser = lxml.etree.XMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, **safe)
     try:
         return lxml.etree.fromstring(text.encode("utf-8", "replace"), parser)
     except lxml.etree.XMLSyntaxError:
@@ -240,8 +218,8 @@ def _message(body: Any, depth: int = 0) -> str:
         return body
     if depth > 4 or not isinstance(body, dict | list):
         return ""
-    inner = body[:1] if isinstance(body, list) else [body.get(name) for name in ("detail", "error", "message", "info")]
-    inner += [body.get("msg")] if isinstance(body, dict) else []
+    names = ("detail", "error", "message", "info", "msg")
+    inner = body[:1] if isinstance(body, list) else [body.get(name) for name in names]
     return next((message for value in inner if (message := _message(value, depth + 1))), "")
 
 
@@ -309,10 +287,10 @@ def page_passage(text: str, title: Any, link: Any, published: str = "", *, by: s
 def finite(value: Any) -> float | None:
     """A service's score; None if it is not a finite number."""
     try:
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return float(value) if is_number else None
     except OverflowError:
         return None
-    return number if math.isfinite(number) else None
 
 
 _MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}

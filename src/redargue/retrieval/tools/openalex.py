@@ -79,10 +79,9 @@ def _passage(work: Mapping[str, Any]) -> Passage:
 
 
 def abstract(index: Any) -> str:
-    """The text of an inverted index (``{word: [positions]}``); empty if it is not one.
+    """The text of an inverted index (``{word: [positions]}``), some of whose positions may be missing or repeated.
 
-    Words are in the order of their positions, some of which may be missing; a word that has the same position twice
-    appears once.
+    Empty if it is not an inverted index.
     """
     if not isinstance(index, dict):
         return ""

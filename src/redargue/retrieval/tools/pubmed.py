@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from redargue.errors import ToolFailed
@@ -38,12 +39,8 @@ class PubmedTool(AbstractsTool):
     def prepare(self, query: str) -> str:
         """Without unpaired brackets and quotation marks, which would swallow what is appended to the query."""
         query = super().prepare(query)
-        depth = 0
-        for char in query:
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            if depth < 0:
-                break
-        if depth:
+        depths = list(accumulate({"(": 1, ")": -1}.get(char, 0) for char in query))
+        if depths and (min(depths) < 0 or depths[-1]):
             query = re.sub(r"[()]", " ", query)
         if query.count('"') % 2:
             query = query.replace('"', " ")
@@ -54,13 +51,9 @@ class PubmedTool(AbstractsTool):
         return self.with_abstract((passage for passage, _ in records), search.as_of)
 
     async def records(self, query: str, k: int, search: Search, sort: str = "relevance") -> list[tuple[Passage, Any]]:
-        """At most ``k`` records that have an abstract, parsed and as XML; records that were deleted are skipped.
+        """At most ``k`` (1 to 100) records that have an abstract, parsed and as XML; deleted records are skipped.
 
-        Args:
-            query: a prepared query.
-            k: in 1 to 100.
-            search: the search's context.
-            sort: ``relevance`` or ``pub_date``.
+        ``sort`` is ``relevance`` or ``pub_date``; the query is a prepared one.
         """
         numbers = await self._find(query, k, search, sort)
         if not numbers:
@@ -76,7 +69,6 @@ class PubmedTool(AbstractsTool):
         return [records[number] for number in numbers if number in records]
 
     async def _find(self, query: str, k: int, search: Search, sort: str) -> list[str]:
-        """The numbers of the best matching records that have an abstract."""
         params = {"term": f"({query}) AND hasabstract", "retmode": "json", "retmax": k, "sort": sort}
         if day := search.as_of:  # E-utilities require both ends of a range
             params |= {"datetype": "pdat", "mindate": "1000/01/01", "maxdate": f"{day.year:04}/{day:%m/%d}"}
@@ -88,10 +80,8 @@ class PubmedTool(AbstractsTool):
             raise ToolFailed(f"pubmed answered with the error: {message[:200]}", hint="try again later")
         if not isinstance(result.get("idlist"), list):
             raise self.unreadable("no list of records")
-        numbers = (
-            number for number in result["idlist"] if isinstance(number, str) and re.fullmatch(r"[0-9]{1,12}", number)
-        )
-        return list(dict.fromkeys(numbers))[:k]
+        numbers = [number for number in result["idlist"] if isinstance(number, str)]
+        return list(dict.fromkeys(filter(re.compile(r"[0-9]{1,12}").fullmatch, numbers)))[:k]
 
     def _params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         identity = {"tool": "redargue", "email": self.mail, "api_key": self.service.key}
@@ -119,11 +109,10 @@ def _passage(record: Any) -> Passage | None:
 
 
 def _parts(about: Any) -> Iterator[str]:
-    """The abstract's parts, with their labels if they have any: one line per part."""
+    """The abstract's parts, with their labels if they have any."""
     for part in about.findall("Abstract/AbstractText"):
         label = clean(part.get("Label"))
-        text = _text(part)
-        if text:  # PubMed marks a part without a label as UNLABELLED
+        if text := _text(part):  # PubMed marks a part without a label as UNLABELLED
             yield text if label in ("", "UNLABELLED") else f"{label.rstrip(':')}: {text}"
 
 

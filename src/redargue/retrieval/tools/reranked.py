@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -23,11 +22,7 @@ class RerankedTool(CorpusTool):
     """Fuses chunks by meaning and words, documents by words, and the relevance of each text to the query.
 
     The weights were chosen on even rows of SciFact and FEVER: relevance alone orders worse than the rankings do, and a
-    small weight of it is better than none (``experiments/LOG.md``).
-
-    Args:
-        corpus: an open corpus.
-        entailment: the cross-encoder; default: the bundled one.
+    small weight of it is better than none (``experiments/LOG.md``). Default cross-encoder: the bundled one.
     """
 
     name: ClassVar[str] = "reranked"
@@ -43,7 +38,6 @@ class RerankedTool(CorpusTool):
 
     @property
     def revision(self) -> str:
-        """The revisions of the corpus and of the model."""
         return f"{self._corpus.revision} {self._entailment.sha256[:12]}"
 
     def _search(self, query: str, k: int) -> tuple[Passage, ...]:
@@ -55,7 +49,7 @@ class RerankedTool(CorpusTool):
                 best.setdefault(_document(passage), passage)
         scores = dict.fromkeys(best, 0.0)
         for passages, weight in rankings:
-            ranks = _ranks(passages)
+            ranks = {_document(passage): rank for rank, passage in reversed(list(enumerate(passages, 1)))}  # the best
             for document in best:
                 scores[document] += weight / (RRF_K + ranks.get(document, ABSENT))
         pairs = [
@@ -72,8 +66,3 @@ class RerankedTool(CorpusTool):
 
 def _document(passage: Passage) -> str:
     return passage.document or passage.sha256
-
-
-def _ranks(passages: Sequence[Passage]) -> dict[str, int]:
-    """The best rank of each document."""
-    return {_document(passage): rank for rank, passage in reversed(list(enumerate(passages, 1)))}

@@ -15,11 +15,8 @@ from redargue.retrieval.tools.online import OnlineTool, clean, dicts, finite, is
 class TavilyTool(OnlineTool):
     """Tavily's search: one passage per page, at most 20.
 
-    Args:
-        service: its address and key.
-        transport: sends the requests.
-        price: US dollars per credit.
-        depth: ``basic`` costs one credit per request; ``advanced``, which the paper's authors use, costs two.
+    ``price`` is per credit. ``depth``: ``basic`` costs one credit per request; ``advanced``, which the paper's authors
+    use, costs two.
     """
 
     name: ClassVar[str] = "tavily"
@@ -53,14 +50,8 @@ class TavilyTool(OnlineTool):
         body = {"query": query, "search_depth": self.depth, "max_results": k, "include_answer": False}
         if search.as_of:
             body["end_date"] = search.as_of.isoformat()
-        answer = await self.ask(
-            "POST",
-            "/search",
-            search=search,
-            headers={"Authorization": f"Bearer {self.service.key}"},
-            json=body,
-            units=2 if self.depth == "advanced" else 1,
-        )
+        headers, units = {"Authorization": f"Bearer {self.service.key}"}, 2 if self.depth == "advanced" else 1
+        answer = await self.ask("POST", "/search", search=search, headers=headers, json=body, units=units)
         if not isinstance(answer.get("results"), list):
             raise self.unreadable("no list of results")
         return map(_passage, dicts(answer["results"]))

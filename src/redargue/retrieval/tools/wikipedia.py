@@ -50,9 +50,8 @@ class WikipediaTool(OnlineTool):
         super().__init__(service, transport, price=price)
         contact = service.extra.get("contact", "").strip()
         if not contact.isascii() or not contact.isprintable():
-            raise UsageError(
-                f"{contact!r} cannot be sent as a contact", where="REDARGUE_CONTACT", hint="give a mail or web address"
-            )
+            what, hint = f"{contact!r} cannot be sent as a contact", "give a mail or web address"
+            raise UsageError(what, where="REDARGUE_CONTACT", hint=hint)
         comment = contact or "claim verification; no contact set"
         self._headers = {"User-Agent": f"redargue/{version('redargue')} ({comment})"}
 
@@ -65,7 +64,6 @@ class WikipediaTool(OnlineTool):
         return filter(None, await gather_or_cancel([self._passage(page, query, search) for page in pages]))
 
     async def _passage(self, number: int, query: str, search: Search) -> Passage | None:
-        """An article's best excerpt; None if there is nothing to show."""
         page = await (self._as_of(number, search.as_of, search) if search.as_of else self._now(number, search))
         if page is None:
             return None
@@ -111,13 +109,16 @@ class WikipediaTool(OnlineTool):
 
     async def _page(self, number: int, search: Search, props: str, **params: Any) -> dict[str, Any] | None:
         """The API's description of an article; None if it is missing or a disambiguation page."""
-        fixed = {"redirects": 1, "inprop": "url", "ppprop": "disambiguation", "rvprop": "ids|timestamp"}
-        answer = await self._query(search, pageids=number, prop=props, **fixed, **params)
-        page = next(iter(dicts(answer.get("pages"))), None)
-        if page is None or page.get("missing") or page.get("invalid"):
-            return None
-        properties = page.get("pageprops")
+        fixed = {"inprop": "url", "ppprop": "disambiguation", "rvprop": "ids|timestamp"}
+        page = await self._first_page(search, pageids=number, prop=props, **fixed, **params)
+        properties = page.get("pageprops") if page else None
         return None if isinstance(properties, dict) and "disambiguation" in properties else page
+
+    async def _first_page(self, search: Search, **params: Any) -> dict[str, Any] | None:
+        """The API's description of an article, redirects followed; None if it is missing."""
+        answer = await self._query(search, redirects=1, **params)
+        page = next(iter(dicts(answer.get("pages"))), None)
+        return None if page is None or page.get("missing") or page.get("invalid") else page
 
     async def _query(self, search: Search, **params: Any) -> dict[str, Any]:
         answer = await self._api(search, {"action": "query", **params})

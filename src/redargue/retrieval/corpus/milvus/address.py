@@ -57,5 +57,4 @@ class Address(NamedTuple):
 
 
 def nothing_at(address: str) -> UsageError:
-    """The error for reading a store that does not exist."""
     return UsageError(f"no corpus at {address!r}", hint=f"create one: redargue corpus add FILES --store {address}")

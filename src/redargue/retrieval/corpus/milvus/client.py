@@ -32,10 +32,6 @@ Row = dict[str, Any]
 class Connection:
     """One client that threads share; the stores of this process at one address share a lock for writing.
 
-    Args:
-        address: of a folder or server.
-        write: whether the folder may be created.
-
     Raises:
         MissingExtra: pymilvus or milvus-lite is not installed.
         UsageError: there is no store to read, or the server rejects the token.
@@ -68,10 +64,7 @@ class Connection:
     def create(self, name: str, *, dimensions: int, description: str) -> None:
         """Creates a collection of rows with a key, two numbers, two texts and words indexed for BM25.
 
-        Args:
-            name: of the collection.
-            dimensions: of the vectors; 0 for rows without vectors.
-            description: shown by the server's tools.
+        ``dimensions`` is 0 for rows without vectors; the server's tools show the description.
         """
         kind = self._types.DataType
         schema = self._types.MilvusClient.create_schema(
@@ -135,7 +128,6 @@ class Connection:
                 pages.close()
 
     def put(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Stores rows; replaces rows with the same key."""
         with self._errors():
             for batch in _slices(rows, PUT):
                 self._client.upsert(name, batch, timeout=ANSWER)
@@ -172,7 +164,7 @@ class Connection:
                 self._client.flush(name, timeout=LOAD)
 
     def close(self) -> None:
-        """Closes the client, and stops Milvus Lite after its last client in this process."""
+        """Stops Milvus Lite after its last client in this process."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -195,12 +187,10 @@ class Connection:
             hint = "what was stored before is intact; free some space and try again"
             return DiskFull(f"no space left for {where}: {message}", hint=hint)
         if re.search(r"auth|permission|privilege|token", message, re.I):
-            return UsageError(
-                f"{where} refuses access: {message}", hint=f"set {TOKEN} to its API key, or to name:password"
-            )
+            hint = f"set {TOKEN} to its API key, or to name:password"
+            return UsageError(f"{where} refuses access: {message}", hint=hint)
         if re.search(r"fail(ed)? connecting|unavailable|deadline|retry|timeout|closed channel", message, re.I):
-            hint = "is it running, and is the address right?"
-            return CorpusError(f"{where} does not answer: {message}", hint=hint)
+            return CorpusError(f"{where} does not answer: {message}", hint="is it running, and is the address right?")
         return CorpusError(f"{where} fails: {message}", hint="see the server's log; what was stored before is intact")
 
 

@@ -46,9 +46,8 @@ class LiteServer:
                 hint="try again when it is done, or use a server: --store milvus:http://host:19530",
             ) from None
         except OSError as error:
-            raise UsageError(
-                f"{path!r} cannot be opened: {error.strerror or error}", hint="choose another path: --store milvus:PATH"
-            ) from error
+            what = f"{path!r} cannot be opened: {error.strerror or error}"
+            raise UsageError(what, hint="choose another path: --store milvus:PATH") from error
         self.uri = f"http://127.0.0.1:{port}"
 
     def release(self) -> None:
@@ -66,10 +65,8 @@ def _require_own_folder(path: Path, write: bool) -> None:
     try:
         entries = set(os.listdir(path))
         if entries and "collections" not in entries:
-            raise StoreForeign(
-                f"{str(path)!r} is not a Milvus Lite folder; it was not changed",
-                hint="choose another path: milvus:PATH",
-            )
+            what = f"{str(path)!r} is not a Milvus Lite folder; it was not changed"
+            raise StoreForeign(what, hint="choose another path: milvus:PATH")
     except FileNotFoundError:
         entries = set()
     except NotADirectoryError:
@@ -78,8 +75,7 @@ def _require_own_folder(path: Path, write: bool) -> None:
             hint=f"for a SQLite corpus, omit the scheme: --store {path}",
         ) from None
     except OSError as error:
-        raise UsageError(
-            f"{str(path)!r} cannot be opened: {error.strerror}", hint="choose another path: milvus:PATH"
-        ) from error
+        what = f"{str(path)!r} cannot be opened: {error.strerror}"
+        raise UsageError(what, hint="choose another path: milvus:PATH") from error
     if not entries and not write:
         raise nothing_at(f"milvus:{path}")

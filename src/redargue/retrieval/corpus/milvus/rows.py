@@ -36,8 +36,7 @@ _REST = re.compile(r"\w{0,100}")
 class Version(Frozen):
     """Identifies one content of a document, and how many chunks and pieces of text it has.
 
-    Attributes:
-        digest: of id and content, half of it, so that the changes of a whole batch fit into one field.
+    ``digest`` is half of the digest of id and content, so that the changes of a whole batch fit into one field.
     """
 
     digest: str
@@ -46,7 +45,6 @@ class Version(Frozen):
 
     @property
     def name(self) -> str:
-        """The content's part of a key."""
         return self.digest[:16]
 
 
@@ -99,13 +97,12 @@ class About(Frozen):
 
     @property
     def source(self) -> dict[str, str]:
-        """The fields of a passage that describe its document."""
         names = ("title", "url", "publisher", "published")
         return {"document": self.id, **{name: getattr(self, name) for name in names}}
 
     @classmethod
-    def of(cls, document: Document, *, chunks: int, order: int, added: str) -> About:
-        """The description of a document; raises UsageError if it is longer than a row can hold."""
+    def of(cls, document: Document, chunks: int, *, order: int, added: str) -> About:
+        """Raises UsageError if the description is longer than a row can hold."""
         fields = {name: getattr(document, name) for name in ("id", "title", "url", "publisher", "published", "path")}
         about = cls(**fields, sha256=document.sha256, added=added, order=order, chars=len(document.text), chunks=chunks)
         size = len(about.model_dump_json().encode())

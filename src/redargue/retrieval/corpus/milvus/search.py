@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from redargue.nli.cache import Floats
+from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Corpus, Hit, Hits
 from redargue.retrieval.corpus.milvus.client import Connection, Row
 from redargue.retrieval.corpus.milvus.rows import PIECE, About, chunk_keys, text_key
 from redargue.retrieval.corpus.ranking import Span, best_excerpt, fuse, spread
-from redargue.retrieval.corpus.store import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Hit, Hits
 from redargue.retrieval.corpus.words import query_terms, word_scores
 
 MAX_DEPTH = 8_000  # rows of one ranking: twice as many are requested, and Milvus returns at most 16,384
@@ -19,25 +19,19 @@ MAX_DEPTH = 8_000  # rows of one ranking: twice as many are requested, and Milvu
 _CHUNK = ("order", "start", "text")
 
 
-class Search:
-    """Reads a store.
+class MilvusReader(Corpus):
+    """The searches of a store in Milvus; ``_chunks`` and ``_texts`` are the names of its collections."""
 
-    Args:
-        link: to Milvus.
-        chunks: name of the collection of chunks.
-        texts: name of the collection of documents.
-    """
+    _link: Connection
+    _chunks: str
+    _texts: str
 
-    def __init__(self, link: Connection, *, chunks: str, texts: str) -> None:
-        self._link, self._chunks, self._texts = link, chunks, texts
-
-    def abouts(self, keys: Iterable[str]) -> dict[str, About]:
+    def _abouts(self, keys: Iterable[str]) -> dict[str, About]:
         """The descriptions of the documents with these keys; unknown keys are omitted."""
         rows = self._link.get(self._texts, [text_key(key, "", 0) for key in dict.fromkeys(keys)], ["about"])
         return {key[2:]: About.model_validate_json(row["about"]) for key, row in rows.items()}
 
-    def all_abouts(self) -> list[About]:
-        """All descriptions, in insertion order."""
+    def _all_abouts(self) -> list[About]:
         rows = self._link.rows(self._texts, ["about"])
         abouts = [About.model_validate_json(row["about"]) for row in rows if row["key"].startswith("d.")]
         return sorted(abouts, key=lambda about: (about.order, about.id))
@@ -64,7 +58,7 @@ class Search:
         """Chunks with their documents; chunks of replaced content are skipped."""
         for first in range(0, len(ranked), step):
             batch = ranked[first : first + step]
-            abouts = self.abouts(row["key"].partition(".")[0] for row, _ in batch)
+            abouts = self._abouts(row["key"].partition(".")[0] for row, _ in batch)
             for row, score in batch:
                 key, version, _ = row["key"].split(".")
                 if key in abouts and abouts[key].version.name == version:
@@ -76,7 +70,7 @@ class Search:
             if "." in key:  # not the store's state
                 best.setdefault(key.split(".")[1], (key, score))
         for key, (piece, score) in best.items():
-            about = self.abouts([key]).get(key)
+            about = self._abouts([key]).get(key)
             if about and (piece.startswith("d.") or piece.split(".")[2] == about.version.name):
                 start, end = self._excerpt(key, about, query)
                 yield Hit(about.source, start, self._text(key, about, start, end), score)
@@ -104,7 +98,7 @@ class Search:
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]["order"], hit[0]["key"]))[:depth]
 
     def _by_words(self, name: str, query: str, depth: int) -> list[tuple[str, float]]:
-        """Keys and BM25 scores of the best rows of a collection."""
+        """Keys and BM25 scores."""
         words = query_terms(query)
         hits = self._ranked(name, "bm25", words, depth) if words else []
         return [(row["key"], score) for row, score in hits if score > 0]

@@ -45,8 +45,7 @@ from redargue.retrieval.corpus.milvus.rows import (
     text_key,
     text_rows,
 )
-from redargue.retrieval.corpus.milvus.search import Search
-from redargue.retrieval.corpus.store import Hits, Store
+from redargue.retrieval.corpus.milvus.search import MilvusReader
 
 FORMAT = 1
 BUSY = 10.0  # seconds without progress after which another process' unfinished batch counts as abandoned
@@ -57,18 +56,8 @@ META = "meta"
 _PROCESS = uuid4().hex
 
 
-class MilvusCorpus(Store):
-    """A corpus in Milvus.
-
-    Args:
-        address: a folder for Milvus Lite, or a server's URI, without ``milvus:``.
-        write: whether documents may be added and removed; creates the store if it does not exist.
-        embedder: computes the vectors; default: the bundled embedder, loaded on first use.
-
-    Raises:
-        UsageError: there is no store to read, or it was made with another embedder or by a newer redargue.
-        CorpusError: the server does not answer, or another process uses the folder.
-    """
+class MilvusCorpus(MilvusReader):
+    """A corpus in Milvus; arguments and errors as in :func:`redargue.retrieval.corpus.index.open_corpus`."""
 
     def __init__(self, address: str, *, write: bool = False, embedder: Encoder | None = None) -> None:
         super().__init__(embedder)
@@ -77,7 +66,6 @@ class MilvusCorpus(Store):
         self._texts, self._chunks = f"{where.collection}_texts", f"{where.collection}_chunks"
         self._unflushed = 0
         self._link = Connection(where, write=write)
-        self._search = Search(self._link, chunks=self._chunks, texts=self._texts)
         try:
             with self._link.writing:
                 self._prepare()
@@ -86,14 +74,11 @@ class MilvusCorpus(Store):
             raise
 
     def _prepare(self) -> None:
-        if not self._link.exists(self._texts):
-            if not self._write:
-                raise nothing_at(self._name)
-            self._create(State(format=FORMAT, embedder=self._embedder))
-            return
-        for name in (self._chunks, self._texts):
-            self._link.load(name)
-        if not self._link.get(self._texts, [META], ["about"]):  # the creation was interrupted
+        exists = self._link.exists(self._texts)
+        if exists:
+            for name in (self._chunks, self._texts):
+                self._link.load(name)
+        if not exists or not self._link.get(self._texts, [META], ["about"]):  # the creation may have been interrupted
             if not self._write:
                 raise nothing_at(self._name)
             self._create(State(format=FORMAT, embedder=self._embedder))
@@ -124,14 +109,12 @@ class MilvusCorpus(Store):
     def _state(self) -> State:
         rows = self._link.get(self._texts, [META], ["about"])
         if META not in rows:
-            raise StoreDamaged(
-                f"{self._name!r} has lost its description", hint="remove it, and add the documents again"
-            )
+            hint = "remove it, and add the documents again"
+            raise StoreDamaged(f"{self._name!r} has lost its description", hint=hint)
         return State.model_validate_json(rows[META]["about"])
 
     @property
     def revision(self) -> str:
-        """Hash of the content, the embedder and the format: sixteen hexadecimal digits."""
         state = self._state()
         content = self._settled(state, self._versions(state)) if state.writing else state.content
         identity = f"milvus {self._embedder} {FORMAT} {state.counts_words} {content}"
@@ -139,7 +122,7 @@ class MilvusCorpus(Store):
 
     def _versions(self, state: State) -> dict[str, Version]:
         """The current contents of the documents whose changes were begun."""
-        abouts = self._search.abouts([change.key for change in state.writing])
+        abouts = self._abouts([change.key for change in state.writing])
         return {key: about.version for key, about in abouts.items()}
 
     def _settled(self, state: State, now: dict[str, Version]) -> str:
@@ -182,9 +165,8 @@ class MilvusCorpus(Store):
             if time.monotonic() > until:
                 if state.generation == first.generation:
                     break  # no progress: the writer is gone
-                raise StoreLocked(
-                    f"{self._name!r} is being written to by another process", hint="try again when it is done"
-                )
+                what = f"{self._name!r} is being written to by another process"
+                raise StoreLocked(what, hint="try again when it is done")
             time.sleep(0.2)
             state = self._state()
         return self._settle(state, self._versions(state)) if state.writing else state
@@ -216,7 +198,7 @@ class MilvusCorpus(Store):
 
     def add_batch(self, batch: list[Document]) -> Added:
         keys = [key_of(document.id) for document in batch]
-        known = self._search.abouts(keys)
+        known = self._abouts(keys)
         if all(
             key in known and (known[key].sha256, known[key].path) == (document.sha256, document.path)
             for key, document in zip(keys, batch, strict=True)
@@ -231,7 +213,7 @@ class MilvusCorpus(Store):
         prepared = dict(zip(changed, prepare(list(changed.values()), self._encode_rounded), strict=True))
         with self._link.writing:
             state = self._await_turn()
-            known = self._search.abouts(keys)
+            known = self._abouts(keys)
             stored = {key: about.sha256 for key, about in known.items()}
             latest: dict[str, Document] = {}
             fresh: dict[str, Prepared] = {}
@@ -252,13 +234,11 @@ class MilvusCorpus(Store):
         self, state: State, known: dict[str, About], latest: dict[str, Document], fresh: dict[str, Prepared]
     ) -> None:
         """Writes the ``fresh`` documents, and the descriptions of those whose path has changed."""
-        added = datetime.now(UTC).isoformat(timespec="seconds")
-        order = time.time_ns()
+        added, order = datetime.now(UTC).isoformat(timespec="seconds"), time.time_ns()
         abouts: dict[str, About] = {}
         for place, (key, document) in enumerate(latest.items()):
             if key in fresh:
-                cut = len(fresh[key].pieces)
-                abouts[key] = About.of(document, chunks=cut, order=order + place, added=added)
+                abouts[key] = About.of(document, len(fresh[key].pieces), order=order + place, added=added)
             elif document.path != known[key].path:
                 abouts[key] = known[key].model_copy(update={"path": document.path})
         changes = tuple(
@@ -281,7 +261,7 @@ class MilvusCorpus(Store):
             state = self._await_turn()
             abouts: dict[str, About] = {}
             for name in names:
-                abouts |= self._search.abouts([key_of(name)]) or self._from(name)
+                abouts |= self._abouts([key_of(name)]) or self._from(name)
             keys = sorted(abouts)
             for start in range(0, len(keys), BATCH):
                 batch = keys[start : start + BATCH]
@@ -292,8 +272,7 @@ class MilvusCorpus(Store):
         return len(keys)
 
     def _from(self, place: str) -> dict[str, About]:
-        """The documents that were read from a file or folder; raises UnknownName if there are none."""
-        abouts = self._search.all_abouts()
+        abouts = self._all_abouts()
         matching = {key_of(about.id): about for about in abouts if is_from(about.path, place)}
         if not matching:
             raise no_such_document(place, [about.id for about in abouts])
@@ -302,20 +281,14 @@ class MilvusCorpus(Store):
     def clear(self) -> int:
         with self._link.writing:
             state = self._await_turn()
-            count = len(self._search.all_abouts())
+            count = len(self._all_abouts())
             self._create(state.model_copy(update={"content": "0", "generation": state.generation + 1}))
             self._unflushed = 0
         return count
 
     def documents(self) -> tuple[Entry, ...]:
-        abouts = self._search.all_abouts()
+        abouts = self._all_abouts()
         return tuple(Entry(**{name: getattr(about, name) for name in Entry.model_fields}) for about in abouts)
-
-    def hybrid_hits(self, query: str, vector: Floats, k: int) -> Hits:
-        return self._search.hybrid_hits(query, vector, k)
-
-    def keyword_hits(self, query: str, k: int) -> Hits:
-        return self._search.keyword_hits(query, k)
 
     def close(self) -> None:
         self._link.close()
