@@ -44,6 +44,5 @@ def main_text(tree: lxml.html.HtmlElement) -> str:
     text = str(html_text.extract_text(article))
     outside_links = tree.xpath("//body//text()[not(ancestor::a or ancestor::script or ancestor::style)]")
     # Of a manual with a container for each chapter, readability picks one chapter.
-    if len(text) < _LEAST_SHARE * sum(len(part.strip()) for part in outside_links):
-        text = rest
-    return text or whole
+    too_short = len(text) < _LEAST_SHARE * sum(len(part.strip()) for part in outside_links)
+    return (rest if too_short else text) or whole

@@ -59,7 +59,10 @@ class SqliteCorpus(Corpus):
         self._db.require_writable()
 
     def add_batch(self, batch: list[Document]) -> Added:
-        known = self._known(batch)
+        with self._db.read() as db:
+            find = "SELECT id, sha256, path FROM documents WHERE id = ?"
+            rows = [row for document in batch if (row := db.execute(find, (document.id,)).fetchone())]
+        known = {name: (sha256, path) for name, sha256, path in rows}
         if all(known.get(document.id) == (document.sha256, document.path) for document in batch):
             return Added(unchanged=len(batch))
         # Embedding is slow and needs no lock; the write transaction checks again which documents exist.
@@ -79,12 +82,6 @@ class SqliteCorpus(Corpus):
                 _insert(db, document, pieces, vectors)
                 total += Added(added=not row, replaced=bool(row), chunks=len(pieces))
         return total
-
-    def _known(self, batch: list[Document]) -> dict[str, tuple[str, str]]:
-        with self._db.read() as db:
-            find = "SELECT sha256, path FROM documents WHERE id = ?"
-            rows = {document.id: db.execute(find, (document.id,)).fetchone() for document in batch}
-        return {name: row for name, row in rows.items() if row}
 
     def remove(self, names: Iterable[str]) -> int:
         with self._db.write() as db:

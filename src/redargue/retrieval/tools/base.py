@@ -77,9 +77,7 @@ class PerClaim(Protocol):
     about: str
 
     @property
-    def revision(self) -> str:
-        """Identifies the evidence of all claims."""
-        ...
+    def revision(self) -> str: ...
 
     def for_claim(self, item: int) -> Tool:
         """The tool for one claim of the run, from 0."""

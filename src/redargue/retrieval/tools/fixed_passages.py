@@ -27,10 +27,8 @@ class FixedPassages:
 
     Args:
         passages: of each claim, in the order of the claims.
-        name: of the tools.
         encoder: ranks by meaning as well; None: by words alone.
         whole: return all passages of the claim, whatever the query and ``k``.
-        about: of the tools.
     """
 
     def __init__(

@@ -60,10 +60,8 @@ def _allowance_is_used_up(answer: Answer) -> bool:
 def _passage(work: Mapping[str, Any]) -> Passage:
     doi = re.search(r"\b10\.\d+/\S+\Z", clean(work.get("doi")))
     identifier = web_address(work.get("id"))
-    location = work.get("primary_location")
-    location = location if isinstance(location, dict) else {}
-    source = location.get("source")
-    journal = clean(source.get("display_name")) if isinstance(source, dict) else ""
+    (location,) = dicts([work.get("primary_location")]) or [{}]
+    (source,) = dicts([location.get("source")]) or [{}]
     landing_page = web_address(location.get("landing_page_url"))
     year = work.get("publication_year")
     published = iso_date(work.get("publication_date")) or (iso_date(f"{year:04}") if type(year) is int else "")
@@ -72,7 +70,7 @@ def _passage(work: Mapping[str, Any]) -> Passage:
         title=clean(work.get("title")) or clean(work.get("display_name")),
         document=doi[0] if doi else identifier.rpartition("/")[2],
         url=web_address(work.get("doi")) or landing_page or identifier,
-        publisher=journal or host_name(landing_page),
+        publisher=clean(source.get("display_name")) or host_name(landing_page),
         published=published.removesuffix("-01-01"),  # OpenAlex' date for sources that state only a year
         score=finite(work.get("relevance_score")),
     )

@@ -62,7 +62,6 @@ class State(Frozen):
     Attributes:
         counts_words: whether Milvus indexes words; False in a store made by redargue 0.1 on a server before 2.5.
         content: checksum of the documents.
-        generation: number of changes.
         writing: changes that were begun and not completed.
         writer: id of the process that began them.
     """
