@@ -211,7 +211,7 @@ def test_an_answer_that_is_no_label_is_an_error_of_its_claim_and_no_label(tmp_pa
 def test_a_report_reads_like_the_case_study_of_the_paper(tmp_path: Path) -> None:
     _, record, _ = made(tmp_path, RECALLED, SETTLED)
     page = render(record, "html")
-    for words in ("splits the claim", "memory holds", "It says so.", "calls search_wikipedia", "executor"):
+    for words in ("splits the claim", "memory contains", "It says so.", "calls search_wikipedia", "executor"):
         assert words in page
 
 

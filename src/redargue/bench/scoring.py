@@ -101,8 +101,7 @@ def score(
     Args:
         verdicts: of the examples, in the same order.
         metric: name of the data set's official metric.
-        locate: locates found quotations. With the default, metrics that compare sentences are undefined, and reported
-            for whole documents instead.
+        locate: locates found quotations; by default in documents, so that metrics of sentences are undefined.
         seconds: wall time of each verdict.
         peak_bytes: peak memory of the process.
         draws: bootstrap samples.
