@@ -261,6 +261,7 @@ async def main() -> None:
 """
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_the_keywords_of_the_public_functions(tmp_path: Path) -> None:
     for name, keyword in (("right", 'response_format="json"'), ("wrong", 'respons_format="json"')):
         (tmp_path / f"{name}.py").write_text(SCRIPT.format(keyword=keyword))

@@ -263,6 +263,7 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     assert "'faviq' has no documents" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_with_a_model_the_papers_own_setting_runs_live_search_included(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
