@@ -10,6 +10,8 @@ EVERY = (
     "quotes",
     "models",
     "entailment",
+    "contrast",
+    "checks",
     "interrupted",
     "reading",
     "reader",
@@ -19,6 +21,8 @@ EVERY = (
     "load",
     "faults",
     "texts",
+    "claims",
+    "languages",
     "local",
     "tokens",
     "tables",
@@ -44,9 +48,9 @@ def main() -> None:
     name, *options = sys.argv[1:] or [""]
     if name and name not in EVERY:
         sys.exit(f"unknown benchmark {name!r}; known: {', '.join(EVERY)}")
-    for each in [name] if name else EVERY:
-        print(f"== {each}", flush=True)
-        importlib.import_module(f"benchmarks.{each}").main(options)
+    for benchmark in [name] if name else EVERY:
+        print(f"== {benchmark}", flush=True)
+        importlib.import_module(f"benchmarks.{benchmark}").main(options)
 
 
 main()

@@ -2,7 +2,7 @@
 
 Two worlds: the passages that real searches returned for the claim itself, by their words (``frozen-words``), and those
 of all claims of the set in one corpus. Claims come one at a time, in the data set's order; the memory begins empty and
-holds back what was found for near-duplicates of a claim alone. The queries behind the passages were written by agents
+withholds only what near-duplicates of the claim retrieved. The queries behind the passages were written by agents
 of language models. Tools cost nothing here: what is counted is how often they were called.
 """
 
@@ -63,8 +63,8 @@ def main(half: str, limit: int | None) -> None:
             seconds = round(time.perf_counter() - began, 1)
             done.append(([outcome.verdict.label for outcome in outcomes], calls := _calls(bench, system)))
             line: dict[str, Any] = {"set": name, "half": half, "n": len(outcomes), "contender": system.spec}
-            told = {"calls": sum(calls), "recalled": _recalled(bench, system), "seconds": seconds}
-            print(json.dumps(line | _scores(loaded.examples, done[-1][0]) | told), flush=True)
+            details = {"calls": sum(calls), "recalled": _recalled(bench, system), "seconds": seconds}
+            print(json.dumps(line | _scores(loaded.examples, done[-1][0]) | details), flush=True)
         for first, second in PAIRS:
             line = {"set": name, "first": systems[first].spec, "second": systems[second].spec}
             print(json.dumps(line | _compared(loaded.examples, done[first], done[second])), flush=True)
@@ -98,12 +98,12 @@ def _store(name: str, examples: Sequence[Example]) -> Path:
 
 def _calls(bench: Bench, system: System) -> list[int]:
     """Calls of tools, claim by claim, those that failed too."""
-    found = Counter(
+    calls = Counter(
         event.item
         for event in read_events(bench.folder / system.slug)
         if isinstance(event, EvidenceFound | EvidenceMissing)
     )
-    return [found[item] for item in range(len(bench.examples))]
+    return [calls[item] for item in range(len(bench.examples))]
 
 
 def _recalled(bench: Bench, system: System) -> int:
@@ -130,7 +130,7 @@ def _compared(
     gold = [str(example.gold) for example in examples]
     test = mcnemar(correct_items(gold, first[0]), correct_items(gold, second[0]))
     scores = macro_f1_difference(gold, first[0], second[0], labels=LABELS)
-    calls = paired_difference([float(each) for each in first[1]], [float(each) for each in second[1]])
+    calls = paired_difference([float(count) for count in first[1]], [float(count) for count in second[1]])
     return {
         "mcnemar_p": round(test.p_value, 4),
         "macro_f1": _shown(scores),
@@ -138,5 +138,5 @@ def _compared(
     }
 
 
-def _shown(found: Difference) -> dict[str, float | None]:
-    return {name: value and round(value, 4) for name, value in found.model_dump(include=set(SHOWN)).items()}
+def _shown(difference: Difference) -> dict[str, float | None]:
+    return {name: value and round(value, 4) for name, value in difference.model_dump(include=set(SHOWN)).items()}

@@ -72,10 +72,10 @@ def main(arguments: list[str]) -> None:
         for way in ways:
             for lose in (True,) if given.only_lost else (False, True):
                 with way(server) as (command, environment, where, kill):
-                    found = _on_ray(server, given.claims, command, environment, where, kill if lose else None)
-                    found["against one process"] = f"{found['claims a second'] / alone['claims a second']:.2f}x"
+                    result = _on_ray(server, given.claims, command, environment, where, kill if lose else None)
+                    result["against one process"] = f"{result['claims a second'] / alone['claims a second']:.2f}x"
                     name = way.__name__.strip("_") + (", a node killed" if lose else "")
-                    print(json.dumps({"way": name} | found), flush=True)
+                    print(json.dumps({"way": name} | result), flush=True)
 
 
 def _at(url: str) -> None:
@@ -124,7 +124,7 @@ def _on_ray(
     began = time.perf_counter()
     batch = [*_batch(count, out), "--engine", "ray", "--workers", str(NODES * SLOTS), "--ledger", where]
     process = subprocess.Popen([*command, *batch], env=os.environ | environment, stdout=subprocess.DEVNULL)
-    found: dict[str, Any] = {"claims": count}
+    figures: dict[str, Any] = {"claims": count}
     first = killed = 0.0
     while process.poll() is None:
         time.sleep(0.2)
@@ -133,13 +133,13 @@ def _on_ray(
             first = time.perf_counter() - began
         if kill and not killed and done >= count * 0.4:
             kill()
-            killed, found["killed after claims"] = time.perf_counter() - began, done
+            killed, figures["killed after claims"] = time.perf_counter() - began, done
     assert process.returncode == 0, process.returncode
     assert not kill or killed, "the batch ended before a node was killed"
     seconds = time.perf_counter() - began
-    found |= {"seconds": round(seconds, 1), "until the first claim": round(first, 1)}
-    found["claims a second"] = round(count / (seconds - first), 2)
-    return found | _sound(server, out, count)
+    figures |= {"seconds": round(seconds, 1), "until the first claim": round(first, 1)}
+    figures["claims a second"] = round(count / (seconds - first), 2)
+    return figures | _sound(server, out, count)
 
 
 def _done(where: str) -> int:
@@ -158,12 +158,14 @@ def _done(where: str) -> int:
 def _sound(server: LoopbackProcess, out: Path, count: int) -> dict[str, Any]:
     """Whether every claim is there once, without an error, and what was asked more often than it is on record."""
     verdicts = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
-    assert [each["item"] for each in verdicts] == list(range(count)), "claims are missing, or there twice"
-    assert not any(each["error"] for each in verdicts), [each["error"] for each in verdicts if each["error"]][:3]
-    keys = Counter((each.item, each.key) for each in read_events(out) if each.kind == "call_finished")
+    assert [verdict["item"] for verdict in verdicts] == list(range(count)), "claims are missing, or there twice"
+    assert not any(verdict["error"] for verdict in verdicts), [
+        verdict["error"] for verdict in verdicts if verdict["error"]
+    ][:3]
+    keys = Counter((event.item, event.key) for event in read_events(out) if event.kind == "call_finished")
     asked = server.counts().requests["chat"]
     return {
-        "labels": dict(Counter(each["label"] for each in verdicts)),
+        "labels": dict(Counter(verdict["label"] for verdict in verdicts)),
         "finished calls on record": keys.total(),
         "of them repeated": keys.total() - len(keys),
         "requests to the model": asked,
@@ -229,7 +231,7 @@ def _ip(*words: str) -> None:
 
 
 def _switch_off() -> None:
-    """Cuts the second node off, so that nobody is told of its end, and ends it."""
+    """Disconnects the second node, so that no other node is notified, and ends it."""
     _ip("link", "set", "rdv2", "down")
     _kill("rd2")
 

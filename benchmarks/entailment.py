@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
         judged = model.read([(row["claim"], row["evidence"]) for row in rows])
         gold = [row["label"] for row in rows]
         names = [label for label in LABELS if label in gold]
-        said = [LABELS[max(range(3), key=lambda i: each[i])] for each in judged]
+        said = [LABELS[max(range(3), key=lambda i: scores[i])] for scores in judged]
         line = {
             "set": name,
             "half": given.half,
@@ -45,6 +45,6 @@ def main(arguments: list[str]) -> None:
             "macro_f1": interval(gold, said, names, macro_f1),
         }
         if len(names) == 2:
-            forced = ["SUPPORTS" if each.supports > each.refutes else "REFUTES" for each in judged]
+            forced = ["SUPPORTS" if scores.supports > scores.refutes else "REFUTES" for scores in judged]
             line["two_way_accuracy"] = interval(gold, forced, names, accuracy)
         print(json.dumps(line), flush=True)

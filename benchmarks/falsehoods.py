@@ -74,18 +74,18 @@ for _one, _other in (pair.split("/") for pair in _PAIRS.split()):
 
 def names_of(passages: Iterable[Passage]) -> Names:
     """What follows two words of these passages and begins with a capital: "born in" Dresden, "directed by" Ida."""
-    found: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
+    names_by_context: defaultdict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     for passage in passages:
         for match in _NAME.finditer(passage.text):
             if before := _before(passage.text, match):
-                found[before][match.group()] = None
-    return {before: tuple(names) for before, names in found.items()}
+                names_by_context[before][match.group()] = None
+    return {before: tuple(names) for before, names in names_by_context.items()}
 
 
 def falsehood(
     claim: Claim, *, supported: bool, bearing: Sequence[Passage], others: Sequence[Passage], names: Names, seed: int = 0
 ) -> Falsehood | None:
-    """The same falsehood for the same arguments; None where none can be told.
+    """The same falsehood for the same arguments; None if none can be made.
 
     Args:
         claim: what the copies are to be wrong about.
@@ -96,10 +96,10 @@ def falsehood(
         seed: of what is chosen.
     """
     rng = random.Random(f"{seed} {claim.text}")
-    found = [(_share(claim.text, text), text, passage) for passage in bearing for text in _full(passage.text)]
-    if not found:
+    candidates = [(_share(claim.text, text), text, passage) for passage in bearing for text in _full(passage.text)]
+    if not candidates:
         return None
-    share, true, source = max(found, key=lambda entry: entry[0])
+    share, true, source = max(candidates, key=lambda entry: entry[0])
     changes: list[tuple[str, str]] = []
     if share >= (BEARING if supported else REFUTING):
         made = _contradicting(claim.text, true, names, rng) if supported else _agreeing(claim.text, true)
@@ -182,7 +182,7 @@ def _copies(claim: str, true: str, false: str, sources: Sequence[Passage]) -> tu
         if sentence in (true, *beside(first.text))
     )
     near = list(
-        dict.fromkeys(found[0] for other in others if other.text != first.text and (found := beside(other.text)))
+        dict.fromkeys(match[0] for other in others if other.text != first.text and (match := beside(other.text)))
     )
     texts = dict.fromkeys(
         [whole, *(f"{false} {sentence}" for sentence in near), *(f"{sentence} {false}" for sentence in near)]
@@ -250,8 +250,8 @@ def _named(text: str) -> list[re.Match[str]]:
 
 def _before(text: str, match: re.Match[str]) -> tuple[str, ...]:
     """The two words in front, the nearer of them in small letters; nothing at a sentence's beginning."""
-    found = re.search(r"([\w'-]+) ([a-z]+) $", text[: match.start()])
-    return (found.group(1).lower(), found.group(2)) if found else ()
+    words = re.search(r"([\w'-]+) ([a-z]+) $", text[: match.start()])
+    return (words.group(1).lower(), words.group(2)) if words else ()
 
 
 def _holds(text: str, part: str) -> bool:
@@ -261,5 +261,5 @@ def _holds(text: str, part: str) -> bool:
 def _put(text: str, old: str, new: str) -> str:
     """The text with a word or number exchanged wherever it stands alone, and the article with it."""
     article = "an " if new[0] in "AEIOUaeiou" else "a "
-    found = rf"(?<![\w.,-])(an? )?{re.escape(old)}(?![\w-]|[.,]\d)"
-    return re.sub(found, lambda match: (article if match.group(1) else "") + new, text)
+    pattern = rf"(?<![\w.,-])(an? )?{re.escape(old)}(?![\w-]|[.,]\d)"
+    return re.sub(pattern, lambda match: (article if match.group(1) else "") + new, text)

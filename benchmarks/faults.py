@@ -76,7 +76,7 @@ def _nan(verdict: Verdict) -> int:
 
 
 def budgets(server: LoopbackProcess, runs: int) -> dict[str, Any]:
-    """Random budgets of each kind, 16 claims at once; what passed them, by the server's own count."""
+    """Random budgets of each kind, 16 concurrent claims; what exceeded them, by the server's count."""
     chance = random.Random(5)
     server.set_behaviour(**EASY)
     server.set_behaviour(chat_ms=1, busy=0.05, retry_after="0", malformed=0.02)

@@ -1,4 +1,4 @@
-"""Second searches that name what the first found: how often all gold passages of a claim with several are at hand.
+"""Second searches with names from the first: how often all of a claim's gold passages are retrieved.
 
 FEVER's pool, claims with at least two gold passages. Three ways to spend as many passages: one search for twice as
 many; a second search for what the first left open; the same with the names that the first brought in (the embedded
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
     chosen, data = SETS["fever"], pool.data()
     gold = fever.qrels(data / "benchmarks/fever/qrels.jsonl.gz")
     loaded = load(chosen.dataset, data / chosen.path, half=given.half)
-    asked = [each for each in loaded.examples if len(gold.get(each.id, ())) > 1][: given.limit]
+    asked = [example for example in loaded.examples if len(gold.get(example.id, ())) > 1][: given.limit]
     backend = EmbeddedBackend()
     whole: dict[str, list[int]] = {"once": [], "twice": [], "twice, with names": []}
     some: dict[str, list[int]] = {name: [] for name in whole}
@@ -58,12 +58,12 @@ def main(arguments: list[str]) -> None:
             assert isinstance(query, Query)
             covered = {word.lower() for quote in answer.quotes for word in words(quote)}
             rest = " ".join(word for word in words(claim.text) if word.lower() not in covered)
-            found = {
+            rankings = {
                 "once": _search(corpus, claim.text, 2 * K),
                 "twice": (*first, *_search(corpus, rest or claim.text, K)),
                 "twice, with names": (*first, *_search(corpus, query.text or claim.text, K)),
             }
-            for name, passages in found.items():
+            for name, passages in rankings.items():
                 documents = {passage.document for passage in passages}
                 whole[name].append(int(gold[example.id] <= documents))
                 some[name].append(int(bool(gold[example.id] & documents)))
@@ -79,5 +79,5 @@ def _search(corpus: Corpus, query: str, k: int) -> tuple[Passage, ...]:
 def _share(hits: Sequence[int]) -> list[float]:
     """The share with its 95 % bootstrap interval."""
     values = np.array(hits, float)
-    found = interval_of(lambda places: float(values[places].mean()), len(values))
-    return [round(each, 3) for each in (found.value, found.low, found.high) if each is not None]
+    bounds = interval_of(lambda places: float(values[places].mean()), len(values))
+    return [round(number, 3) for number in (bounds.value, bounds.low, bounds.high) if number is not None]

@@ -30,7 +30,7 @@ KILLS = 50
 
 
 def main(arguments: list[str]) -> None:
-    """Prints, for each kill, where it struck and what came of it."""
+    """Prints, for each kill, at which claim it came, and the outcome."""
     parser = argparse.ArgumentParser(prog="interrupted")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--bench", action="store_true", help="one bench run of 200 FEVER claims, killed fifty times")

@@ -155,8 +155,8 @@ def _run(name: str, given: argparse.Namespace, place: Path) -> None:
             barred.add(candidate.spec)  # a method of two labels cannot choose one of five
             continue
         cell = _measured(examples, outcomes, chosen.dataset) | {"spec": candidate.spec}
-        for whose, row, each in rows:
-            if each.spec == wanted.spec:
+        for whose, row, system in rows:
+            if system.spec == wanted.spec:
                 cells.setdefault(whose, {})[row] = cell
         print(json.dumps({"set": name} | cell | {"right": None}), flush=True)
     kept = place / "cells.json"
@@ -230,13 +230,16 @@ def page(folder: Path, model: str = "", half: str = "odd") -> str:
     """The whole of ``docs/benchmarks.md``, from the runs of a half that are there, the largest of each data set."""
     places = [path.parent for path in folder.glob(f"*-{half}-*/cells.json") if _is(path.parent.name, half)]
     places.sort(key=lambda path: int(path.name.rpartition("-")[2]))
-    found = {path.name: json.loads((path / "cells.json").read_text("utf-8")) for path in places}
-    if not found:
+    cells_by_folder = {path.name: json.loads((path / "cells.json").read_text("utf-8")) for path in places}
+    if not cells_by_folder:
         sys.exit(f"no run in {str(folder)!r}: python -m benchmarks leaderboard")
 
     def read(whose: str) -> dict[str, Any]:
         known = [
-            (name, cells) for name in BOARD for place, cells in found.items() if place.startswith(f"{name}-{half}-")
+            (name, cells)
+            for name in BOARD
+            for place, cells in cells_by_folder.items()
+            if place.startswith(f"{name}-{half}-")
         ]
         return {
             name: {"n": cells["n"], "cells": cells["cells"][whose]} for name, cells in known if whose in cells["cells"]

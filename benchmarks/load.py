@@ -119,10 +119,10 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(asyncio.run(_at_once(server.url))), flush=True)
     with served("agreeing") as server:
         server.set_behaviour(chat_ms=20, search_ms=20, embedding_ms=20)
-        found = asyncio.run(_many(server.url, options.claims))
+        figures = asyncio.run(_many(server.url, options.claims))
         calls = server.counts().requests["chat"]
         server.reset()
         bare = asyncio.run(_bare(server.url, 4000))
-        per_second = calls / found["seconds"]
-        found |= {"calls": calls, "calls a second": round(per_second), "bare httpx2 loop": round(bare)}
-        print(json.dumps(found | {"share": f"{per_second / bare:.0%}"}), flush=True)
+        per_second = calls / figures["seconds"]
+        figures |= {"calls": calls, "calls a second": round(per_second), "bare httpx2 loop": round(bare)}
+        print(json.dumps(figures | {"share": f"{per_second / bare:.0%}"}), flush=True)

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
     if len(chosen) > 1:
         print(json.dumps(_sums(events)))
     if options.keep:
-        options.keep.write_text("".join(json.dumps(each) + "\n" for each in _replies(events)), encoding="utf-8")
+        options.keep.write_text("".join(json.dumps(reply) + "\n" for reply in _replies(events)), encoding="utf-8")
 
 
 def _run(method: str, claims: list[Claim], options: argparse.Namespace) -> list[Event]:
@@ -87,10 +87,10 @@ def _run(method: str, claims: list[Claim], options: argparse.Namespace) -> list[
 
 
 def _sums(events: list[Event]) -> dict[str, Any]:
-    finished = [each for each in events if isinstance(each, CallFinished) and each.charge == "call"]
-    failed = [each for each in events if isinstance(each, CallFailed) and each.error.type == "BadReply"]
-    first = sum(len(each.outputs) - len(each.rejected) for each in finished)
-    repaired = sum(len(each.rejected) for each in finished)
+    finished = [event for event in events if isinstance(event, CallFinished) and event.charge == "call"]
+    failed = [event for event in events if isinstance(event, CallFailed) and event.error.type == "BadReply"]
+    first = sum(len(event.outputs) - len(event.rejected) for event in finished)
+    repaired = sum(len(event.rejected) for event in finished)
     asked = first + repaired + len(failed)
     return {
         "answers wanted": asked,
@@ -103,10 +103,10 @@ def _sums(events: list[Event]) -> dict[str, Any]:
 def _replies(events: list[Event]) -> list[dict[str, str]]:
     """Every raw reply with its task; good ones with what was read."""
     kept = []
-    for each in events:
-        if isinstance(each, CallFinished) and each.charge == "call":
-            kept += [{"task": each.task, "reply": output["text"]} for output in each.outputs]
-            kept += [{"task": each.task, "reply": bad["raw"], "why": bad["why"]} for bad in each.rejected]
-        elif isinstance(each, CallFailed) and each.raw:
-            kept.append({"task": each.task, "reply": each.raw, "why": each.error.what})
+    for event in events:
+        if isinstance(event, CallFinished) and event.charge == "call":
+            kept += [{"task": event.task, "reply": output["text"]} for output in event.outputs]
+            kept += [{"task": event.task, "reply": bad["raw"], "why": bad["why"]} for bad in event.rejected]
+        elif isinstance(event, CallFailed) and event.raw:
+            kept.append({"task": event.task, "reply": event.raw, "why": event.error.what})
     return kept

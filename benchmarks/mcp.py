@@ -1,4 +1,4 @@
-"""Calls of MCP tools over each transport: one after another, many at once, and an answer of 50 MB."""
+"""Calls of MCP tools over each transport: one after another, many concurrently, and an answer of 50 MB."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text(length: int) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Prints milliseconds a call; seconds and megabytes for the large answer, each in a process of its own."""
+    """Prints milliseconds a call; seconds and megabytes for the large answer, each in a separate process."""
     if arguments:
         print(json.dumps(asyncio.run(_large(sdk=arguments == ["sdk"]))))
         return
@@ -63,13 +63,13 @@ async def _calls(target: Target) -> dict[str, float]:
     started = time.perf_counter()
     async with server:
         tools = await list_tools([server])
-        found = {"start ms": time.perf_counter() - started}
+        times = {"start ms": time.perf_counter() - started}
         await _call(tools["wait"], seconds=0)
         for at_once in (1, 4, AT_ONCE):
             started = time.perf_counter()
             await asyncio.gather(*(_call(tools["wait"], seconds=WAIT) for _ in range(at_once)))
-            found[f"{at_once} of 300 ms at once"] = time.perf_counter() - started
-    return {name: round(1000 * seconds, 1) for name, seconds in found.items()}
+            times[f"{at_once} of 300 ms at once"] = time.perf_counter() - started
+    return {name: round(1000 * seconds, 1) for name, seconds in times.items()}
 
 
 async def _large(*, sdk: bool) -> dict[str, Any]:

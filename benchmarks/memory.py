@@ -26,6 +26,7 @@ import numpy as np
 
 from benchmarks import pool
 from benchmarks.load import _resident
+from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings, RecordFilter
 from redargue.memory.memory import Memory, open_memory
@@ -130,16 +131,16 @@ async def _ask(where: str, records: int) -> dict[str, Any]:
     encoder, rng = Clustered(records), random.Random(3)
     asked = [rng.randrange(records) for _ in range(QUESTIONS)]
     report: dict[str, Any] = {"resident_mb_before": _resident()}
-    found: list[list[int]] = []
+    recalled: list[list[int]] = []
     for by, limit in (("entity", 5), ("meaning", 10), ("both", 5)):
         settings = MemorySettings(mode="frozen", by=by, limit=limit, similarity=-1)
         with open_memory(where, settings=settings, encoder=encoder) as memory:
             times, numbers = await _timed(memory, asked)
         report[by] = times
-        found = numbers if by == "meaning" else found
+        recalled = numbers if by == "meaning" else recalled
     report["resident_mb"], report["peak_mb"] = _resident(), _peak()
     true = exact(encoder, asked, records)
-    hits = [len(set(one) & set(other)) / 10 for one, other in zip(found, true, strict=True)]
+    hits = [len(set(one) & set(other)) / 10 for one, other in zip(recalled, true, strict=True)]
     return report | {"recall_at_10": round(float(np.mean(hits)), 4)}
 
 
@@ -148,19 +149,19 @@ async def _timed(memory: Memory, asked: Sequence[int]) -> tuple[dict[str, float]
 
     Beside the time that passes, the processor's: on a machine that is shared, the latter is the recall's own.
     """
-    taken, worked, found = [], [], []
+    taken, worked, numbers = [], [], []
     for number in (asked[0], *asked):
         began, cpu = time.perf_counter(), time.process_time()
-        recall = await memory.recall(entities(number), claim=f"question {number} of it", now=NOW)
+        recall = await memory.recall(entities(number), claim=Claim(text=f"question {number} of it"), now=NOW)
         taken.append(1000 * (time.perf_counter() - began))
         worked.append(1000 * (time.process_time() - cpu))
-        found.append([int(item.passage.text.split()[1]) for item in recall.items])
+        numbers.append([int(item.passage.text.split()[1]) for item in recall.items])
     parts = {
         f"{name}p{part}_ms": round(float(np.percentile(times[1:], part)), 2)
         for name, times in (("", taken), ("cpu_", worked))
         for part in (50, 99)
     }
-    return {"first_ms": round(taken[0], 1), **parts}, found[1:]
+    return {"first_ms": round(taken[0], 1), **parts}, numbers[1:]
 
 
 def exact(encoder: Clustered, asked: Sequence[int], records: int) -> list[list[int]]:
@@ -188,16 +189,16 @@ async def _write(where: str, name: str, calls: int) -> None:
 
 
 def _killed(where: str) -> dict[str, Any]:
-    """Ten writers, one after the other, killed at a random point: what they were told is stored has to be there."""
+    """Ten writers, one after the other, killed at a random point: all acknowledged findings must be stored."""
     rng, acknowledged, lost = random.Random(5), 0, 0
     for number in range(KILLS):
         writer = subprocess.Popen(_command("write", where, 10_000, f"k{number}"), stdout=subprocess.PIPE, text=True)
         assert writer.stdout
-        told = [writer.stdout.readline() for _ in range(rng.randrange(20, 300))]
+        lines = [writer.stdout.readline() for _ in range(rng.randrange(20, 300))]
         writer.send_signal(signal.SIGKILL)
-        told += writer.stdout.readlines()
+        lines += writer.stdout.readlines()
         writer.wait()
-        calls = sum(line.strip().isdigit() for line in told)
+        calls = sum(line.strip().isdigit() for line in lines)
         acknowledged += 5 * calls
         with _writers(where) as memory:
             lost += max(0, 5 * calls - memory.count(RecordFilter(entity=f"k{number}")))

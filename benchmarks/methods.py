@@ -95,7 +95,7 @@ def _depth(plans: tuple[CostPlan, ...], calls: int, searches: int) -> tuple[int,
     """Calls and searches on the longest path of what was counted; None where no plan says."""
     if all(_calls(plan) == plan.call_depth for plan in plans):
         return calls, min(searches, max(plan.search_depth for plan in plans))  # one after another, however many
-    plan = next((each for each in plans if _calls(each) == calls), None)
+    plan = next((plan for plan in plans if _calls(plan) == calls), None)
     return (plan.call_depth, plan.search_depth if searches else 0) if plan else None
 
 
@@ -120,7 +120,7 @@ def _calls(plan: CostPlan) -> int:
 
 def page(figures: dict[str, Any]) -> str:
     """The whole of ``docs/methods.md``."""
-    order = sorted(ours(), key=lambda each: ("baselines" in methods[each].__module__, each))
+    order = sorted(ours(), key=lambda name: ("baselines" in methods[name].__module__, name))
     return "\n\n".join([_HEAD, *(_entry(name, figures.get(name)) for name in order)]) + "\n"
 
 
@@ -161,7 +161,7 @@ def _entry(name: str, figure: dict[str, Any] | None) -> str:
         "- **Without a language model**: "
         + (f"no (needs a model for {', '.join(lacking)})" if lacking else "yes (`embedded`)")
     )
-    rows.append("- **Profiles**: " + ", ".join(f"`{each}`" for each in kind.profiles))
+    rows.append("- **Profiles**: " + ", ".join(f"`{profile}`" for profile in kind.profiles))
     if kind.few_shot:
         rows.append("- **Examples in prompts**: redargue's own; they differ from the paper's")
     rows += [_deviation(deviation) for deviation in kind.deviations()]

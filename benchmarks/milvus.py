@@ -1,4 +1,4 @@
-"""FEVER's pool in SQLite, Milvus Lite and, where one is named, a Milvus server: time, memory, room, what is found.
+"""FEVER's pool in SQLite, Milvus Lite and, where one is named, a Milvus server: time, memory, disk space, results.
 
 Each store is filled and asked by a process of its own. Sentence vectors are kept between the stores (``REDARGUE_CACHE``
 of this benchmark's own), so that a store's time is its own: cutting, writing, and reading vectors from that file.
@@ -60,15 +60,15 @@ def main(arguments: list[str]) -> None:
         print(json.dumps({"store": store, **compared(results[stores[0]]["found"], results[store]["found"])}))
     if given.readers > 1:
         for count in (1, given.readers):
-            found = _readers(stores[-1], count, given)
-            same = all(result["found"] == results[stores[-1]]["found"] for result in found)
-            asked = sum(len(ids) for result in found for ids in result["found"].values())
-            rate = asked / max(result["seconds"] for result in found)
+            answers = _readers(stores[-1], count, given)
+            same = all(result["found"] == results[stores[-1]]["found"] for result in answers)
+            asked = sum(len(ids) for result in answers for ids in result["found"].values())
+            rate = asked / max(result["seconds"] for result in answers)
             print(json.dumps({"readers": count, "searches_a_second": round(rate, 1), "all_find_the_same": same}))
 
 
 def _readers(store: str, count: int, given: argparse.Namespace) -> list[dict[str, Any]]:
-    """What so many processes found that asked a store at once, and in how many seconds."""
+    """Results and seconds of several processes that query one store concurrently."""
     command = [sys.executable, "-m", "benchmarks", "milvus", "--store", store, "--claims", str(given.claims)]
     command += ["--begin", str(time.time() + STARTING)]
     environment = {**os.environ, "REDARGUE_CACHE": str(pool.BUILD / "milvus-vectors.db")}
@@ -86,8 +86,8 @@ def asked_from(store: str, claims: int, begin: float) -> dict[str, Any]:
             sys.exit(f"{late:.0f} s too late: a larger STARTING")
         time.sleep(-late)
         began = time.perf_counter()
-        _, found = asking(corpus, texts)
-        return {"seconds": time.perf_counter() - began, "found": found}
+        _, ids = asking(corpus, texts)
+        return {"seconds": time.perf_counter() - began, "found": ids}
 
 
 def _claims(count: int) -> list[dict[str, Any]]:
@@ -118,9 +118,9 @@ def measure(store: str, claims: int, documents: int) -> dict[str, Any]:
     began = time.perf_counter()
     with open_corpus(store) as corpus:
         opened = time.perf_counter() - began
-        times, found = asking(corpus, [row["claim"] for row in asked])
-    hits = [bool(set(ids) & gold[str(row["id"])]) for row, ids in zip(asked, found["search"], strict=True)]
-    worded = [bool(set(ids) & gold[str(row["id"])]) for row, ids in zip(asked, found["search_keywords"], strict=True)]
+        times, results = asking(corpus, [row["claim"] for row in asked])
+    hits = [bool(set(ids) & gold[str(row["id"])]) for row, ids in zip(asked, results["search"], strict=True)]
+    worded = [bool(set(ids) & gold[str(row["id"])]) for row, ids in zip(asked, results["search_keywords"], strict=True)]
     path = Path(store.partition(":")[2])
     return {
         "documents": added.documents,
@@ -134,13 +134,13 @@ def measure(store: str, claims: int, documents: int) -> dict[str, Any]:
         "peak_mb_filling": filling,
         "peak_mb": _peak(),
         "disk_mb": _room(path) if path.exists() else None,
-        "found": found,
+        "found": results,
     }
 
 
 def asking(corpus: Corpus, claims: list[str]) -> tuple[dict[str, dict[str, float]], dict[str, list[list[str]]]]:
     """Milliseconds of both searches, and the ids of the three passages that they find for each claim."""
-    times, found = {}, {}
+    times, results = {}, {}
     for name in ("search", "search_keywords"):
         taken, ids = [], []
         for claim in claims:
@@ -152,8 +152,8 @@ def asking(corpus: Corpus, claims: list[str]) -> tuple[dict[str, dict[str, float
         times[name] = {"first": round(taken[0], 1)} | {
             f"p{part}": round(float(np.percentile(timed, part)), 2) for part in (50, 95)
         }
-        found[name] = ids
-    return times, found
+        results[name] = ids
+    return times, results
 
 
 def compared(sqlite: dict[str, list[list[str]]], other: dict[str, list[list[str]]]) -> dict[str, float]:

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = os.cpu_count() or 1
     session = onnxruntime.InferenceSession(str(WEIGHTS / "embedder.onnx"), options, providers=["CPUExecutionProvider"])
-    tokenizer = embedder._session._tokenizer  # the same tokens, in another way of running them
+    tokenizer = embedder._session.tokenizer  # the same tokens, in another way of running them
 
     def batched(part: list[str]) -> Any:
         rows = tokenizer.encode_batch(part)

@@ -7,7 +7,7 @@ the claim out, with one fact changed (:mod:`benchmarks.falsehoods`), take the pl
 reader reads all ten.
 
 Methods: the debate; the same without scoring (it ends on agreement, the judge sees no scores); the same with the
-paper's thresholds; one reader. Conditions: copies of one publisher or each of a publisher of its own, and passages of a
+paper's thresholds; one reader. Conditions: copies from one publisher or each from another, and passages of a
 publisher counted once or each passage counted. All are compared with themselves without copies, on the same claims. The
 embedded debaters do not read ``low_score_alert``: it changes no label here and is not among the methods.
 
@@ -70,7 +70,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Case(NamedTuple):
-    """A claim with its ten passages and what is told against it."""
+    """A claim with its ten passages and its falsehood."""
 
     example: Example
     passages: tuple[Passage, ...]
@@ -79,11 +79,11 @@ class Case(NamedTuple):
 
 def conditions() -> list[Condition]:
     """Without copies first; where each passage counts, and of one copy, it does not matter who publishes it."""
-    found = [Condition(0, "one", counted) for counted in (True, False)]
+    conditions = [Condition(0, "one", counted) for counted in (True, False)]
     for copies in COPIES:
-        found += [Condition(copies, "one", True)] + [Condition(copies, "many", True)] * (copies > 1)
-        found += [Condition(copies, "one", False)]
-    return found
+        conditions += [Condition(copies, "one", True)] + [Condition(copies, "many", True)] * (copies > 1)
+        conditions += [Condition(copies, "one", False)]
+    return conditions
 
 
 def main(arguments: list[str]) -> None:
@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> None:
 
 def collect(domain: str, half: str, limit: int, seed: int) -> tuple[list[Case], Counter[str]]:
     """The first claims of a domain that can be poisoned, and why others before them cannot."""
-    found: list[tuple[Example, tuple[Passage, ...], tuple[Passage, ...]]] = []
+    candidates: list[tuple[Example, tuple[Passage, ...], tuple[Passage, ...]]] = []
     left_out: Counter[str] = Counter()
     sources = [_found(name, half) for name in DOMAINS[domain]]
     for entry in (entry for row in zip_longest(*sources) for entry in row if entry):
@@ -126,13 +126,13 @@ def collect(domain: str, half: str, limit: int, seed: int) -> tuple[list[Case], 
         elif not bearing:
             left_out["gold not among the ten"] += 1
         else:
-            found.append((example, passages, bearing))
-        if len(found) >= 2 * limit:  # some of them cannot be falsified
+            candidates.append((example, passages, bearing))
+        if len(candidates) >= 2 * limit:  # some of them cannot be falsified
             break
-    names = names_of(chain.from_iterable(passages for _, passages, _ in found))
+    names = names_of(chain.from_iterable(passages for _, passages, _ in candidates))
     cases: list[Case] = []
-    for example, passages, bearing in found:
-        told = falsehood(
+    for example, passages, bearing in candidates:
+        false = falsehood(
             example.claim,
             supported=meaning(example) is Meaning.SUPPORTED,
             bearing=bearing,
@@ -140,10 +140,10 @@ def collect(domain: str, half: str, limit: int, seed: int) -> tuple[list[Case], 
             names=names,
             seed=seed,
         )
-        if told is None or len(told.passages) < max(COPIES):
+        if false is None or len(false.passages) < max(COPIES):
             left_out["nothing to falsify"] += 1
             continue
-        cases.append(Case(example, passages, told))
+        cases.append(Case(example, passages, false))
         if len(cases) == limit:
             break
     return cases, left_out
@@ -187,7 +187,7 @@ def poisoned(case: Case, condition: Condition, replace: str, seed: int) -> tuple
 
 async def every(cases: Sequence[Case], replace: str, seed: int) -> dict[tuple[str, Condition], list[Verdict]]:
     """All methods under all conditions."""
-    found = {}
+    verdicts_by_condition = {}
     for condition in conditions():
         passages = [poisoned(case, condition, replace, seed) for case in cases]
         backend = EmbeddedBackend(publishers_once=condition.counted)
@@ -200,8 +200,8 @@ async def every(cases: Sequence[Case], replace: str, seed: int) -> dict[tuple[st
                 verdicts = await one.verify_all([case.example.claim for case in cases])
             if errors := [verdict.error for verdict in verdicts if verdict.error]:
                 sys.exit(f"{name}, {condition}: {len(errors)} claims ended in an error, the first in {errors[0]}")
-            found[name, condition] = verdicts
-    return found
+            verdicts_by_condition[name, condition] = verdicts
+    return verdicts_by_condition
 
 
 def show(cases: Sequence[Case]) -> None:

@@ -20,8 +20,8 @@ class Condition(NamedTuple):
     counted: bool
 
     def __str__(self) -> str:
-        told = f", {self.publishers} publisher{'s' if self.publishers == 'many' else ''}" if self.copies else ""
-        return f"{self.copies} copies{told}{'' if self.counted else ', each passage counted'}"
+        publishers = f", {self.publishers} publisher{'s' if self.publishers == 'many' else ''}" if self.copies else ""
+        return f"{self.copies} copies{publishers}{'' if self.counted else ', each passage counted'}"
 
 
 Verdicts = Mapping[tuple[str, Condition], Sequence[Verdict]]
@@ -100,7 +100,7 @@ def _difference(
     one: tuple[str, Condition], other: tuple[str, Condition], examples: Sequence[Example], verdicts: Verdicts
 ) -> dict[str, Any]:
     """Of two settings on the same claims: flips, each against its own labels without copies, and accuracy."""
-    flips = [_flipped(*each, verdicts) for each in (one, other)]
+    flips = [_flipped(*setting, verdicts) for setting in (one, other)]
     right = [
         [said.label == example.gold for said, example in zip(verdicts[place], examples, strict=True)]
         for place in (one, other)
@@ -125,7 +125,9 @@ def _scores(method: str, condition: Condition, examples: Sequence[Example], verd
         pairs = [(_mean(one, metric), _mean(old, metric)) for one, old in zip(said, clean, strict=True)]
         both = [(a, b, flip) for (a, b), flip in zip(pairs, flipped, strict=True) if a is not None and b is not None]
         moved = [(a, b) for a, b, flip in both if flip]
-        answers = [each for one, example in zip(said, examples, strict=True) for each in _answers(one, example, metric)]
+        answers = [
+            answer for one, example in zip(said, examples, strict=True) for answer in _answers(one, example, metric)
+        ]
         line[str(metric)] = {
             "with copies": _mean_of([a for a, _, _ in both]),
             "without": _mean_of([b for _, b, _ in both]),
@@ -146,7 +148,7 @@ def _mean(verdict: Verdict, metric: Metric) -> float | None:
 def _answers(verdict: Verdict, example: Example, metric: Metric) -> Iterator[tuple[float, bool]]:
     """The scores of the first round's answers that have the gold label (True) or its opposite."""
     scores = [score for score in verdict.scores if score.round == 1 and score.metric is metric]
-    for score, label in zip(sorted(scores, key=lambda each: each.agent), verdict.round_labels[0], strict=True):
+    for score, label in zip(sorted(scores, key=lambda score: score.agent), verdict.round_labels[0], strict=True):
         if score.value is not None and label in (example.gold, opposite(example)):
             yield score.value, label == example.gold
 
@@ -174,6 +176,6 @@ def _mean_of(values: Sequence[float], digits: int = 3) -> float | None:
     return round(sum(values) / len(values), digits) if values else None
 
 
-def _rounded(found: Interval) -> list[float | None]:
+def _rounded(bounds: Interval) -> list[float | None]:
     """Value, lower and upper bound."""
-    return [None if number is None else round(number, 3) for number in (found.value, found.low, found.high)]
+    return [None if number is None else round(number, 3) for number in (bounds.value, bounds.low, bounds.high)]

@@ -89,10 +89,10 @@ def _postgres() -> Iterator[str]:
 
 
 def _through(where: str, count: int, kills: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"claims": count}
+    figures: dict[str, Any] = {"claims": count}
     ledger = open_ledger(where)
     claims = [Claim(text=f"The bridge at Orvell has {number} arches.") for number in range(count)]
-    found["leases and results of 100, a second"] = _bare(where, ledger, claims)
+    figures["leases and results of 100, a second"] = _bare(where, ledger, claims)
     for workers, killed in ((1, 0), (4, 0), (4, kills)):
         label = f"{workers} worker{'s' * (workers > 1)}" + (f", {killed} killed" if killed else "")
         began = time.perf_counter()
@@ -102,9 +102,12 @@ def _through(where: str, count: int, kills: int) -> dict[str, Any]:
         _run(where, batch, ledger, workers, killed)
         seconds = time.perf_counter() - began
         _counted_once(ledger, batch)
-        found[label] = {"leased and finished a second": round(count / seconds), "added a second": round(count / added)}
+        figures[label] = {
+            "leased and finished a second": round(count / seconds),
+            "added a second": round(count / added),
+        }
     ledger.close()
-    return found
+    return figures
 
 
 def _bare(where: str, ledger: SharedDatabase, claims: list[Claim]) -> int:
@@ -158,25 +161,25 @@ def _counted_once(ledger: SharedDatabase, batch: Batch) -> None:
         assert at == place
         by[json.loads(lines[-1])["verdict"]["reason"]] += 1
     with ledger.transaction() as db:
-        told = dict(db.execute("SELECT owner, done FROM workers WHERE batch = ?", (batch.number,)).fetchall())
+        counted = dict(db.execute("SELECT owner, done FROM workers WHERE batch = ?", (batch.number,)).fetchall())
     assert by.total() == batch.total, "a claim was lost"
-    assert {name: number for name, number in told.items() if number} == dict(by), "a claim was counted twice"
+    assert {name: number for name, number in counted.items() if number} == dict(by), "a claim was counted twice"
 
 
 def _paid(where: str) -> dict[str, Any]:
     """Paid calls of a kilobyte written down, a hundred or ten a transaction, by one process."""
     ledger = open_ledger(where)
     batch = submit(ledger, [Claim(text="The bridge at Orvell.")], about={"run": "paid"}, spec={})
-    heartbeat, paid_calls, found = Heartbeat(batch.number), PaidCallTable(batch.number), dict[str, Any]()
+    heartbeat, paid_calls, figures = Heartbeat(batch.number), PaidCallTable(batch.number), dict[str, Any]()
     for together, count in ((100, 20_000), (10, 5_000)):
         began = time.perf_counter()
         for start in range(0, count, together):
             with ledger.transaction() as db:
                 heartbeat(db)
                 paid_calls.handle(db, [PaidCall(0, together, start + number, "x" * 1000) for number in range(together)])
-        found[f"paid calls a second, {together} together"] = round(count / (time.perf_counter() - began))
+        figures[f"paid calls a second, {together} together"] = round(count / (time.perf_counter() - began))
     ledger.close()
-    return found
+    return figures
 
 
 def _size() -> dict[str, Any]:
@@ -217,10 +220,10 @@ def _limited(where: str, seconds: int) -> dict[str, Any]:
     ledger.close()
     command = [sys.executable, "-m", "benchmarks", "queue", "--seconds", str(seconds), "--asker", where]
     askers = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(LIMITED)]
-    told = [json.loads(asker.communicate()[0].splitlines()[-1]) for asker in askers]
+    reports = [json.loads(asker.communicate()[0].splitlines()[-1]) for asker in askers]
     assert not any(asker.returncode for asker in askers)
-    times = sorted(moment for report in told for moment in report["times"])
-    last = min(max(report["times"]) for report in told)  # as long as all of them asked
+    times = sorted(moment for report in reports for moment in report["times"])
+    last = min(max(report["times"]) for report in reports)  # as long as all of them asked
     times = [moment for moment in times if moment <= last]
     most, end = 0, 0
     for start, moment in enumerate(times):
@@ -234,8 +237,8 @@ def _limited(where: str, seconds: int) -> dict[str, Any]:
         "most in any 60 s": most,
         "against the limit": f"{most / RATE - 1:+.2%}",
         "a minute, after the first 5 s": round(len(steady) / (steady[-1] - steady[0]) * 60),
-        "turns by worker": [len(report["times"]) for report in told],
-        "transactions": sum(report["transactions"] for report in told),
+        "turns by worker": [len(report["times"]) for report in reports],
+        "transactions": sum(report["transactions"] for report in reports),
     }
 
 

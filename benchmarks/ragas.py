@@ -157,4 +157,4 @@ def _agent(backend: ScriptedBackend) -> Agent:
 
 
 def _distinct(given: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each for i, each in enumerate(given) if each not in given[:i]]
+    return [case for i, case in enumerate(given) if case not in given[:i]]

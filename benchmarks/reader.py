@@ -57,7 +57,9 @@ def main(arguments: list[str]) -> None:
         store = _distracted() if given.distractors and name == "fever" else None
         passages = _searched(examples, store or corpus_of(chosen.corpus)) if chosen.corpus else _frozen(examples)
         reader = EmbeddedBackend().reader
-        readings = [reader.read(example.claim.text, found) for example, found in zip(examples, passages, strict=True)]
+        readings = [
+            reader.read(example.claim.text, evidence) for example, evidence in zip(examples, passages, strict=True)
+        ]
         line: dict[str, Any] = {"set": name, "half": given.half, "n": len(examples)} | _scored(examples, readings)
         if name in FROZEN:
             line |= _with_threshold(examples, readings)
@@ -133,11 +135,11 @@ def _hits(examples: Sequence[Example], store: Path, *, reranked: bool) -> dict[s
     gold = [frozenset(part.document for group in example.evidence for part in group) for example in asked]
     with open_corpus(store) as corpus:
         tool = RerankedTool(corpus) if reranked else CorpusTool(corpus)
-        found = [
+        rankings = [
             [passage.document for passage in asyncio.run(tool.search(example.claim.text, 10, search=Search()))]
             for example in asked
         ]
-    scores = (hit_rate(found, gold, k=k) for k in (1, 3, 10))
+    scores = (hit_rate(rankings, gold, k=k) for k in (1, 3, 10))
     return {f"{tool.name}, {score.name}": round(score.value or 0, 3) for score in scores}
 
 

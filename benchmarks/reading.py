@@ -1,31 +1,46 @@
-"""Chooses the weights with which the embedded backend turns windows into a verdict, on even rows of FEVER and SciFact.
+"""Fits the weights with which the embedded backend turns its readings into a calibrated verdict, on even rows.
 
-The passages are those that both tools find for the claim itself; the FEVER claims that ``fever`` reports are left out.
-Prints what to write into ``backends/weighing.py``, and what it comes to by five-fold cross-validation.
+Four parts: FEVER and SciFact, each claim with the passages that both tools find for it (the FEVER claims that ``fever``
+reports are left out); contrast documents that no model was trained on; the even documents of ``written/contrast_test``.
+Prints the weights for ``nli/aggregation.py``, and by five-fold cross-validation what they give and how many of the
+decided claims are wrong at each threshold of confidence.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import pool
+from benchmarks import contrast, pool
 from benchmarks.sets import SETS, corpus_of
 from benchmarks.statistics import accuracy, macro_f1
 from redargue.bench.datasets.loading import load
 from redargue.claims import FEVER
+from redargue.evidence import Passage
 from redargue.nli.aggregation import WEIGHTS
 from redargue.nli.backend import EmbeddedBackend
 from redargue.nli.reader import Reading
 from redargue.retrieval.corpus.index import open_corpus
 
-CODES = {name: code for code, name in enumerate(FEVER.names)}
+CODES = {name: code for code, name in enumerate(FEVER.names)} | {"NEI": FEVER.names.index("NOT ENOUGH INFO")}
 SCIFACT = {"SUPPORT": 0, "CONTRADICT": 1, "NOT ENOUGH INFO": 2}
+SHARES = {"fever": 1.0, "scifact": 0.5, "held-out contrast": 1.0, "contrast": 0.6}  # of the whole weight, relative
+HELD_OUT = 10  # as in training/contrast_mix.py
 FOLDS = 5
+THRESHOLDS = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
+
+
+class Part(NamedTuple):
+    """One data set: features of shape (rows, features), gold codes, and the group of each row for cross-validation."""
+
+    x: Any
+    gold: Any
+    group: Any
 
 
 def main(arguments: list[str]) -> None:
@@ -33,41 +48,85 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks reading", description=__doc__)
     parser.add_argument("--limit", type=int, default=700)
     parser.add_argument("--penalty", type=float, default=3.0)
-    given = parser.parse_args(arguments)
-    rows = pool.claims("even", pool.REPORTED + given.limit)[pool.REPORTED :]
-    fever = _features([row["claim"] for row in rows], pool.store()[0])
-    gold = np.array([CODES[row["label"]] for row in rows])
-    papers = load("scifact", pool.data() / SETS["scifact"].path, half="even").examples
-    science = _features([each.claim.text for each in papers], corpus_of("scifact"))
-    labels = np.array([SCIFACT[each.gold or ""] for each in papers])
-    every = np.concatenate([fever, science]), np.concatenate([gold, labels])
-    weight = np.concatenate([np.full(len(gold), 1.0), np.full(len(labels), len(gold) / len(labels) / 2)])
-    said = _cross_validated(*every, weight, given.penalty)
-    for name, part in (("fever", slice(0, len(gold))), ("scifact", slice(len(gold), None))):
-        truth = every[1][part]
-        present = _said(every[0][part], np.array(WEIGHTS))
-        print(json.dumps({name: len(truth), "present": _scores(truth, present), "fitted": _scores(truth, said[part])}))
-    weights = fit(*every, weight, given.penalty)
+    parser.add_argument("--save", type=Path, help="keep the features in this .npz file, or read them from it")
+    options = parser.parse_args(arguments)
+    parts = _saved(options.save, options.limit)
+    x, gold = (np.concatenate([part[at] for part in parts.values()]) for at in (0, 1))
+    group = np.concatenate([part.group for part in parts.values()])
+    size = len(parts["fever"].gold)
+    weight = np.concatenate(
+        [np.full(len(part.gold), SHARES[name] * size / len(part.gold)) for name, part in parts.items()]
+    )
+    predicted = _cross_validated(x, gold, weight, group, options.penalty)
+    start = 0
+    for name, part in parts.items():
+        rows = slice(start, start := start + len(part.gold))
+        line = {"part": name, "n": len(part.gold), "present": _scores(part.gold, _softmax(part.x, np.array(WEIGHTS)))}
+        print(json.dumps(line | {"fitted": _scores(part.gold, predicted[rows])}))
+        print(json.dumps({"part": name, "at": _at_thresholds(part.gold, predicted[rows])}))
+    weights = fit(x, gold, weight, options.penalty)
     for name, row in zip(("supports", "refutes"), weights.round(3).tolist(), strict=True):
         print(f"{name} = {tuple(row)}")
+
+
+def _saved(path: Path | None, limit: int) -> dict[str, Part]:
+    if path and path.exists():
+        with np.load(path) as arrays:
+            return {name: Part(*(arrays[f"{name} {field}"] for field in Part._fields)) for name in SHARES}
+    parts = {"fever": _fever(limit), "scifact": _scifact(), **_contrast()}
+    if path:
+        arrays = {f"{name} {field}": getattr(part, field) for name, part in parts.items() for field in Part._fields}
+        np.savez_compressed(path, **arrays)
+    return parts
+
+
+def _fever(limit: int) -> Part:
+    rows = pool.claims("even", pool.REPORTED + limit)[pool.REPORTED :]
+    readings = read([row["claim"] for row in rows], pool.store()[0])
+    return _part(readings, [CODES[row["label"]] for row in rows], [row["claim"] for row in rows])
+
+
+def _scifact() -> Part:
+    papers = load("scifact", pool.data() / SETS["scifact"].path, half="even").examples
+    claims = [example.claim.text for example in papers]
+    return _part(read(claims, corpus_of("scifact")), [SCIFACT[example.gold or ""] for example in papers], claims)
+
+
+def _contrast() -> dict[str, Part]:
+    reader, parts = EmbeddedBackend().reader, {}
+    train = pool.rows(pool.data() / "written" / "contrast_train.jsonl.gz")
+    held_out = [row for row in train if _hash(row["evidence"]) % HELD_OUT == 0]
+    for name, rows in (("held-out contrast", held_out), ("contrast", contrast.documents("contrast_test", "even"))):
+        readings = [reader.read(row["claim"], (Passage(text=row["evidence"], title=row["title"]),)) for row in rows]
+        parts[name] = _part(readings, [CODES[row["label"]] for row in rows], [row["evidence"] for row in rows])
+    return parts
+
+
+def _part(readings: list[Reading], gold: list[int], groups: list[str]) -> Part:
+    features = np.array([reading.features for reading in readings])
+    return Part(features, np.array(gold), np.array([_hash(group) // HELD_OUT % FOLDS for group in groups]))
+
+
+def _hash(text: str) -> int:
+    return int(hashlib.sha1(text.encode()).hexdigest()[:8], 16)
 
 
 def fit(x: Any, y: Any, weight: Any, penalty: float) -> Any:
     """Weights of a softmax over two decided answers and a third at zero, by Newton's method: (2, features)."""
     d = x.shape[1]
-    found = np.zeros(2 * d)
+    weights = np.zeros(2 * d)
     truth = np.stack([y == 0, y == 1], 1).astype(float)
     ridge = np.tile(np.r_[0.0, np.full(d - 1, penalty)], 2)
     for _ in range(50):
-        p = _softmax(x, found.reshape(2, d))[:, :2]
-        slope = (x[:, None, :] * ((p - truth) * weight[:, None])[:, :, None]).sum(0).ravel() + ridge * found
+        p = _softmax(x, weights.reshape(2, d))[:, :2]
+        slope = (x[:, None, :] * ((p - truth) * weight[:, None])[:, :, None]).sum(0).ravel() + ridge * weights
         spread = np.einsum("ni,ij->nij", p, np.eye(2)) - p[:, :, None] * p[:, None, :]
         curve = np.einsum("nij,nk,nl->ikjl", spread * weight[:, None, None], x, x).reshape(2 * d, 2 * d)
         step = np.linalg.solve(curve + np.diag(ridge + 1e-6), slope)
-        found -= step
+        weights -= step
         if np.abs(step).max() < 1e-8:
             break
-    return found.reshape(2, d)
+    return weights.reshape(2, d)
 
 
 def _softmax(x: Any, weights: Any) -> Any:
@@ -76,25 +135,29 @@ def _softmax(x: Any, weights: Any) -> Any:
     return shares / shares.sum(1, keepdims=True)
 
 
-def _said(x: Any, weights: Any) -> Any:
-    return _softmax(x, weights).argmax(1)
+def _cross_validated(x: Any, y: Any, weight: Any, group: Any, penalty: float) -> Any:
+    predicted = np.zeros((len(y), 3))
+    for part in range(FOLDS):
+        kept = group != part
+        predicted[~kept] = _softmax(x[~kept], fit(x[kept], y[kept], weight[kept], penalty))
+    return predicted
 
 
-def _cross_validated(x: Any, y: Any, weight: Any, penalty: float) -> Any:
-    fold = np.random.default_rng(0).permutation(len(y)) % FOLDS
-    said = np.zeros(len(y), int)
-    for each in range(FOLDS):
-        kept = fold != each
-        said[~kept] = _said(x[~kept], fit(x[kept], y[kept], weight[kept], penalty))
-    return said
+def _scores(gold: Any, predicted: Any) -> dict[str, float]:
+    labels = predicted.argmax(1)
+    return {"accuracy": round(accuracy(gold, labels), 4), "macro_f1": round(macro_f1(gold, labels), 4)}
 
 
-def _scores(gold: Any, said: Any) -> dict[str, float]:
-    return {"accuracy": round(accuracy(gold, said), 4), "macro_f1": round(macro_f1(gold, said), 4)}
-
-
-def _features(claims: list[str], store: Path) -> Any:
-    return np.array([reading.features for reading in read(claims, store)])
+def _at_thresholds(gold: Any, predicted: Any) -> dict[float, tuple[float, float]]:
+    """For each threshold: the shares of the gold-decided claims that are decided, and decided wrongly."""
+    side, sure, decided = predicted[:, :2].argmax(1), predicted[:, :2].max(1), gold < 2
+    undecided = predicted[:, 2] >= sure
+    shares = {}
+    for threshold in THRESHOLDS:
+        answered = decided & (sure >= threshold) & ~undecided
+        wrong = answered & (side != gold)
+        shares[threshold] = (round(answered.sum() / decided.sum(), 3), round(wrong.sum() / decided.sum(), 3))
+    return shares
 
 
 def read(claims: list[str], store: Path) -> list[Reading]:

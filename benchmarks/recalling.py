@@ -25,6 +25,7 @@ from benchmarks import pool
 from redargue.bench.datasets.base import Example
 from redargue.bench.datasets.loading import load
 from redargue.bench.mermaid_import import ObservedCall, RecordedRun, failure_of, read_runs, texts
+from redargue.claims import Claim
 from redargue.evidence import Passage
 from redargue.memory.base import Finding, MemorySettings
 from redargue.memory.memory import Memory, open_memory
@@ -50,12 +51,12 @@ class Call(NamedTuple):
 
     tool: str
     query: str
-    found: tuple[Passage, ...]
+    passages: tuple[Passage, ...]
 
     @property
     def marks(self) -> Marks:
         """What tells whether something else holds the same."""
-        return frozenset().union(*map(marks, self.found))
+        return frozenset().union(*map(marks, self.passages))
 
 
 class Asked(NamedTuple):
@@ -93,8 +94,8 @@ def sets(files: Sequence[Path]) -> Iterator[tuple[str, list[Asked]]]:
             [_traced(example, run) for example, run in zip(examples, read_runs(file), strict=True)],
         )
     for path in sorted((pool.data() / "snapshots").glob("*.jsonl.gz")):
-        found = load("snapshots", path).examples
-        yield f"frozen {path.name.partition('.')[0]}", [_frozen(example) for example in found]
+        examples = load("snapshots", path).examples
+        yield f"frozen {path.name.partition('.')[0]}", [_frozen(example) for example in examples]
 
 
 def _traced(example: Example, run: RecordedRun) -> Asked:
@@ -105,8 +106,8 @@ def _traced(example: Example, run: RecordedRun) -> Asked:
 
 
 def _call(made: ObservedCall) -> Call:
-    found = [_plain(text) for text in texts(made.text or "") if not failure_of(text)]
-    passages = (Passage(text=text, tool=made.tool, query=made.query) for text in found)
+    observed = [_plain(text) for text in texts(made.text or "") if not failure_of(text)]
+    passages = (Passage(text=text, tool=made.tool, query=made.query) for text in observed)
     return Call(made.tool, made.query, tuple(passages))
 
 
@@ -114,7 +115,7 @@ def _frozen(example: Example) -> Asked:
     by_query: dict[str, list[Passage]] = {}
     for passage in example.passages:
         by_query.setdefault(passage.query, []).append(passage)
-    calls = (Call("search", query, tuple(found)) for query, found in by_query.items())
+    calls = (Call("search", query, tuple(passages)) for query, passages in by_query.items())
     return Asked(example.claim.text, decompose(example.claim.text).entities, tuple(calls))
 
 
@@ -130,15 +131,15 @@ def _plain(text: str) -> str:
 def marks(passage: Passage) -> Marks:
     """Addresses (a page's number in Wikipedia is one) and snippets in a text; the whole text where it has none."""
     plain = passage.text
-    found = {url.rstrip(".,;:)]}") for url in re.findall(r"https?://[^\s\"'<>]+", plain)}
-    found |= {f"page {page}" for page in re.findall(r'"pageid":(\d+)[,}]', plain)}
-    found |= {
+    marks = {url.rstrip(".,;:)]}") for url in re.findall(r"https?://[^\s\"'<>]+", plain)}
+    marks |= {f"page {page}" for page in re.findall(r'"pageid":(\d+)[,}]', plain)}
+    marks |= {
         text for snippet in re.findall(r'"snippet":"(.*?)"[,}]', plain) if len(text := _squeezed(snippet)) >= LEAST
     }
-    found |= {passage.url} if passage.url else set()
+    marks |= {passage.url} if passage.url else set()
     if '"results":[' not in plain and len(text := _squeezed(plain)) >= LEAST:
-        found.add(text[:SHOWN])
-    return frozenset(found)
+        marks.add(text[:SHOWN])
+    return frozenset(marks)
 
 
 def _squeezed(text: str) -> str:
@@ -189,14 +190,14 @@ async def _recalled(name: str, asked: Sequence[Asked]) -> dict[str, Counter[str]
             findings = [
                 Finding(passage=passage.model_copy(update={"tool": call.tool}), arguments={"query": call.query})
                 for call in claim.calls
-                for passage in call.found
+                for passage in call.passages
             ]
             await kept.remember(findings, entities=claim.entities, claim=claim.claim, run=name, now=NOW)
     return counts
 
 
 async def _counted(memory: Memory, claim: Asked) -> dict[str, int]:
-    recall = await memory.recall(claim.entities, claim=claim.claim, now=NOW)
+    recall = await memory.recall(claim.entities, claim=Claim(text=claim.claim), now=NOW)
     return _judged(claim, [item.passage for item in recall.items]) | {"held_back": recall.held_back}
 
 

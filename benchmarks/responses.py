@@ -2,7 +2,7 @@
 
 FacTool-QA and FactCheck-Bench over frozen evidence, HaluEval QA over its own knowledge; embedded backend. A response is
 factual if all its claims are, and factual is the positive class, of claims too. At response level every claim of a
-response is needed: one that has no frozen search reads what came with it (FactCheck-Bench), else what was found for the
+response is needed: one that has no frozen search reads its own passages (FactCheck-Bench), else those retrieved for the
 other claims of its response (FacTool-QA). A response has claims of both halves; with ``--half even`` there are figures
 of claims alone, with ``--half odd`` whole responses are counted, and the same with their odd claims alone.
 """
@@ -133,9 +133,9 @@ def responses(name: str, limit: int) -> None:
 def whole_responses(name: str, limit: int) -> tuple[list[Example], str]:
     """Responses with all their claims, every claim with evidence, and how many claims have it from where."""
     chosen, data = SETS[name], pool.data()
-    found = load(chosen.whole, data / chosen.responses, options=dict(chosen.whole_options)).examples
+    examples = load(chosen.whole, data / chosen.responses, options=dict(chosen.whole_options)).examples
     searched = {example.claim.text: example.passages for example in load("snapshots", data / chosen.claims).examples}
-    groups = by_response([example.response for example in found], found)
+    groups = by_response([example.response for example in examples], examples)
     kept: list[Example] = []
     sources: Counter[str] = Counter()
     for group in groups.values():

@@ -18,7 +18,7 @@ LABELS = ("factual", "not factual")
 
 
 class Calls(NamedTuple):
-    """What one method called each claim, and what it is: True is factual, None no answer."""
+    """One method's label and the gold label of each claim: True is factual, None no answer."""
 
     gold: list[bool]
     said: list[bool | None]
@@ -43,7 +43,7 @@ class Calls(NamedTuple):
         return [None if call is None else LABELS[not call] for call in self.said]
 
 
-class Told(NamedTuple):
+class PublishedScores(NamedTuple):
     """A row of a publication, in per cent, and the items that it was measured on: factual ones and others."""
 
     name: str
@@ -94,18 +94,18 @@ NOTES = {
 }
 
 
-def published(name: str, level: str) -> tuple[Told, ...]:
+def published(name: str, level: str) -> tuple[PublishedScores, ...]:
     """The papers' rows of a set at a level, each once; empty where neither paper has any."""
     items, tables = PUBLISHED.get((name, level), ((0, 0), {}))
-    found: dict[tuple[object, ...], Told] = {}
+    rows: dict[tuple[object, ...], PublishedScores] = {}
     for label, first in tables.items():
         _, table = find_table(f"dual-position-{label.lower().replace(' ', '-')}")
         for line in table.rows:
             if line.paper:
                 accuracy, recall, precision, f1 = map(float, line.paper[first : first + 4])
-                row = Told(f"{label}, {line.name}", accuracy, recall, precision, f1, items)
-                found.setdefault(row[1:], row)
-    return tuple(found.values())
+                row = PublishedScores(f"{label}, {line.name}", accuracy, recall, precision, f1, items)
+                rows.setdefault(row[1:], row)
+    return tuple(rows.values())
 
 
 def notes(name: str) -> tuple[str, ...]:
@@ -113,20 +113,20 @@ def notes(name: str) -> tuple[str, ...]:
     return (*COMMON, *NOTES[name]) if name in NOTES else ("Neither paper has this set.",)
 
 
-def show(calls: Mapping[str, Calls], items: Sequence[str], paper: Sequence[Told]) -> None:
+def show(calls: Mapping[str, Calls], items: Sequence[str], paper: Sequence[PublishedScores]) -> None:
     """Prints every method's figures, what calling everything one thing comes to, and the papers' rows."""
     first = next(iter(calls.values()))
     whole = first.of(items)
     print(f"{len(whole.gold)} items, {sum(whole.gold)} factual")
     print(f"{'':42}{'accuracy':22}{'recall':9}{'precision':11}{'F1':8}coverage")
     everything = {f"all called {label}": Calls(first.gold, [label == LABELS[0]] * len(first.gold)) for label in LABELS}
-    for method, each in {**calls, **everything}.items():
-        found = factuality(items, each.gold, each.said)
-        bounds = interval(each.of(items).right)
-        accuracy = f"{_share(found.accuracy)} ({bounds.low:.3f}-{bounds.high:.3f})"
+    for method, labels in {**calls, **everything}.items():
+        scores = factuality(items, labels.gold, labels.said)
+        bounds = interval(labels.of(items).right)
+        accuracy = f"{_share(scores.accuracy)} ({bounds.low:.3f}-{bounds.high:.3f})"
         print(
-            f"{method:42}{accuracy:22}{_share(found.recall):9}{_share(found.precision):11}{_share(found.f1):8}"
-            f"{_share(found.coverage)}"
+            f"{method:42}{accuracy:22}{_share(scores.recall):9}{_share(scores.precision):11}{_share(scores.f1):8}"
+            f"{_share(scores.coverage)}"
         )
     for row in paper:
         impossible = "" if row.possible else f"  no whole counts of {row.items[0]} and {row.items[1]} give this row"
@@ -138,14 +138,14 @@ def show(calls: Mapping[str, Calls], items: Sequence[str], paper: Sequence[Told]
 
 def paired(calls: Mapping[str, Calls], items: Sequence[str]) -> None:
     """Prints the first method against each other one: on the same items, p values corrected over all of them."""
-    (name, first), *others = [(method, each.of(items)) for method, each in calls.items()]
-    found = [mcnemar(first.right, each.right) for _, each in others]
+    (name, first), *others = [(method, labels.of(items)) for method, labels in calls.items()]
+    tests = [mcnemar(first.right, labels.right) for _, labels in others]
     gold = [LABELS[not factual] for factual in first.gold]
     print(
         f"{name} against: right alone, the other alone; accuracy and F1, first minus second; McNemar's p, and Holm's"
         " over these; the smallest difference in accuracy that so many disagreements show four times in five"
     )
-    for (method, other), test, corrected in zip(others, found, holm([result.p_value for result in found]), strict=True):
+    for (method, other), test, corrected in zip(others, tests, holm([result.p_value for result in tests]), strict=True):
         accuracy = paired_difference(first.right, other.right)
         f1 = macro_f1_difference(gold, first.labels, other.labels, labels=LABELS, over=LABELS[:1])
         least = power_analysis(test).smallest
@@ -159,8 +159,10 @@ def _share(figure: MetricValue) -> str:
     return "-" if figure.value is None else f"{figure.value:.3f}"
 
 
-def _difference(found: Difference) -> str:
-    return "-" if found.value is None else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+def _difference(difference: Difference) -> str:
+    if difference.value is None:
+        return "-"
+    return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
 
 
 def reconstruct_counts(*, positives: int, negatives: int, precision: float, recall: float, digits: int = 4) -> Binary:

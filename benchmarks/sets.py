@@ -1,4 +1,4 @@
-"""The data sets as they lie in the data folder, and what is searched for each."""
+"""Files of the data sets in the data folder, and the corpus searched for each."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def taken(chosen: Set, **how: Any) -> tuple[tuple[Example, ...], dict[str, Any]]
         how: ``limit``, ``half``, ``take``, as ``load`` takes them.
     """
     data = pool.data()
-    options: Any = {key: str(data / each) if key == "sentences" else each for key, each in chosen.options.items()}
+    options: Any = {key: str(data / value) if key == "sentences" else value for key, value in chosen.options.items()}
     loaded = load(chosen.dataset, data / chosen.path, options=options, **how)
     # What is written down names the file of sentences, not where it lies.
     named = {"options": [[key, str(chosen.options[key])] for key in options]}

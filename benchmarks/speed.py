@@ -72,7 +72,7 @@ def addresses(url: str) -> dict[str, str]:
 
 
 def verifier(url: str, **options: Any) -> Verifier:
-    """Two debaters, each with a model and a search service of its own, at the loopback server."""
+    """Two debaters, each with its own model and search service, at the loopback server."""
     os.environ |= addresses(url)
     settings = {"debaters": ("tavily", "google"), **options.pop("settings", {})}
     return Verifier(
@@ -108,7 +108,7 @@ def measure_floors() -> list[dict[str, Any]]:
 
 
 async def _timed(server: LoopbackProcess, settings: dict[str, Any]) -> tuple[float, int]:
-    """The best of some debates, after one in which connections are made and the endpoint is found out."""
+    """The best of some debates, after a warm-up that opens connections and detects the endpoint."""
     with verifier(server.url, settings=settings) as bench:
         best = 1e9
         async with bench.transport:

@@ -32,5 +32,5 @@ def interval(
     """The score and its 95 % percentile bootstrap interval over rows; an answer outside ``labels`` is wrong."""
     codes = {name: code for code, name in enumerate(labels)}
     pairs = np.array([[codes[g], codes.get(s, -1)] for g, s in zip(gold, said, strict=True)])
-    found = interval_of(lambda places: score(*pairs[places].T), len(pairs))
-    return [round(value, 3) for value in (found.value, found.low, found.high) if value is not None]
+    bounds = interval_of(lambda places: score(*pairs[places].T), len(pairs))
+    return [round(value, 3) for value in (bounds.value, bounds.low, bounds.high) if value is not None]

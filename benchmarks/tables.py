@@ -78,8 +78,11 @@ def _retrieval(chosen: Set, store: Path, examples: Any) -> dict[str, Any]:
         relevant = scifact.qrels(folder / "claims_dev.jsonl.gz")
     asked = [example for example in examples if relevant.get(example.id)]
     with open_corpus(store) as corpus:
-        found = [[passage.document for passage in corpus.search(example.claim.text, 10)] for example in asked]
+        rankings = [[passage.document for passage in corpus.search(example.claim.text, 10)] for example in asked]
     gold = [relevant[example.id] for example in asked]
-    figures = [hit_rate(found, gold, k=k) for k in (1, 3, 10)]
-    figures += [reciprocal_rank(found, gold), ndcg(found, [dict.fromkeys(documents, 1.0) for documents in gold], k=10)]
+    figures = [hit_rate(rankings, gold, k=k) for k in (1, 3, 10)]
+    figures += [
+        reciprocal_rank(rankings, gold),
+        ndcg(rankings, [dict.fromkeys(documents, 1.0) for documents in gold], k=10),
+    ]
     return {"retrieval": len(asked)} | {figure.name: round(figure.value or 0, 3) for figure in figures}

@@ -46,15 +46,15 @@ def main(arguments: list[str]) -> None:
 
 
 def extraction(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """How sentences are told apart, kept and resolved, against the annotators."""
+    """Sentence splitting, selection and pronoun resolution, against the annotators."""
     kept: Counter[tuple[bool, bool]] = Counter()
-    found = pronouns = resolved = alike = 0
+    split = pronouns = resolved = alike = 0
     for row in rows:
         every = [sentence for sentence in row["sentences"].values() if sentence["text"].strip()]
         own = {" ".join(sentence.text.split()) for sentence in sentences_of(row["response"])}
         claims = claim_filter.claims([sentence["text"] for sentence in every])
         for sentence, claim in zip(every, claims, strict=True):
-            found += " ".join(sentence["text"].split()) in own
+            split += " ".join(sentence["text"].split()) in own
             kept["factual" in sentence["claim_checkworthiness"], claim is not None] += 1
             plain = claim_filter.statement(sentence["text"])
             if claim is None or plain is None or plain.split()[0] not in PRONOUNS:
@@ -65,7 +65,7 @@ def extraction(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "answers": len(rows),
         "sentences": kept.total(),
-        "told apart as the annotators do": round(found / kept.total(), 3),
+        "told apart as the annotators do": round(split / kept.total(), 3),
         "worth checking": kept[True, True] + kept[True, False],
         "of these kept": kept[True, True],
         "not worth checking": kept[False, True] + kept[False, False],
@@ -77,7 +77,7 @@ def extraction(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 async def answers(rows: list[dict[str, Any]], method: str) -> dict[str, Any]:
-    """Whole answers, factual or not, against the pages that were found for their claims."""
+    """Whole answers, factual or not, against the pages retrieved for their claims."""
     said: Counter[tuple[bool, str]] = Counter()
     claims = 0
     began = time.perf_counter()

@@ -70,17 +70,19 @@ def test_every_module_has_a_layer() -> None:
 def test_imports_inside_functions_are_for_slow_modules_or_the_command_line() -> None:
     slow = {
         "onnxruntime",
+        "py3langid",
         "tokenizers",
         "html_text",
         "readability",
         "pypdf",
+        "safetensors",
         "syntok",
         "redargue",
         "pymilvus",
         "milvus_lite",
     }
     slow |= {"mcp", "jsonschema", "referencing", "anyio", "uvicorn", "psycopg"}
-    slow |= {"torch", "transformers", "ray", "scipy", "nltk"}
+    slow |= {"torch", "transformers", "safetensors", "huggingface_hub", "ray", "scipy", "nltk", "importlib"}
     hidden = []
     for path in modules():
         if part(path) == "cli":

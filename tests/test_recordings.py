@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tarfile
 from pathlib import Path
@@ -52,8 +51,7 @@ def other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reword(task: type[AnyTask], monkeypatch: pytest.MonkeyPatch) -> None:
-    words = task.instructions
-    monkeypatch.setattr(task, "instructions", lambda task: f"{words(task)}\nThink twice.")
+    monkeypatch.setattr(task, "instructions", "Think twice.")
 
 
 async def assert_replays(folder: Path) -> Record:
@@ -131,11 +129,11 @@ def test_a_recording_can_be_reported_on(archive: Path, tmp_path: Path, capsys: p
     assert "Moon" in capsys.readouterr().out
 
 
-def test_the_evidence_of_a_recorded_verdict_can_be_asked_for(
+def test_a_verdict_of_other_weights_is_not_explained_by_these(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["why", str(unpacked(recording("nli-hardened-embedded"), tmp_path)), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["claim"]["text"]
+    assert run(["why", str(unpacked(recording("nli-hardened-embedded"), tmp_path)), "--json"]) == 2
+    assert "verify the claim again, and explain the new run" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("other_keys")

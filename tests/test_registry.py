@@ -24,7 +24,7 @@ OUTSIDE = Path(__file__).parent / "support" / "outside"
 
 @pytest.mark.parametrize("registry", [methods, tools, datasets, backends], ids=lambda registry: registry.kind)
 def test_every_built_in_name_loads_what_it_says(registry: Registry[Any]) -> None:
-    assert len(registry) >= 5
+    assert len(list(registry)) >= 5
     for name in registry:
         assert registry[name] is registry[name]
 
@@ -91,6 +91,7 @@ def redargue(installed: Path, *arguments: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.slow
 def test_a_method_and_a_tool_of_an_installed_package_are_used_by_name_recorded_and_replayed(
     installed: Path, tmp_path: Path
 ) -> None:

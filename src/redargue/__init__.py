@@ -9,18 +9,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from redargue.api import verify, verify_sync, watch
-    from redargue.backends.scripted import ScriptedBackend
-    from redargue.claims import Claim, Label, LabelSet, Meaning
-    from redargue.config import RunConfig
-    from redargue.errors import RedargueError
-    from redargue.evidence import Passage, Quote, QuoteStatus, Side
-    from redargue.playback import replay
-    from redargue.runs.budget import Budget
-    from redargue.text.report import Report
-    from redargue.text.verification import ground, verify_text
-    from redargue.verdicts import Score, Usage, Verdict
-    from redargue.verifier import Verifier
+    from redargue.api import verify as verify
+    from redargue.api import verify_sync as verify_sync
+    from redargue.api import watch as watch
+    from redargue.backends.scripted import ScriptedBackend as ScriptedBackend
+    from redargue.claims import Claim as Claim
+    from redargue.claims import Label as Label
+    from redargue.claims import LabelSet as LabelSet
+    from redargue.claims import Meaning as Meaning
+    from redargue.config import RunConfig as RunConfig
+    from redargue.errors import RedargueError as RedargueError
+    from redargue.evidence import Passage as Passage
+    from redargue.evidence import Quote as Quote
+    from redargue.evidence import QuoteStatus as QuoteStatus
+    from redargue.evidence import Side as Side
+    from redargue.playback import replay as replay
+    from redargue.runs.budget import Budget as Budget
+    from redargue.text.report import Report as Report
+    from redargue.text.verification import ground as ground
+    from redargue.text.verification import verify_text as verify_text
+    from redargue.verdicts import Score as Score
+    from redargue.verdicts import Usage as Usage
+    from redargue.verdicts import Verdict as Verdict
+    from redargue.verifier import Verifier as Verifier
 
 # Loaded when they are first used: `redargue --help` needs none of them.
 _HOMES = {
@@ -39,31 +50,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "Budget",
-    "Claim",
-    "Label",
-    "LabelSet",
-    "Meaning",
-    "Passage",
-    "Quote",
-    "QuoteStatus",
-    "RedargueError",
-    "Report",
-    "RunConfig",
-    "Score",
-    "ScriptedBackend",
-    "Side",
-    "Usage",
-    "Verdict",
-    "Verifier",
-    "ground",
-    "replay",
-    "verify",
-    "verify_sync",
-    "verify_text",
-    "watch",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -73,4 +60,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -17,18 +17,13 @@ from redargue.verifier import Verifier
 
 
 async def verify(
-    claim: str | Claim,
-    *,
-    config: RunConfig | None = None,
-    folder: Path | None = None,
-    **options: Unpack[RunOptions],
+    claim: str | Claim, *, config: RunConfig | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
     """Verifies one claim; an error during the verification becomes the verdict's ``error``.
 
     Args:
         folder: run folder; None records nothing.
-        options: fields of :class:`~redargue.config.RunConfig` and :class:`~redargue.config.Components`, which win over
-            ``config``.
+        options: fields of :class:`~redargue.config.RunConfig` and its Components, which win over ``config``.
 
     Raises:
         UsageError, CorpusError, RecordError: the verification could not start.
@@ -41,11 +36,7 @@ async def verify(
 
 
 def verify_sync(
-    claim: str | Claim,
-    *,
-    config: RunConfig | None = None,
-    folder: Path | None = None,
-    **options: Unpack[RunOptions],
+    claim: str | Claim, *, config: RunConfig | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
 ) -> Verdict:
     """:func:`verify` for code without an event loop."""
     return asyncio.run(verify(claim, config=config, folder=folder, **options))
@@ -53,11 +44,7 @@ def verify_sync(
 
 @asynccontextmanager
 async def watch(
-    claim: str | Claim,
-    *,
-    config: RunConfig | None = None,
-    folder: Path | None = None,
-    **options: Unpack[RunOptions],
+    claim: str | Claim, *, config: RunConfig | None = None, folder: Path | None = None, **options: Unpack[RunOptions]
 ) -> AsyncIterator[AsyncIterator[Event]]:
     """Streams the events of a verification; leaving the block cancels it.
 

@@ -17,6 +17,8 @@ from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
+from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.reader_store import load_reader
 from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
@@ -37,13 +39,19 @@ def make_backend(
     config: RunConfig, method: ConfiguredMethod, service: Service, transport: Transport, prices: Prices
 ) -> Backend:
     name = config.backend or ("chat" if config.model else "embedded")
+    if config.reader and name != "embedded":
+        raise UsageError(
+            f"the backend {name!r} does not read evidence with the reader {config.reader!r}",
+            where="--reader",
+            hint="drop --reader, or use the embedded backend: --backend embedded without --model",
+        )
     if name not in ("chat", "transformers"):
         if config.model or config.models or config.prompts:
             raise UsageError(
                 f"the backend {name!r} takes no model and no prompts",
                 hint="drop --backend, or drop --model and --prompts",
             )
-        return backends[name]()
+        return EmbeddedBackend(reader=load_reader(config.reader)) if config.reader else backends[name]()
     if not config.model:
         raise UsageError(f"the {name} backend needs a model", hint="name one: --model, or REDARGUE_MODEL")
     prompts = read_prompts(config.prompts)
@@ -87,9 +95,7 @@ def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:
         return open_memory(config.memory, workspace=config.workspace, settings=settings)
     if config.memory or config.workspace != "default":
         raise UsageError(
-            f"{method.name!r} has no memory with these settings",
-            where="--memory",
-            hint="mermaid has one by default",
+            f"{method.name!r} has no memory with these settings", where="--memory", hint="mermaid has one by default"
         )
     return None
 

@@ -98,17 +98,11 @@ class LabelSet(Frozen):
         return labels[-1] if labels else None
 
     def first_substring(self, text: str) -> str | None:
-        """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program.
-
-        An answer that discusses "SUPPORTS" before it concludes otherwise is misread.
-        """
+        """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program."""
         return next((label.name for label in self.labels if label.name in text), None)
 
     def first_mentioned(self, text: str) -> str | None:
-        """The label whose name occurs first in the text, ignoring case except for single letters.
-
-        This is how Kojima et al. (2022) read short replies.
-        """
+        """The label that occurs first in the text, ignoring case except for single letters (Kojima et al., 2022)."""
         if self.free_text:
             return text.strip() or None
         names = sorted((label.name for label in self.labels), key=len, reverse=True)
@@ -140,7 +134,6 @@ class LabelSet(Frozen):
 
 
 def _bare(text: str) -> str:
-    """A label as it is compared: without decoration or case, with single spaces."""
     return re.sub(r"[\s_]+", " ", text.strip(" \t*_`\"'.,:;!()[]{}<>#-")).casefold()
 
 
@@ -253,5 +246,5 @@ def readable(text: str) -> str:
     if control := re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
         raise ValueError(f"control character {control.group()!r} at position {control.start()}")
     if broken := re.search(r"[\ud800-\udfff]", text):
-        raise ValueError(f"a byte that is not UTF-8, at position {broken.start()}")
+        raise ValueError(f"a lone surrogate (not UTF-8) at position {broken.start()}")
     return text

@@ -24,13 +24,6 @@ async def gather_or_cancel(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list
 
 def first_error(error: BaseException) -> BaseException:
     """The error to raise for a group of failed agents: the first of redargue's own, else the first of all."""
-    errors = list(_leaves(error))
-    return next((leaf for leaf in errors if isinstance(leaf, RedargueError)), errors[0])
-
-
-def _leaves(error: BaseException) -> Iterable[BaseException]:
-    if not isinstance(error, BaseExceptionGroup):
-        yield error
-        return
-    for inner in error.exceptions:
-        yield from _leaves(inner)
+    while isinstance(error, BaseExceptionGroup):
+        error = (error.subgroup(RedargueError) or error).exceptions[0]
+    return error

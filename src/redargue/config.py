@@ -10,9 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, Unpack, get_args
+from typing import Annotated, Any, Literal, Self, TypedDict, Unpack, get_args
 
-from pydantic import Field, ModelWrapValidatorHandler, ValidationError, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from redargue.backends.base import Backend
 from redargue.claims import FEVER, Claim, Frozen, LabelSet, label_sets
@@ -26,6 +33,9 @@ from redargue.runs.clock import Clock
 from redargue.runs.prices import Prices
 
 ResponseFormat = Literal["auto", "schema", "json", "text", "plain", "tools"]
+PathText = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
+NamedLabels = Annotated[LabelSet, BeforeValidator(lambda value: label_sets[value] if isinstance(value, str) else value)]
+DateText = Annotated[date | None, BeforeValidator(lambda value: read_date(value) if isinstance(value, str) else value)]
 
 
 class RunConfig(Frozen):
@@ -35,6 +45,8 @@ class RunConfig(Frozen):
         settings: of the method, by field name, where they differ from the profile's.
         tools: evidence tools, one per debater where the method has debaters; None for the profile's.
         backend: registered name; empty for ``chat`` where a model is named, else ``embedded``.
+        reader: an added model (``redargue models``) with which the embedded backend reads evidence; empty for the
+            bundled one.
         base_url: of the models' endpoint; empty for the environment's.
         models: a model for an agent ("judge") or a task ("CheckStatements").
         response_format: how a language model is asked to reply (:class:`~redargue.llm.chat.ChatBackend`).
@@ -43,6 +55,8 @@ class RunConfig(Frozen):
         store: path or URI of the corpus, or ``starter``; None for the default one, or the starter corpus without one.
         labels, as_of: of claims that are given as text.
         strict_as_of: leave out evidence that is later than a claim's as-of date, or undated.
+        min_confidence: a verdict with a lower confidence, in [0, 1], is "not enough evidence"; None for the backend's
+            default. A verdict without a confidence is not affected.
         budget: shared by all claims: ``40calls``, ``200ktok``, ``0.50usd``; None for no limit.
         prices: a price table (TOML); None for the default one.
 
@@ -56,6 +70,7 @@ class RunConfig(Frozen):
     tools: tuple[str, ...] | None = None
     mcp: tuple[str, ...] = ()
     backend: str = ""
+    reader: str = ""
     model: str = ""
     models: dict[str, str] = Field(default_factory=dict)
     base_url: str = ""
@@ -65,31 +80,17 @@ class RunConfig(Frozen):
     stream: bool = False
     logprobs: bool = False
     prompts: Path | None = None
-    memory: str = ""
+    memory: PathText = ""
     workspace: str = "default"
-    store: str | None = None
+    store: PathText | None = None
     offline: bool = False
-    labels: LabelSet = FEVER
-    as_of: date | None = None
+    labels: NamedLabels = FEVER
+    as_of: DateText = None
     strict_as_of: bool = False
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
     budget: str | None = None
     prices: Path | None = None
     seed: int = 0
-
-    @field_validator("labels", mode="before")
-    @classmethod
-    def _named_labels(cls, value: object) -> object:
-        return label_sets[value] if isinstance(value, str) else value
-
-    @field_validator("as_of", mode="before")
-    @classmethod
-    def _read_date(cls, value: object) -> object:
-        return read_date(value) if isinstance(value, str) else value
-
-    @field_validator("store", "memory", mode="before")
-    @classmethod
-    def _text_of_path(cls, value: object) -> object:
-        return str(value) if isinstance(value, Path) else value
 
     @field_validator("budget")
     @classmethod
@@ -110,11 +111,7 @@ class RunConfig(Frozen):
         return RunConfig(**{**dict(self), **changes})
 
     def claim(self, claim: str | Claim) -> Claim:
-        """The claim as data; a text gets this configuration's labels and as-of date.
-
-        Raises:
-            UsageError: the text cannot be checked, or a :class:`Claim` was given together with labels or dates.
-        """
+        """The claim as data; a text gets this configuration's labels and dates, which a :class:`Claim` must not get."""
         if isinstance(claim, Claim):
             if (self.labels, self.as_of, self.strict_as_of) != (FEVER, None, False):
                 raise UsageError(
@@ -136,6 +133,7 @@ class ConfigOptions(TypedDict, total=False):
     settings: Mapping[str, Any]
     tools: Sequence[str] | None
     mcp: Sequence[str]
+    reader: str
     model: str
     models: Mapping[str, str]
     base_url: str
@@ -151,6 +149,7 @@ class ConfigOptions(TypedDict, total=False):
     labels: str | LabelSet
     as_of: str | date | None
     strict_as_of: bool
+    min_confidence: float | None
     seed: int
 
 

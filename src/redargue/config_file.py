@@ -24,9 +24,6 @@ def read_defaults(
 
     Environment variables with a former name (``REDARGUE_AT_ONCE``) are read here, too: they win over the file, and
     variables with the current name win over them.
-
-    Raises:
-        UsageError: the file cannot be read, or names an unknown command or option.
     """
     path = (folder or Path.cwd()) / CONFIG
     tables = read_tables(path)

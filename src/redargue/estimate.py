@@ -65,11 +65,8 @@ def estimate(
 ) -> Estimate:
     """Estimates the cost of verifying the claims; sends nothing.
 
-    Args:
-        call_seconds: duration of a call to a language model; other backends use a measured duration.
-
-    Returns:
-        Three sums. The likely one is the debate that ends in its second round, not a mean of the others.
+    ``call_seconds`` is for a language model; other backends use a measured duration. The likely sum is that of a debate
+    that ends in its second round, not a mean of the others.
     """
     chat = verifier.backend if isinstance(verifier.backend, ChatBackend) else None
     if chat is None:
@@ -124,12 +121,10 @@ def _sum(
         usd += sum(verifier.prices.searches.get(tool, 0.0) * count for tool, count in plan.searches.items())
     waves = math.ceil(len(claims) / concurrency)
     depth = plan.call_depth * call_seconds + plan.search_depth * search_seconds
+    per_claim = {"calls": calls, "embeddings": embeddings, "searches": sum(plan.searches.values())}
+    per_claim |= {"prompt_tokens": prompt, "completion_tokens": completion}
     return Sum(
-        calls=calls * len(claims),
-        embeddings=embeddings * len(claims),
-        searches=sum(plan.searches.values()) * len(claims),
-        prompt_tokens=prompt * len(claims),
-        completion_tokens=completion * len(claims),
+        **{name: count * len(claims) for name, count in per_claim.items()},
         usd=None if usd is None else round(usd * len(claims), 6),
         depth=plan.call_depth + plan.search_depth,
         seconds=round(depth * waves, 2),

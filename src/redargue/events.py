@@ -53,13 +53,19 @@ class QueryWritten(_AgentEvent):
 
 
 class EvidenceFound(_AgentEvent):
-    """A tool answered; ``left_out`` counts passages that were not published in time, by timing."""
+    """A tool answered.
+
+    Attributes:
+        left_out: number of passages that were not published in time, by timing.
+        unread: number of passages that the backend cannot read, by language.
+    """
 
     kind: Literal["evidence_found"] = "evidence_found"
     tool: str
     query: str
     passages: tuple[Passage, ...]
     left_out: dict[str, int] = Field(default_factory=dict)
+    unread: dict[str, int] = Field(default_factory=dict)
     key: str
     requests: int = 1
     usd: float = 0.0
@@ -114,13 +120,7 @@ class EvidenceRemembered(_AgentEvent):
 
 
 class CallFinished(_AgentEvent):
-    """The backend performed a task.
-
-    Attributes:
-        outputs: per sample, the answer's fields and the verbatim text it was read from.
-        rejected: unreadable replies before this one: the reason, and how they began.
-        usd: 0 where no price is known.
-    """
+    """The backend performed a task; ``outputs`` have each sample's answer and verbatim text; ``usd``: 0 if unknown."""
 
     kind: Literal["call_finished"] = "call_finished"
     task: str
@@ -202,12 +202,7 @@ class Spoke(_AgentEvent):
 
 
 class Refereed(_AgentEvent):
-    """A referee judged a round.
-
-    Attributes:
-        vote: affirmative, negative or tie; empty where there is no judgement.
-        confidence: in [0, 1].
-    """
+    """A referee judged a round; ``vote`` is empty where there is no judgement, ``confidence`` is in [0, 1]."""
 
     kind: Literal["refereed"] = "refereed"
     vote: str = ""
@@ -218,12 +213,7 @@ class Refereed(_AgentEvent):
 
 
 class RoundVoted(_Event):
-    """The referees' votes of a round were counted.
-
-    Attributes:
-        consensus: the winner's share of all confidence, in [0, 1].
-        masses: total confidence by outcome.
-    """
+    """The referees' votes of a round were counted; ``consensus``: the winner's share of all confidence, in [0, 1]."""
 
     kind: Literal["round_voted"] = "round_voted"
     round: int

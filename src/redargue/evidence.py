@@ -40,10 +40,8 @@ class Source(Frozen):
 def timing(published: str, as_of: date) -> Literal["in time", "later", "undated"]:
     """Whether something was published by the end of a day.
 
-    Args:
-        published: an ISO date or time, or a prefix of one (``2021``, ``2021-03``); anything else is undated, and so is
-            a prefix that includes ``as_of``.
-        as_of: the day.
+    ``published`` is an ISO date or time, or a prefix of one (``2021``, ``2021-03``); anything else is undated, and so
+    is a prefix that includes ``as_of``.
     """
     match = re.match(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)", published)
     if not match:
@@ -166,7 +164,6 @@ class Quote(Frozen):
 
     @property
     def found(self) -> bool:
-        """Whether it may count as evidence."""
         return self.status is not QuoteStatus.NOT_FOUND
 
 

@@ -39,8 +39,7 @@ async def replay(
 
     Raises:
         RecordError: the folder does not contain a finished run.
-        ReplayMiss: a call was not recorded, or a recording of an earlier release does not show which of several answers
-            belongs to it.
+        ReplayMiss: a call was not recorded, or it is unclear which of several answers (of an old release) is its.
     """
     record = folder if isinstance(folder, Record) else Record(folder, mode="replay")
     recorded, verdicts = record.verdicts(), []
@@ -113,23 +112,17 @@ def _verifier(
     verifier = Verifier(
         config if settings is None else config.updated(settings=settings),
         backend=backend,
-        evidence={name: _RecordedTool(tool) for name, tool in manifest.tools.items()},
-        actions={name: _RecordedAction(name, action) for name, action in manifest.actions.items()},
+        evidence={name: _RecordedTool(tool.name, tool) for name, tool in manifest.tools.items()},
+        actions={name: _RecordedTool(name, action) for name, action in manifest.actions.items()},
         calls=calls,
     )
-    verifier.priced = manifest.priced
+    verifier.priced, verifier.verdict_rules = manifest.priced, manifest.verdict_rules
     return verifier
 
 
 def config_of(manifest: RunManifest) -> RunConfig:
-    return RunConfig(
-        method=manifest.method,
-        profile=manifest.profile,
-        settings=manifest.settings,
-        models=manifest.models,
-        seed=manifest.seed,
-        offline=True,
-    )
+    names = ("method", "profile", "settings", "models", "seed", "min_confidence")
+    return RunConfig(offline=True, **{name: getattr(manifest, name) for name in names})
 
 
 def _replay_backend(manifest: RunManifest, backend: Backend | None) -> ReplayBackend:
@@ -150,20 +143,14 @@ def renderer(manifest: RunManifest) -> Backend:
 
 
 class _RecordedTool:
-    """A tool's name and revision; its answers are in the record."""
+    """The description of a search tool or an action; its answers are in the record."""
 
-    def __init__(self, entry: ToolEntry) -> None:
-        self.name, self.about, self.revision = entry.name, entry.about, entry.revision
+    def __init__(self, name: str, entry: ToolEntry | ActionEntry) -> None:
+        self.name, self.about, self.revision = name, entry.about, entry.revision
+        self.parameters = entry.parameters if isinstance(entry, ActionEntry) else {}
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         raise RecordError(f"a replay called the tool {self.name!r}")
-
-
-class _RecordedAction:
-    """The description and schema of an agent's tool; its answers are in the record."""
-
-    def __init__(self, name: str, entry: ActionEntry) -> None:
-        self.name, self.about, self.revision, self.parameters = name, entry.about, entry.revision, entry.parameters
 
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
         raise RecordError(f"a replay called the tool {self.name!r}")

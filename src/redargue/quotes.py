@@ -133,7 +133,6 @@ def _drops_negation(before: str) -> bool:
 
 
 def _cuts_word(text: str, at: int) -> bool:
-    """Whether the characters on both sides of an offset belong to one word, number or sign."""
     left, right = text[at - 1 : at] if at else "", text[at : at + 1]
     if not left or not right or left.isspace() or right.isspace():
         return False

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from redargue.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:  # loads the email package, which --help does not need
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -48,15 +51,12 @@ class Registry(Generic[T]):
 
         return add
 
-    def canonical(self, name: str) -> str:
-        return self._aliases.get(name, name)
-
     def __getitem__(self, name: str) -> T:
         """Raises UnknownName, or UsageError if the package that provides the entry cannot be imported."""
-        name = self.canonical(name)
+        name = self._aliases.get(name, name)
         if name not in self._loaded:
             if name in self._builtin:
-                self._keep(name, EntryPoint(name, self._builtin[name], self.group).load())
+                self._keep(name, resolve_name(self._builtin[name]))
             elif name in self._other_packages():
                 self._keep(name, self._load_installed(name))
             else:
@@ -71,10 +71,7 @@ class Registry(Generic[T]):
         return iter(dict.fromkeys([*self._builtin, *self._loaded, *self._other_packages()]))
 
     def __contains__(self, name: str) -> bool:
-        return self.canonical(name) in set(self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return self._aliases.get(name, name) in set(self)
 
     def _keep(self, name: str, entry: T) -> None:
         if self._loaded.setdefault(name, entry) is not entry:
@@ -83,6 +80,8 @@ class Registry(Generic[T]):
     def _other_packages(self) -> dict[str, EntryPoint]:
         """Entry points by name; they never replace a built-in entry."""
         if self._installed is None:
+            from importlib.metadata import entry_points
+
             points = entry_points(group=self.group) if self.group else ()
             self._installed = {point.name: point for point in points if point.name not in self._builtin}
         return self._installed

@@ -29,6 +29,7 @@ from redargue.events import (
 )
 from redargue.evidence import Passage, first_in_time, timing
 from redargue.memory.base import EvidenceMemory, Finding, Recall
+from redargue.nli.language import in_english, language_of
 from redargue.registry import did_you_mean
 from redargue.retrieval.tools.base import Action, Observation, Search, Tool
 from redargue.runs.budget import Account, Budget, Cost
@@ -52,11 +53,9 @@ STRICT_FACTOR = 4  # times as many passages are requested where those not in tim
 
 
 class Run:
-    """One claim's verification.
+    """One claim's verification; ``listeners`` are called with every event, in order, on the run's thread.
 
-    Args:
-        record: the run folder, or the ledger that workers share; None records nothing.
-        listeners: called with every event, in order, on the run's own thread.
+    ``verdict_rules``: see :class:`~redargue.runs.manifest.RunManifest`.
     """
 
     def __init__(
@@ -74,11 +73,13 @@ class Run:
         priced: bool = False,
         actions: Mapping[str, Action] | None = None,
         memory: EvidenceMemory | None = None,
+        verdict_rules: int = 2,
     ) -> None:
-        self.actions, self.memory = dict(actions or {}), memory
+        self.actions, self.memory, self.verdict_rules = dict(actions or {}), memory, verdict_rules
         self.backend, self.tools, self.item, self.seed = backend, dict(tools or {}), item, seed
         self.budget, self.clock, self.record = budget or Budget(), clock or SystemClock(), record
         self.events: list[Event] = []
+        self._english_only: bool = getattr(backend, "english_only", False)
         self._listeners, self._models = tuple(listeners), dict(models or {})
         self._occurrences: Counter[str] = Counter()
         self._started_at = self.clock.elapsed()
@@ -110,10 +111,7 @@ class Run:
     async def ask(
         self, task: Task[Out], *, agent: str, round_: int = 0, n: int = 1, temperature: float = 0.0
     ) -> tuple[Output[Out], ...]:
-        """Performs a task, or returns its recorded answers.
-
-        Args:
-            round_: of the protocol, from 1; 0 outside of rounds.
+        """Performs a task, or returns its recorded answers; ``round_`` is from 1, or 0 outside of rounds.
 
         Raises:
             ReplayMiss: in a replay, the call was not recorded.
@@ -173,10 +171,16 @@ class Run:
         key = self._key("search", source.name, source.revision, query, k, agent, round_, *parts)
         facts = {"agent": agent, "round": round_, "tool": tool, "query": query, "key": key}
         requested = k * STRICT_FACTOR if strict else k
+
+        async def find(context: Search) -> Sequence[Passage]:
+            if not query.strip():
+                raise ToolFailed("the query is empty", hint="search with a query, for example the claim's text")
+            return await source.search(query, requested, search=context)
+
         event = await self._evidence(
             facts,
             f"a search of {tool!r} for {query!r}",
-            lambda context: source.search(query, requested, search=context),
+            find,
             as_of=as_of,
             most=k if strict else None,
         )
@@ -186,9 +190,6 @@ class Run:
         self, tool: str, arguments: Mapping[str, Any], *, agent: str, round_: int = 0, claim: Claim | None = None
     ) -> Observation:
         """Calls an action, or returns the recorded observation; a failure is an observation, too, and never evidence.
-
-        Args:
-            tool: the action's name as the agent wrote it; the observation for an unknown one lists the known ones.
 
         Raises:
             ReplayMiss: in a replay, the call was not recorded.
@@ -238,9 +239,11 @@ class Run:
             passage.model_copy(update={**origin, "timing": timing(passage.published, as_of) if as_of else ""})
             for passage in results
         )
+        passages, unread = in_english(passages) if self._english_only else (passages, {})
         kept, left_out = (passages, {}) if most is None else first_in_time(passages, most)
         requests = max(1, account.requests)
-        event = EvidenceFound(**facts, passages=kept, left_out=left_out, requests=requests, usd=account.usd)
+        counts: dict[str, Any] = {"left_out": left_out, "unread": unread, "requests": requests, "usd": account.usd}
+        event = EvidenceFound(**facts, **counts, passages=kept)
         return self._finish_search(event)
 
     def _finish_search(self, event: EvidenceFound | EvidenceMissing) -> EvidenceFound | EvidenceMissing:
@@ -251,10 +254,9 @@ class Run:
     async def recall(
         self, entities: Sequence[str], *, agent: str, claim: Claim, text: str = "", round_: int = 0
     ) -> Recall:
-        """Recalls evidence from the memory, or from the record.
+        """Recalls evidence from the memory, or from the record; dates of the claim apply as in a search.
 
         Args:
-            claim: its ``as_of`` and ``only_in_time`` apply as in a search.
             text: compared with the evidence by meaning; the claim's text by default.
 
         Raises:
@@ -262,33 +264,29 @@ class Run:
             ReplayMiss: in a replay, the recall was not recorded.
             CorpusError: the memory cannot be read.
         """
-        text, as_of = text or claim.text, claim.as_of
-        day = as_of.isoformat() if as_of else ""
+        text, day = text or claim.text, claim.as_of.isoformat() if claim.as_of else ""
         key = self._key("recall", *entities, text, agent, round_, day, claim.only_in_time)
         known = await self._recorded(key, memory_position("recall", agent, round_, entities))
         if not isinstance(known, EvidenceRecalled):
             self._refuse_in_replay(f"a recall of {', '.join(map(repr, entities))}")
-            recall = await self._memory().recall(
-                entities,
-                claim=claim.text,
-                now=self.clock.now(),
-                text=text,
-                as_of=as_of,
-                only_in_time=claim.only_in_time,
-            )
+            recall = self._readable(await self._memory().recall(entities, claim=claim, now=self.clock.now(), text=text))
             facts = {"agent": agent, "round": round_, "entities": tuple(entities), "text": text, "key": key}
             known = EvidenceRecalled(**facts, **dict(recall))
         self.emit(known)
         return Recall(items=known.items, held_back=known.held_back, left_out=known.left_out)
 
+    def _readable(self, recall: Recall) -> Recall:
+        if not self._english_only:
+            return recall
+        items = tuple(item for item in recall.items if not language_of(item.passage.text))
+        unread = len(recall.items) - len(items)
+        left_out = recall.left_out | ({"in another language": unread} if unread else {})
+        return recall.model_copy(update={"items": items, "left_out": left_out})
+
     async def remember(
         self, findings: Sequence[Finding], *, entities: Sequence[str], agent: str, claim: Claim, round_: int = 0
     ) -> None:
-        """Stores the claim's findings in the memory, unless the record shows that they are stored.
-
-        Raises:
-            CorpusError: the memory cannot be written to; nothing was stored.
-        """
+        """Stores the claim's findings in the memory, unless the record shows that they are; raises CorpusError."""
         shas = [finding.passage.sha256 for finding in findings]
         key = self._key("remember", *entities, *shas, agent, round_)
         known = await self._recorded(key, memory_position("remember", agent, round_, entities))
@@ -328,12 +326,8 @@ class Run:
 
 
 def _paid(account: Account) -> dict[str, Any]:
-    return {
-        "requests": account.requests,
-        "prompt_tokens": account.prompt_tokens,
-        "completion_tokens": account.completion_tokens,
-        "usd": round(account.usd, 12),
-    }
+    counts = {name: getattr(account, name) for name in ("requests", "prompt_tokens", "completion_tokens")}
+    return counts | {"usd": round(account.usd, 12)}
 
 
 def _dumped(output: Output[Out]) -> dict[str, Any]:

@@ -99,6 +99,17 @@ class ErrorInfo(Frozen):
         )
 
 
+NOT_SEARCHED = "not searched: every search failed"
+MODEL_UNSURE = "the model was unsure"
+
+
+class Unsure(Frozen):
+    """The label of a verdict before its confidence was compared with ``min_confidence``, in [0, 1]."""
+
+    label: str
+    min_confidence: float
+
+
 RENAMED_METHODS = {"one-reader": "single-reader"}  # the name in recordings of 0.1.0 → the name now
 MethodName = Annotated[str, AfterValidator(lambda name: RENAMED_METHODS.get(name, name))]
 
@@ -108,12 +119,17 @@ class Verdict(Frozen):
 
     Attributes:
         label: of the claim's label set; None where no answer could be read (counted as wrong) or an error occurred.
-        confidence: in [0, 1]; None where this method and model are not calibrated.
+        confidence: in [0, 1], of ``label``, or of ``unsure.label`` if given; None where this method and model are not
+            calibrated.
+        unsure: the confidence is below the threshold of the run (``min_confidence``): ``label`` is the set's label for
+            not enough evidence, or None where the set has none.
         decided_by: the role or procedure that decided, such as ``consensus``, ``judge`` or ``vote``; None after an
             error.
         rounds: debate rounds held, or steps taken.
         round_labels: per round, one label per debater.
         reason: the deciding text, as the agent wrote it.
+        caveat: what the label does not rest on, such as ``no quotation verified``; empty where nothing is missing.
+        unchecked: why the claim was not checked (another language, failed searches); empty if it was
         quotes: checked against the passages by code; those not found are kept and marked, and do not count.
         gaps: searches without results, and sources that failed.
         method: registered name.
@@ -128,10 +144,13 @@ class Verdict(Frozen):
     label: str | None
     meaning: Meaning | None = None
     confidence: float | None = None
+    unsure: Unsure | None = None
     decided_by: str | None = None
     rounds: int = 0
     round_labels: tuple[tuple[str | None, ...], ...] = ()
     reason: str = ""
+    caveat: str = ""
+    unchecked: str = ""
     quotes: tuple[Quote, ...] = ()
     gaps: tuple[str, ...] = ()
     scores: tuple[Score, ...] = ()
@@ -142,6 +161,48 @@ class Verdict(Frozen):
     run: str = ""
     error: ErrorInfo | None = None
 
+    @property
+    def why_unchecked(self) -> str:
+        """Why the claim counts as not checked: ``unchecked``, an error, or no label; empty if it was checked."""
+        if self.error:
+            return f"error: {self.error.type}"
+        if self.unchecked or self.label is not None:
+            return self.unchecked
+        return MODEL_UNSURE if self.unsure else self.caveat or "no answer"
+
+    @property
+    def why_unsure(self) -> str:
+        """The threshold that the confidence is below, in words; empty where the model was not unsure."""
+        if not self.unsure or self.confidence is None:
+            return ""
+        least = self.unsure.min_confidence
+        threshold = max(f"{least:.2f}", f"{least:g}", key=len)
+        return f"{MODEL_UNSURE} (confidence {rounded_down(self.confidence):.2f} < {threshold})"
+
     def side(self, side: Side) -> tuple[Quote, ...]:
         """The quotations for one side that were found."""
         return tuple(quote for quote in self.quotes if quote.side is side and quote.found)
+
+
+def rounded_down(confidence: float) -> float:
+    """A confidence with two digits, as it is shown: one below a threshold is never shown as that threshold."""
+    return math.floor(round(confidence * 100, 9)) / 100
+
+
+def apply_threshold(verdict: Verdict, min_confidence: float) -> Verdict:
+    """The verdict, undecided if it decides the claim with less confidence; its label is kept in ``unsure``.
+
+    A verdict without a confidence, or on a claim that was not checked, is not changed.
+    """
+    decided = verdict.label is not None and verdict.meaning in (Meaning.SUPPORTED, Meaning.REFUTED)
+    if verdict.unchecked or not decided or verdict.confidence is None or verdict.confidence >= min_confidence:
+        return verdict
+    label = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
+    changes = {
+        "label": label,
+        "meaning": Meaning.NOT_ENOUGH if label else None,
+        "unsure": Unsure(label=str(verdict.label), min_confidence=min_confidence),
+    }
+    undecided = verdict.model_copy(update=changes)
+    reason = ": ".join(filter(None, (undecided.why_unsure, verdict.reason)))
+    return undecided.model_copy(update={"reason": reason})

@@ -22,8 +22,10 @@ from redargue.llm.prompted import PromptedBackend
 from redargue.memory.base import EvidenceMemory
 from redargue.memory.memory import Memory
 from redargue.methods.base import ConfiguredMethod
+from redargue.methods.verdict_parts import limited, not_checked, without_unread
 from redargue.net.services import limiter, services
 from redargue.net.transport import Transport
+from redargue.nli.language import ENGLISH_ONLY, language_of
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.corpus.shipped import open_store
 from redargue.retrieval.tools.base import PerClaim, Sources, Tool, for_claim, tools
@@ -33,7 +35,8 @@ from redargue.runs.clock import SystemClock
 from redargue.runs.manifest import ActionEntry, RunManifest, ToolEntry
 from redargue.runs.prices import Prices
 from redargue.runs.record import CallRecord, Record
-from redargue.verdicts import ErrorInfo, Usage, Verdict
+from redargue.tasks.score import InferClaim
+from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
 Listener = Callable[[Event], None]
 
@@ -82,6 +85,9 @@ class Verifier:
         )
         require(self.backend, self.method.name, self.method.tasks())
         self.budget = parts.budget or (Budget.parse(self.config.budget) if self.config.budget else Budget())
+        least = self.config.min_confidence
+        # Backends that are not calibrated have no default.
+        self.min_confidence: float = getattr(self.backend, "min_confidence", 0.0) if least is None else least
         self.clock, self._shared = parts.clock or SystemClock(), calls
         self.corpus: Corpus | None = None
         self.claims, self.actions = tuple(claims), dict(parts.actions or {})
@@ -98,6 +104,7 @@ class Verifier:
         except RedargueError:
             self._close_stores()
             raise
+        self.verdict_rules = self.record.manifest.verdict_rules if self.record else 2
         if self.record:  # finished claims were paid from the same budget
             for verdict in self.record.finished():
                 self.budget.recall(cost_of(verdict.usage))
@@ -146,6 +153,7 @@ class Verifier:
             stability=self.backend.stability,
             models=self.models,
             priced=self.priced,
+            min_confidence=self.min_confidence,
             response_format=prompted.form if prompted else "",
             prompts=dict(prompted.prompts.texts) if prompted and prompted.prompts else {},
             memory=self.memory.about if self.memory else None,
@@ -159,6 +167,7 @@ class Verifier:
             },
             seed=self.seed,
             claims=tuple(claims),
+            verdict_rules=2,
             text=dict(text) if text else None,
         )
 
@@ -186,6 +195,7 @@ class Verifier:
             priced=self.priced,
             actions={name: for_claim(action, item) for name, action in self.actions.items()},
             memory=for_claim(self.memory, item),
+            verdict_rules=self.verdict_rules,
         )
         settings = self.method.settings.model_dump(mode="json")
         run.emit(
@@ -193,13 +203,7 @@ class Verifier:
                 claim=claim, method=self.method.name, settings=settings, backend=self.backend.name, seed=self.seed
             )
         )
-        try:
-            async with self._open():
-                verdict = await self.method.verify(claim, run)
-        except RecordError:
-            raise  # the record itself cannot be used, so no verdict can be recorded
-        except RedargueError as error:
-            verdict = Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+        verdict = await self._verdict(claim, run)
         meaning = verdict.meaning
         if meaning is None and verdict.label in claim.labels.names:
             meaning = claim.labels.meaning(str(verdict.label))
@@ -213,8 +217,32 @@ class Verifier:
                 "run": calls.id if calls else "",
             }
         )
+        if self.verdict_rules > 1:
+            hardened = self.method.settings.profile == "hardened"
+            verdict = limited(verdict, run.events, reads_evidence=self.method.reads_evidence(), hardened=hardened)
+        verdict = apply_threshold(verdict, self.min_confidence)
         run.emit(ClaimEnded(verdict=verdict))
         return verdict
+
+    async def _verdict(self, claim: Claim, run: Run) -> Verdict:
+        """The method's verdict; without a label if the claim or its evidence is in a language that was not read."""
+        try:
+            async with self._open():
+                if self.verdict_rules < 2:
+                    return await self.method.verify(claim, run)
+                return self._unread(claim) or without_unread(await self.method.verify(claim, run), run.events)
+        except RecordError:
+            raise  # the record itself cannot be used, so no verdict can be recorded
+        except RedargueError as error:
+            return Verdict(claim=claim, label=None, error=ErrorInfo.of(error))
+
+    def _unread(self, claim: Claim) -> Verdict | None:
+        """The verdict on a claim in a language that the models do not read."""
+        embedded = getattr(self.backend, "english_only", False) or InferClaim in self.method.tasks()
+        language = language_of(claim.text) if embedded else ""
+        if not language:
+            return None
+        return not_checked(Verdict(claim=claim, label=None), f"{ENGLISH_ONLY} (the claim seems to be in {language})")
 
     async def verify_all(
         self,

@@ -294,6 +294,7 @@ def test_nothing_of_the_released_runs_is_lost_and_each_replays(tmp_path: Path) -
         assert not any(each.error for each in verdicts)
 
 
+@pytest.mark.slow
 def test_a_bench_keeps_a_memory_of_its_own_and_never_touches_the_users(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

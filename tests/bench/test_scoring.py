@@ -10,7 +10,7 @@ from redargue.bench.scoring import Scores, score
 from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, LabelSet
 from redargue.errors import UnknownName, UsageError
 from redargue.evidence import Quote, QuoteStatus, Source
-from redargue.verdicts import ErrorInfo, Usage, Verdict
+from redargue.verdicts import ErrorInfo, Usage, Verdict, apply_threshold
 
 pytest.importorskip("scipy", reason="needs the extra bench")
 
@@ -123,6 +123,16 @@ def test_confidences_are_scored_where_verdicts_have_them() -> None:
     assert value(scores, "calibration-error") == pytest.approx(0.4)
     assert scores.figure("brier").n == 2
     assert scores.risk[-1].risk == 0.5
+
+
+@pytest.mark.parametrize("labels", [FEVER, TWO])
+def test_the_confidence_of_an_unsure_verdict_is_scored_with_the_label_that_it_is_of(labels: LabelSet) -> None:
+    rows = [example(at, S, labels=labels) for at in (1, 2)]
+    verdicts = [verdict(row, label, confidence=0.4) for row, label in zip(rows, (S, R), strict=True)]
+    decided = [each.model_copy(update={"meaning": labels.meaning(str(each.label))}) for each in verdicts]
+    scores = score(rows, [apply_threshold(each, 0.6) for each in decided])
+    assert scores.right == (False, False)
+    assert value(scores, "brier") == pytest.approx((0.6**2 + 0.4**2) / 2)
 
 
 def test_sentence_metrics_are_undefined_for_documents_and_stand_beside_document_figures() -> None:

@@ -156,8 +156,8 @@ def test_ours_stands_beside_the_papers_and_what_is_not_there_is_said(
         "FAVIQ: no file",
         "embedded backend (small models, no language model)",
         "GPT-4o-mini",
-        "another average than the paper's",
-        "'as many answers': the embedded models draw no words",
+        "not comparable with the paper's",
+        "'as many answers': the embedded models do not sample",
         "at most 300 claims a data set",
     ):
         assert said in notes
@@ -258,7 +258,7 @@ def test_a_set_that_lies_elsewhere_and_a_corpus_of_ones_own_are_taken(
     assert run(["bench", "table", "tool-mad-table-4", "--set", "faviq", *common, "--store", f"faviq={store}"]) == 0
     (table,) = printed(capfd)
     assert table["rows"][0]["figures"][0]["n"] == 1
-    assert any(note.endswith("; a corpus of your own") for note in table["notes"])
+    assert any(note.endswith("; user-supplied corpus") for note in table["notes"])
     assert run(["corpus", "add", str(claims), "--dataset", "faviq", "--store", store]) == 2
     assert "'faviq' has no documents" in capfd.readouterr().err
 

@@ -44,6 +44,7 @@ def cells(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_table_becomes_verdicts_in_its_order_and_the_same_command_goes_on(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from redargue.claims import FEVER, Claim
+from redargue.claims import Claim
 from redargue.cli import show
 from redargue.cli.app import run
-from redargue.cli.exit import exit_code
-from redargue.cli.options import read_claims, read_settings
+from redargue.cli.arguments import read_input
+from redargue.cli.exit import Gate, exit_code
+from redargue.cli.options import read_settings
+from redargue.config import RunConfig
 from redargue.errors import UsageError
 from redargue.sanitize import printable
 from redargue.verdicts import ErrorInfo, Verdict
@@ -112,7 +114,7 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", TRUE, "--store", "nowhere.db"], "nowhere.db"),
         (["check", TRUE, "--budget", "lots"], "cannot read the budget 'lots'"),
         (["check", TRUE, "--fail-on", "refutes"], "did you mean 'refuted'"),
-        (["check", "missing.txt"], "no file 'missing.txt'"),
+        (["check", "missing.txt"], "no file or folder 'missing.txt'"),
         (["check", "?!"], "contains no word"),
         (["check", "caf\udce9 is good"], "not UTF-8"),
         (["check", TRUE, "--set", "profile=paper", "--store", "starter"], "`profile` is not a setting"),
@@ -131,32 +133,35 @@ def test_wrong_usage_is_exit_2_and_says_what_to_do(
 
 
 def test_exit_codes() -> None:
-    none = (frozenset[str](), None)
-    assert exit_code([verdict("refuted")], none) == 0
-    assert exit_code([verdict("refuted")], (frozenset({"refuted"}), None)) == 1
-    assert exit_code([verdict(), verdict("refuted")], (frozenset(), 0.5)) == 0
-    assert exit_code([verdict(), verdict("refuted")], (frozenset(), 0.6)) == 1
-    assert exit_code([verdict(code=3)], none) == 3
-    assert exit_code([verdict(code=5)], none) == 5
-    assert exit_code([verdict(), verdict(code=5)], none) == 3
-    assert exit_code([verdict(code=5), verdict(code=4)], none) == 4
-    assert exit_code([verdict(), verdict(code=2)], none) == 3
+    assert exit_code([verdict("refuted")]) == 0
+    assert exit_code([verdict("refuted")], Gate(frozenset({"refuted"}))) == 1
+    assert exit_code([verdict(), verdict("refuted")], Gate(min_supported=0.5)) == 0
+    assert exit_code([verdict(), verdict("refuted")], Gate(min_supported=0.6)) == 1
+    assert exit_code([verdict(code=3)]) == 3
+    assert exit_code([verdict(code=5)]) == 5
+    assert exit_code([verdict(), verdict(code=5)]) == 3
+    assert exit_code([verdict(code=5), verdict(code=4)]) == 4
+    assert exit_code([verdict(), verdict(code=2)]) == 3
+
+
+def claims_in(argument: str) -> list[str]:
+    return [claim.text for claim in read_input(argument, "", "", RunConfig()).claims]
 
 
 def test_a_bad_row_is_named_by_its_line(tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     for rows, message in (
-        ('{"claim": "A b."}\nnot json\n', "line 2"),
-        ('{"text": "A b."}\n', "no text field 'claim'"),
-        ('{"claim": "A b."}\n{"claim": "?"}\n', "line 2"),
-        ("", "contains no claims"),
+        ('{"claim": "A b."}\nnot json\n', "row 2"),
+        ('{"text": "A b."}\n', "no field claim; its fields: text"),
+        ('{"claim": "A b."}\n{"claim": "?"}\n', "row 2"),
+        ("", "the file is empty"),
     ):
         file.write_text(rows)
         with pytest.raises(UsageError, match=message):
-            read_claims(str(file), FEVER)
+            claims_in(str(file))
     file.write_bytes(b'{"claim": "\xff"}\n')
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_claims(str(file), FEVER)
+    with pytest.raises(UsageError, match="not UTF-8"):
+        claims_in(str(file))
 
 
 def test_lines_end_at_line_breaks_only_and_stdin_takes_both_forms(
@@ -164,13 +169,18 @@ def test_lines_end_at_line_breaks_only_and_stdin_takes_both_forms(
 ) -> None:
     file = tmp_path / "claims.jsonl"
     file.write_text('{"claim": "A\u2028b c."}\r\n', encoding="utf-8", newline="")
-    assert [claim.text for claim in read_claims(str(file), FEVER)] == ["A\u2028b c."]
+    assert claims_in(str(file)) == ["A\u2028b c."]
     given = b'{"claim": "A b."}\nC d.\n'
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
-    assert [claim.text for claim in read_claims("-", FEVER)] == ["A b.", "C d."]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9 b\n")))
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_claims("-", FEVER)
+    assert claims_in("-") == ["A b.", "C d."]
+    for given, message in (
+        (b"caf\xe9 b\n", "cannot be read"),
+        (b'A b.\n{"claim": 5}\n', "-, line 2"),
+        (b" ", "is empty"),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+        with pytest.raises(UsageError, match=message):
+            claims_in("-")
 
 
 def test_settings_are_read_as_json_or_as_text() -> None:

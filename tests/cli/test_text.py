@@ -95,11 +95,6 @@ def test_a_text_is_checked_over_the_corpus_and_goes_on_in_its_folder(capfd: pyte
     assert "already holds a run whose text differs" in capfd.readouterr().err
 
 
-def test_a_text_that_states_nothing_is_no_failure(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "Do bees sleep?", "--as", "text", "--store", "starter", "--min-supported", "1"]) == 0
-    assert "The text states nothing that can be checked." in capfd.readouterr().out
-
-
 def test_standard_input_and_question_and_answer(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,7 +109,10 @@ def test_standard_input_and_question_and_answer(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "missing.md"], "'missing.md' cannot be read"),
+        (["check", "missing.md"], "no file or folder 'missing.md'"),
+        (["check", "empty.txt"], "'empty.txt' is empty"),
+        (["check", "answer.md", "--as", "claims"], "a text whose claims have not been extracted"),
+        (["check", "A b c.", "--question", "Which?"], "a claim has no question (--question)"),
         (["check", "A b c.", "--as", "texts"], "did you mean 'text'"),
         (["check", "A b c.", "--as", "summary"], "redargue ground --context FILE"),
         (["check", "A b c.", "--as", "qa"], "needs a question"),
@@ -125,6 +123,11 @@ def test_standard_input_and_question_and_answer(
         (["ground", "--answer", "A b c.", "--context", " "], "no document to check"),
         (["ground", "--answer", "A b c.", "--context", "d", "--as", "claims"], "'claims' is not a kind of answer"),
         (["ground", "--answer", "?!", "--context", "d"], "contains no words"),
+        (
+            ["ground", "--answer", "A b c.", "--context", "https://example.org/a.pdf"],
+            "a URL is not fetched (--context)",
+        ),
+        (["ground", "--answer", "missing.docx", "--context", "d"], "no file or folder 'missing.docx' (--answer)"),
         (["ground", "--answer", "A b c."], "--context"),
         (["estimate", "answer.md"], "a text whose claims have not been extracted"),
     ],

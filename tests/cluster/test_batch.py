@@ -211,6 +211,7 @@ def test_a_machine_with_another_corpus_may_not_work_on_the_batch(
 @pytest.mark.parametrize(  # a plain word in an address is a password, too
     "password", [pytest.param("url-pass-83hf7a0q", marks=pytest.mark.slow), "swordfish"]
 )
+@pytest.mark.slow
 def test_no_key_stands_in_the_ledger(
     command: list[str], password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +230,7 @@ def test_no_key_stands_in_the_ledger(
     db.close()
 
 
+@pytest.mark.slow
 def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,6 +243,7 @@ def test_what_a_folder_refuses_is_no_batch_of_the_ledger(
     db.close()
 
 
+@pytest.mark.slow
 def test_what_was_exported_and_dropped_is_not_written_over(
     command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,7 +170,7 @@ def test_a_worker_that_finds_its_ledger_busy_may_be_started_again(
     where = tmp_path / "ledger.db"
     database = open_ledger(where)
     batch_of(database)
-    monkeypatch.setattr("redargue.cluster.store.BUSY", 0.01)
+    monkeypatch.setattr("redargue.cluster.store.SqliteLedger.busy_timeout", 0.01)
     with database.transaction():
         assert run(["worker", str(where)]) == 5  # 2 would end the batch: a worker that cannot be set up here
     assert "is locked by other writers" in capfd.readouterr().err

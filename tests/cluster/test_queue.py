@@ -407,7 +407,7 @@ def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path: Path) -> None:
         other.execute("CREATE TABLE t (x)")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="is not a redargue ledger"):
+    with pytest.raises(StoreForeign, match="is not a redargue ledger"):
         open_ledger(path)
     assert path.read_bytes() == before
 

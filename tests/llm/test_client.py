@@ -20,7 +20,7 @@ from redargue.errors import BadReply, BudgetReached, ProviderError, UsageError
 from redargue.llm.capabilities import Capabilities, Form
 from redargue.llm.client import Endpoint, Message
 from redargue.llm.rendering import schema_of
-from redargue.llm.response import read_response
+from redargue.llm.response import read_response, read_stream
 from redargue.methods.mermaid.prompts import NextStep
 from redargue.net import transport as module
 from redargue.net.secrets import Secrets
@@ -600,6 +600,24 @@ async def test_a_streamed_reply_equals_an_unstreamed_one(behaviour: Behaviour, s
             seen.append((found, account.requests, account.prompt_tokens, account.completion_tokens))
     assert seen[0] == seen[1]
     assert (seen[0][2] > 0) == behaviour.usage
+
+
+async def test_streamed_replies_share_a_connection(server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "httpcore2.connection")
+    async with opened(server, stream=True) as endpoint:
+        for _ in range(3):
+            assert await ask(endpoint) == [BODY]
+    assert [record.getMessage().split()[0] for record in caplog.records].count("connect_tcp.started") == 1
+
+
+async def test_a_stream_that_stays_open_after_its_end_is_not_waited_for() -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield stream(delta("stop", content="red")).body
+        await asyncio.Event().wait()
+
+    response = httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=body())
+    (choice,) = read_response(await read_stream(response))
+    assert choice.text == "red"
 
 
 async def test_keep_alive_lines_and_empty_chunks_are_passed_over(server: Loopback) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memory.conftest import CLAIM, NOW, found
+from redargue.claims import Claim
 from redargue.cli.app import run
 from redargue.memory.memory import open_memory
 from redargue.retrieval.corpus.documents import Document
@@ -75,7 +76,7 @@ def test_recheck_marks_what_changed_and_what_is_gone(tmp_path: Path, capsys: pyt
     with open_memory(where, write=False) as memory:
         statuses = {each.passage.document: each.status for each in memory.records()}
         assert statuses == {"a": "ok", "b": "changed", "c": "gone", "": "ok"}
-        recall = asyncio.run(memory.recall(["Cape Ansel"], claim=CLAIM, now=NOW))
+        recall = asyncio.run(memory.recall(["Cape Ansel"], claim=Claim(text=CLAIM), now=NOW))
         assert {each.passage.document for each in recall.items} == {"a", ""}
 
 

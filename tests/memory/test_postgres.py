@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.conftest import NOW, found, texts
+from redargue.claims import Claim
 from redargue.errors import CorpusError, MissingExtra, StoreForeign, UsageError
 from redargue.memory.memory import open_memory
 from redargue.memory.postgres import SCHEMA_NAME
@@ -56,8 +57,8 @@ async def test_a_broken_connection_fails_once_and_is_made_anew(url: str) -> None
                 " AND pid <> pg_backend_pid()"
             )
         with pytest.raises(CorpusError):
-            await memory.recall(["lamp"], claim="x", now=NOW)
-        assert texts(await memory.recall(["lamp"], claim="x", now=NOW)) == ["Lit in 1871."]
+            await memory.recall(["lamp"], claim=Claim(text="x"), now=NOW)
+        assert texts(await memory.recall(["lamp"], claim=Claim(text="x"), now=NOW)) == ["Lit in 1871."]
 
 
 def test_a_schema_of_somebody_else_is_left_as_it_is(url: str) -> None:

@@ -10,12 +10,13 @@ import redargue
 from redargue.backends.scripted import ScriptedBackend
 from redargue.claims import TWO, Claim
 from redargue.errors import Undeclared, UsageError
-from redargue.events import Answered
+from redargue.events import Answered, EvidenceMissing
 from redargue.evidence import QuoteStatus, Side
 from redargue.methods import Agent, Method, MethodSettings, methods
 from redargue.methods.base import ConfiguredMethod, configure
 from redargue.run import Run
 from redargue.tasks import Answer, AnswerClaim, WriteQuery
+from redargue.tasks.query import Query, RewriteQuery
 from redargue.verdicts import Verdict
 from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer
 
@@ -71,6 +72,26 @@ async def test_several_tools_of_an_agent_are_searched_and_each_text_is_kept_once
     happened = run()
     await verify(TwoReaders, happened)
     assert happened.usage.by_tool == {"corpus": 2, "keywords": 1}
+
+
+async def test_an_agent_that_keeps_its_query_searches_with_it_again() -> None:
+    tool = ShelfTool("corpus")
+    backend = ScriptedBackend({RewriteQuery: Query(kept=True)})
+    agent = Agent("reader", Run(backend, {"corpus": tool}, clock=CLOCK), tools=("corpus",))
+    first = await agent.search("lighthouse")
+    task = RewriteQuery(claim=CLAIM, tool="corpus", about=tool.about, others=(), used="lighthouse")
+    assert await agent.search((await agent.perform(task)).text) == first != ()
+    assert tool.queries == ["lighthouse", "lighthouse"]
+
+
+async def test_a_search_without_any_query_finds_nothing_and_says_why() -> None:
+    tool = ShelfTool("corpus")
+    happened = Run(ScriptedBackend({}), {"corpus": tool}, clock=CLOCK)
+    assert await Agent("reader", happened, tools=("corpus",)).search(" ") == ()
+    (event,) = happened.events
+    assert isinstance(event, EvidenceMissing)
+    assert event.why.startswith("the query is empty")
+    assert tool.queries == []
 
 
 class Meddler(Method, name="meddler"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from redargue.claims import AVERITEC, FEVER, FREE_TEXT, OPTIONS, TWO, Claim, Mea
 from redargue.errors import CannotPlay, UsageError
 from redargue.evidence import Passage
 from redargue.methods.tool_mad.prompts import SummariseAbstract, WriteKeywords
+from redargue.nli.aggregation import NO_SIGNAL, max_score
 from redargue.nli.backend import EmbeddedBackend, quoted, words
-from redargue.nli.entailment import Entailment
+from redargue.nli.entailment import CrossEncoder, Entailment
 from redargue.nli.reader import Reading, ScoredSpan, SourcedSentence, sentences
 from redargue.nli.session import WEIGHTS
 from redargue.tasks.answer import AnswerClaim
@@ -209,6 +211,7 @@ def test_a_cross_encoder_of_the_users_own_is_named_by_its_folder(
 def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() -> None:
     backend = EmbeddedBackend()
     alone = backend.entailment.read([(CLAIM.text, TEXT)])[0]
+    assert isinstance(backend.entailment, CrossEncoder)
     backend.entailment._session._known.clear()
     assert backend.entailment.read([("a", "b"), (CLAIM.text, TEXT), (CLAIM.text, TEXT * 3)])[1] == alone
 
@@ -216,13 +219,13 @@ def test_what_does_not_depend_on_neighbours_is_equal_alone_and_among_others() ->
 def reading(*rows: tuple[float, float, float], passages: tuple[Passage, ...] = ()) -> Reading:
     """Of windows (nearness, supports, refutes), each of a passage that says the same in short."""
     held = passages or tuple(Passage(text=f"text {at}", document=f"d{at}") for at in range(len(rows)))
-    return Reading(
-        tuple(
-            ScoredSpan((SourcedSentence(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r), kind, s + r)
-            for at, ((near, s, r), passage) in enumerate(zip(rows, held, strict=True))
-            for kind in ("sentence", "passage")
-        )
+    spans = tuple(
+        ScoredSpan((SourcedSentence(f"q{at}", passage),), near, Entailment(s, r, 1 - s - r), kind, s + r)
+        for at, ((near, s, r), passage) in enumerate(zip(rows, held, strict=True))
+        for kind in ("sentence", "passage")
     )
+    by_words = reduce(max_score, (span.scores for span in spans), NO_SIGNAL)
+    return Reading(spans, lexical=by_words)
 
 
 def test_a_reading_is_weighed_by_nearness_and_the_likeliest_label_is_given() -> None:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from redargue.nli.claim_filter import claims, statement
+from redargue.nli.asserting_questions import asserted
+from redargue.nli.check_worthiness import CUES, WEIGHTS_FILE
+from redargue.nli.claim_filter import claims, statement, statements
+from redargue.nli.embedder import DIMENSIONS
+from redargue.nli.session import WEIGHTS
+
+LINES = Path(__file__).with_name("claim_lines.txt")
 
 
 @pytest.mark.parametrize(
@@ -16,6 +26,11 @@ from redargue.nli.claim_filter import claims, statement
         ("It is important to note that bees sting people.", "Bees sting people."),
         ("As of my knowledge cutoff in 2021, the band had four albums.", "The band had four albums."),
         ("The tower opened\nin 1889.", "The tower opened in 1889."),
+        ("Hi Marek! Your parcel left Leipzig on Tuesday.", "Your parcel left Leipzig on Tuesday."),
+        ("Good morning, Ms Lund, the repair costs 40 euros.", "The repair costs 40 euros."),
+        ("We regret to inform you that the flight was cancelled.", "The flight was cancelled."),
+        ("I was amazed to learn that bees can count.", "Bees can count."),
+        ("Please note that the gate closes at nine.", "The gate closes at nine."),
     ],
 )
 def test_a_statement_loses_what_merely_leads_in(sentence: str, claim: str) -> None:
@@ -39,6 +54,56 @@ def test_a_statement_loses_what_merely_leads_in(sentence: str, claim: str) -> No
 )
 def test_a_sentence_that_states_nothing_checkable_is_no_claim(sentence: str) -> None:
     assert statement(sentence) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "You can return it within 60 days.",
+        "We ship to Brazil for free.",
+        "If you open the housing, the warranty is void.",
+        "I see two open orders on your account.",
+        "Crime increased.",
+    ],
+)
+def test_second_and_first_person_and_two_words_can_be_checked(sentence: str) -> None:
+    assert statement(sentence) == sentence
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("Did you know that otters hold hands?", "Otters hold hands."),
+        ("Isn't it odd that the museum has no door?", "The museum has no door."),
+        ("Isn't Canberra the capital of Australia?", "Canberra is the capital of Australia."),
+        ("Didn't Brazil win the cup in 2002?", "Brazil did win the cup in 2002."),
+        ("Wasn't it Bell who built the first telephone?", "It was Bell who built the first telephone."),
+        ("The shop closes at six, doesn't it?", "The shop closes at six."),
+        ("Did you know how long it takes?", None),
+        ("Is it true that otters hold hands?", None),
+        ("Why don't you come along?", None),
+        ("Otters hold hands.", "Otters hold hands."),
+    ],
+)
+def test_a_question_that_asserts_is_restated(question: str, statement: str | None) -> None:
+    assert asserted(question) == statement
+
+
+def test_nine_of_ten_lines_are_told_rightly_both_ways() -> None:
+    lines = [line for line in LINES.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    found = statements([line[2:] for line in lines])
+    kept = [claim is not None for line, claim in zip(lines, found, strict=True) if line.startswith("+")]
+    dropped = [claim is None for line, claim in zip(lines, found, strict=True) if line.startswith("-")]
+    assert min(len(kept), len(dropped)) > 80
+    assert sum(kept) >= 0.9 * len(kept)
+    assert sum(dropped) >= 0.9 * len(dropped)
+
+
+def test_the_linear_model_was_fitted_to_the_bundled_embedder() -> None:
+    manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
+    with np.load(WEIGHTS_FILE, allow_pickle=False) as file:
+        assert str(file["embedder"]) == manifest["sha256"]["embedder.onnx"]
+        assert file["weights"].shape == (1 + DIMENSIONS + CUES,)
 
 
 @pytest.mark.parametrize(

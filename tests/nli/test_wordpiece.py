@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redargue.errors import MissingExtra, UsageError
-from redargue.nli.session import WEIGHTS, _tokenizer
+from redargue.nli.session import WEIGHTS, read_tokenizer
 from redargue.nli.wordpiece import Cut, WordPiece
 
 DESCRIPTION: dict[str, Any] = json.loads((WEIGHTS / "tokenizer.json").read_text(encoding="utf-8"))
@@ -77,5 +77,5 @@ def test_another_kind_of_tokenizer_is_left_to_tokenizers(tmp_path: Path, monkeyp
     (tmp_path / "tokenizer.json").write_text(json.dumps(other), encoding="utf-8")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(MissingExtra) as refused:
-        _tokenizer(tmp_path, 8, "longest_first")
+        read_tokenizer(tmp_path, 8, "longest_first")
     assert refused.value.hint == "pip install 'redargue[tokenizers]'"

@@ -245,7 +245,7 @@ def test_a_folder_that_is_neither_or_not_finished_is_refused(tmp_path: Path) -> 
         render(tmp_path)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "bench.json").write_text("{}")
-    with pytest.raises(UsageError, match="holds no results"):
+    with pytest.raises(UsageError, match="has no results"):
         render(tmp_path / "b")
     claim = Claim(text="one")
     with pytest.raises(RecordError, match="no verdict yet"):

@@ -47,7 +47,8 @@ class Look(Find):
 class Released:
     """Answers a question with what it is about, in a given order of questions."""
 
-    name, identity, stability, supports_attention_weights = "released", "released", Stability(0.7, 0.5), False
+    name, identity, stability = "released", "released", Stability(0.7, 0.5)
+    supports_attention_weights = english_only = False
 
     def __init__(self, order: Sequence[str] = ()) -> None:
         self._arrived = {about: asyncio.Event() for about in order}

@@ -48,7 +48,7 @@ class Dying:
     """A backend that fails for good after some calls, as a killed process does."""
 
     name, identity, stability = "scripted", "scripted", ScriptedBackend.stability
-    supports_attention_weights = False
+    supports_attention_weights = english_only = False
 
     def __init__(self, calls: int) -> None:
         self.inner, self.left, self.served = disputed(), calls, 0

@@ -28,7 +28,6 @@ from redargue.methods.tool_mad.prompts import Keywords, SummariseAbstract, Summa
 from redargue.methods.tool_mad.settings import ToolMadSettings
 from redargue.retrieval.tools.base import Search, Tool
 from redargue.run import Run
-from redargue.runs.clock import FixedClock
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.tasks.decompose import Decomposition, Triplet
 from redargue.tasks.judge import JudgeDebate
@@ -50,6 +49,21 @@ from redargue.verdicts import Verdict
 from support import baselines
 
 CLAIM = Claim(text="The lighthouse at Cape Ansel was lit in 1871.")
+
+
+class FixedClock:
+    """A clock that does not advance."""
+
+    def __init__(self, moment: datetime) -> None:
+        self._moment = moment
+
+    def now(self) -> datetime:
+        return self._moment
+
+    def elapsed(self) -> float:
+        return 0.0
+
+
 CLOCK = FixedClock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 TEXT = "The lighthouse at Cape Ansel was first lit in 1871. It stands on a granite reef."
 QUOTE = "The lighthouse at Cape Ansel was first lit in 1871."

@@ -35,6 +35,7 @@ def written(folder: Path, claims: Sequence[Claim], events: Sequence[Event], **ab
     """A run folder with those events."""
     folder.mkdir(parents=True, exist_ok=True)
     told = {
+        "format": 2,
         "run": folder.name,
         "redargue": "0.1.0",
         "method": "tool-mad",
@@ -42,6 +43,7 @@ def written(folder: Path, claims: Sequence[Claim], events: Sequence[Event], **ab
         "settings": {"rounds": 2},
         "backend": "embedded",
         "identity": "embedded:abc",
+        "stability": [0.0, 0.0],
         "models": {},
         "tools": {"corpus": {"name": "corpus", "revision": "r1"}},
         "seed": 0,

@@ -92,7 +92,7 @@ class RecordedClaim:
         self.folder, self.manifest = folder, record.manifest
         count = len(self.manifest.claims)
         if item is None and count > 1:
-            raise UsageError(f"{str(folder)!r} holds {count} claims", hint=f"choose one: --item 0 to {count - 1}")
+            raise UsageError(f"{str(folder)!r} has {count} claims", hint=f"choose one: --item 0 to {count - 1}")
         self.item = item or 0
         if not 0 <= self.item < count:
             raise UsageError(f"{str(folder)!r} has no claim {self.item}", hint=f"--item 0 to {count - 1}")
@@ -128,12 +128,14 @@ class RecordedClaim:
 
         The default backend is the recorded one; ``base_url`` overrides the environment.
         """
-        return Verifier(
+        verifier = Verifier(
             config_of(self.manifest),
             backend=backend or _recorded_backend(self.manifest, base_url, offline=offline),
             evidence={name: _RecordedTool(entry, name, self) for name, entry in self.manifest.tools.items()},
             budget=budget,
         )
+        verifier.verdict_rules = self.manifest.verdict_rules
+        return verifier
 
 
 class _RecordedTool:

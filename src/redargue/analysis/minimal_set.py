@@ -28,7 +28,7 @@ class MinimalSetSearch:
         self.how: How = "none"
 
     async def run(self) -> None:
-        """Sets ``best`` and ``how``; if ``flips`` raises, they hold the result so far."""
+        """Sets ``best`` and ``how``; if ``flips`` raises, they are the result so far."""
         for name in self._order:
             if await self._try({name}, "smallest"):
                 return

@@ -7,7 +7,6 @@ nothing is written.
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -150,7 +149,9 @@ def _finished_items(record: Record) -> dict[tuple[str, int], int]:
 
 
 def _outcome(verdict: Verdict) -> str:
-    return f"error {verdict.error.type}" if verdict.error else verdict.label or "no answer"
+    if verdict.error:
+        return f"error {verdict.error.type}"
+    return "not checked" if verdict.unchecked else verdict.label or "no answer"
 
 
 def _compare_settings(*manifests: RunManifest) -> tuple[SettingDiff, ...]:
@@ -171,8 +172,7 @@ def _digests(folder: Path) -> dict[int, int]:
     sums: dict[int, int] = defaultdict(int)
     for event in read_events(folder):
         if isinstance(event, RecordedStep):
-            text = json.dumps([_slot(event), _lines(event)])
-            sums[event.item] += int.from_bytes(hashlib.sha256(text.encode()).digest()[:12])
+            sums[event.item] += hash((_slot(event), *_lines(event)))
     return sums
 
 
@@ -265,7 +265,6 @@ def _slot(event: RecordedStep) -> Slot:
 
 
 def _lines(event: RecordedStep) -> list[str]:
-    """The outcome of a step as lines of text."""
     match event:
         case CallFinished():
             return [line for output in event.outputs for line in _json_lines(output["answer"])]
@@ -283,7 +282,6 @@ def _lines(event: RecordedStep) -> list[str]:
 
 
 def _json_lines(value: Any, name: str = "") -> list[str]:
-    """A JSON value as lines of ``name: text``."""
     if isinstance(value, dict):
         return [line for key, field in value.items() for line in _json_lines(field, f"{name}.{key}" if name else key)]
     if isinstance(value, list):
@@ -325,6 +323,7 @@ class _PromptCapture:
     def __init__(self, inner: Backend) -> None:
         self.name, self.identity, self.stability = inner.name, inner.identity, inner.stability
         self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
+        self.english_only = getattr(inner, "english_only", False)
         self.last = ("", "")
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -336,4 +335,4 @@ class _PromptCapture:
         return text
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
-        raise ReplayMiss(f"the record does not hold {task.name()} of {call.agent!r}")
+        raise ReplayMiss(f"the record has no call of {task.name()} by {call.agent!r}")

@@ -45,12 +45,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Output(Generic[A]):
-    """One sample.
-
-    Attributes:
-        thoughts: a reasoning model's thoughts; not part of the answer.
-        entropy: mean entropy of the tokens in nats, where available.
-    """
+    """One sample; ``thoughts`` are not part of the answer; ``entropy``: mean of the tokens in nats, where available."""
 
     answer: A
     text: str = ""
@@ -89,13 +84,14 @@ class Backend(Protocol):
     """Performs tasks.
 
     Attributes:
-        supports_attention_weights: whether the weights of a task's parts scale its attention; otherwise a method states
-            in words how confident the parts' authors are.
+        supports_attention_weights: whether the weights of a task's parts scale its attention.
+        english_only: whether it reads no other language; claims and passages in others are then not given to it.
     """
 
     name: str
     stability: Stability
     supports_attention_weights: bool
+    english_only: bool
 
     @property
     def identity(self) -> str:

@@ -13,6 +13,7 @@ class ReplayBackend:
     def __init__(self, inner: Backend, identity: str, stability: Stability) -> None:
         self.name, self.identity, self.stability = inner.name, identity, stability
         self._inner, self.supports_attention_weights = inner, inner.supports_attention_weights
+        self.english_only = getattr(inner, "english_only", False)
 
     def can(self, task: type[AnyTask]) -> bool:
         return True

@@ -27,6 +27,7 @@ class ScriptedBackend:
 
     name = "scripted"
     supports_attention_weights = False
+    english_only = False
     identity = "scripted"
     stability = PAPER_STABILITY
 

@@ -1,6 +1,6 @@
 """Batches: claims read from a file with a column mapping, and verdicts written as they arrive.
 
-Beside the run's record (``run.json``, ``events.jsonl``) a batch folder holds ``verdicts.jsonl``, in order of arrival
+Beside the run's record (``run.json``, ``events.jsonl``) a batch folder has ``verdicts.jsonl``, in order of arrival
 and at the end in the order of the claims, and ``verdicts.csv``. Every command rebuilds both from the record, from which
 a run resumes.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -19,10 +19,10 @@ from typing import Any
 
 from redargue.bench.datasets.labels import label_set
 from redargue.bench.datasets.rows import Row, rows, table_rows, unpacked_suffix
+from redargue.bench.datasets.table import check_roles, split_mapping
 from redargue.claims import Claim, LabelSet
 from redargue.errors import RecordError, UnknownName, UsageError
 from redargue.evidence import Side
-from redargue.registry import did_you_mean
 from redargue.sanitize import printable
 from redargue.verdicts import Verdict
 
@@ -30,39 +30,34 @@ ROLES = ("claim", "context", "options", "labels", "as_of")
 COLUMNS = (
     *("item", "claim", "label", "meaning", "decided_by", "rounds", "quotes_for", "quotes_against", "sources", "gaps"),
     *("reason", "calls", "searches", "prompt_tokens", "completion_tokens", "usd", "error"),
+    *("confidence", "unsure", "caveat", "unchecked"),
 )
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
-def read_mapping(texts: list[str]) -> dict[str, str]:
-    """Columns by role, from ``claim=statement,context=dialogue``."""
-    mapping: dict[str, str] = {}
-    for part in (pair.strip() for text in texts for pair in text.split(",")):
-        role, sign, column = (name.strip() for name in part.partition("="))
-        if not sign or not column:
-            raise UsageError(f"cannot read {part!r}", where="--map", hint="write it like claim=statement,as_of=date")
-        if role not in ROLES:
-            raise UsageError(f"a column cannot be {role!r}", where="--map", hint=did_you_mean(role, list(ROLES)))
-        if role in mapping:
-            raise UsageError(f"two columns for {role!r}", where="--map")
-        mapping[role] = column
-    return mapping
+def read_mapping(texts: Sequence[str]) -> dict[str, str]:
+    """Columns by role, from ``claim=statement,context=dialogue``; the claim's is by default ``claim``."""
+    return check_roles({"claim": "claim", **(split_mapping(",".join(texts)) if texts else {})}, ROLES)
 
 
 def read_claims(
     path: Path, mapping: Mapping[str, str], *, labels: LabelSet, as_of: date | None = None
 ) -> Iterator[Claim]:
-    """The claims of a CSV, TSV or JSON-lines file, gzipped or not, in its order.
+    """The claims of a CSV, TSV, JSON or JSON-lines file, gzipped or not, in its order.
 
     Columns without a mapping are read by role name if they exist (``claim``, ``context``, ``options``, ``as_of``), but
     ``labels`` only with a mapping, because in a data set that column may contain the answers. ``labels`` and ``as_of``
     are the defaults of rows without them.
     """
     suffix = unpacked_suffix(path)
-    if suffix not in (".csv", ".tsv", ".jsonl"):
-        what = f"{str(path)!r} is not a .csv, .tsv or .jsonl file"
-        raise UsageError(what, hint="check a .txt file with redargue check")
-    for row in rows(path) if suffix == ".jsonl" else table_rows(path):
+    if suffix not in (".csv", ".tsv", ".json", ".jsonl"):
+        what = f"{str(path)!r} is not a .csv, .tsv, .json or .jsonl file"
+        raise UsageError(what, hint="check a .txt file or a text with redargue check")
+    column = mapping.get("claim", "claim")
+    for row in table_rows(path) if suffix in (".csv", ".tsv") else rows(path):
+        if column not in row.fields:
+            hint = f"name the column of the claims: redargue batch {path} -o DIR --map claim=COLUMN"
+            raise row.error(f"no field {column}; its fields: {', '.join(list(row.fields)[:12]) or 'none'}", hint=hint)
         fields = {role: mapping.get(role, role) for role in ROLES if role in mapping or role in row.fields}
         attributes: dict[str, Any] = {"labels": labels, "as_of": as_of}
         if "labels" in mapping and (name := row.optional(mapping["labels"])):
@@ -70,25 +65,16 @@ def read_claims(
                 attributes["labels"] = label_set(name)
             except UnknownName as error:
                 raise row.field_error(mapping["labels"], f"a label set ({error.hint})") from None
-        if "context" in fields and (context := _optional(row, fields["context"], "context" in mapping)):
-            attributes["context"] = context
+        if "context" in fields:
+            attributes["context"] = row.cell(fields["context"])
         if "options" in mapping or isinstance(row.fields.get("options"), list):
             attributes["options"] = _options(row, fields["options"])
-        if "as_of" in fields and (day := _optional(row, fields["as_of"], "as_of" in mapping)):
-            try:
-                attributes["as_of"] = date.fromisoformat(day)
-            except ValueError:
-                raise row.field_error(fields["as_of"], "a date like '2021-03-31'") from None
-        yield row.claim(mapping.get("claim", "claim"), **attributes)
-
-
-def _optional(row: Row, field: str, mapped: bool) -> str:
-    """A cell that may be empty; a mapped column must exist."""
-    return row.string(field) if mapped and row.fields.get(field, "") is not None else row.optional(field)
+        if "as_of" in fields:
+            attributes["as_of"] = row.iso_date(fields["as_of"]) or as_of
+        yield row.claim(column, **attributes)
 
 
 def _options(row: Row, field: str) -> tuple[str, ...]:
-    """A list of texts; in a table's cell a JSON list."""
     cell = row.fields.get(field)
     if not cell:
         return ()
@@ -174,6 +160,7 @@ def _cells(row: Mapping[str, Any]) -> list[object]:
         *(*sides, " | ".join(filter(None, sources)), " | ".join(row["gaps"]), row["reason"]),
         *(usage[name] for name in ("calls", "searches", "prompt_tokens", "completion_tokens", "usd")),
         f"{error['type']}: {error['what']}" if error else "",
+        *(row["confidence"], row["unsure"] and row["unsure"]["label"], row["caveat"], row["unchecked"]),
     ]
 
 
@@ -181,13 +168,14 @@ class Tally:
     """Running totals of a batch.
 
     Attributes:
-        kinds: for every verdict, the first with the same meaning and error code, to save memory.
-        labels: counts of labels, and of errors by type.
+        kinds: for every verdict, the first with the same meaning, sureness and reason not to be checked, to save
+            memory.
+        labels: counts of labels, those of unsure verdicts apart, and of errors by type.
         usd: None if no price is known.
     """
 
     def __init__(self) -> None:
-        self._kind: dict[tuple[str | None, int], Verdict] = {}
+        self._kind: dict[tuple[str | None, str, int, bool], Verdict] = {}
         self.kinds: list[Verdict] = []
         self.labels: Counter[str] = Counter()
         self.errors = self.calls = 0
@@ -195,8 +183,10 @@ class Tally:
 
     def add(self, verdict: Verdict) -> None:
         error = verdict.error
-        self.kinds.append(self._kind.setdefault((verdict.meaning, error.exit_code if error else 0), verdict))
-        self.labels[error.type if error else verdict.label or "no answer"] += 1
+        kind = verdict.meaning, verdict.why_unchecked, error.exit_code if error else 0, verdict.unsure is not None
+        self.kinds.append(self._kind.setdefault(kind, verdict))
+        label = (verdict.label or "no answer") + (" (unsure)" if verdict.unsure else "")
+        self.labels[error.type if error else "not checked" if verdict.unchecked else label] += 1
         self.errors += error is not None
         self.calls += verdict.usage.calls
         if verdict.usage.usd is not None:

@@ -37,7 +37,6 @@ class Prediction(Frozen):
 
     Attributes:
         labels: of each round, one per debater.
-        usd: None if a price is unknown.
         seconds: since the start of the run.
         quotes: numbers of quotations found and not found.
     """
@@ -61,7 +60,6 @@ class Row(Frozen):
         retrieval: empty if the data set names no gold documents.
         arguments: of the command line, besides sample and systems.
         timing: None if no claim has an as-of date.
-        said: one prediction per claim.
     """
 
     spec: str
@@ -206,7 +204,7 @@ def read_results(folder: Path) -> Comparison:
         return Comparison.model_validate_json((folder / RESULTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         hint = "create them with redargue bench run, or for a finished bench with redargue bench compare --path"
-        raise UsageError(f"{str(folder)!r} holds no results of this version", hint=hint) from error
+        raise UsageError(f"{str(folder)!r} has no results of this version", hint=hint) from error
 
 
 def _prediction(verdict: Verdict, seconds: float) -> Prediction:

@@ -59,7 +59,7 @@ class Bench:
         arguments: of the command line that are neither sample nor systems, for the systems that run now.
 
     Raises:
-        UsageError: the folder holds another bench, lacks a file it was scored with, or two systems are the same.
+        UsageError: the folder has another bench, lacks a file it was scored with, or two systems are the same.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Bench:
 
         Raises:
             UsageError: the folder cannot be written, or the system's evidence is missing.
-            RecordError: another process is writing there, or the folder holds another run.
+            RecordError: another process is writing there, or the folder has another run.
         """
         require_bench_extra()
         evidence = self.evidence(system)
@@ -160,7 +160,7 @@ class Bench:
                 async for item, verdict in verifier.stream(claims, concurrency=concurrency, listeners=[listen]):
                     if on_outcome:
                         on_outcome(item, Outcome(verdict, seconds.get(item, 0.0)))
-            self._write(system, resident_peak())
+            self._write(system, resident_peak() if seconds else None)  # a run that was already finished has no peak
             return self.outcomes(system)
 
     def _memory(self, system: System) -> Memory | None:
@@ -264,16 +264,9 @@ def reopen(folder: Path, path: Path) -> Bench:
     """Opens a bench folder and reads its examples again from the data set, which must not have changed."""
     about = read_bench_file(folder)
     sample, systems = about["sample"], [System.model_validate(fields) for fields in about["contenders"]]
-    take = "group" if sample["per_group"] else sample["how"]
-    loaded = load(
-        sample["dataset"],
-        path,
-        limit=sample["limit"],
-        take=take,
-        half=sample["half"],
-        seed=sample["seed"],
-        options=dict(sample["options"]),
-    )
+    sampling = {name: sample[name] for name in ("limit", "half", "seed")}
+    take, options = "group" if sample["per_group"] else sample["how"], dict(sample["options"])
+    loaded = load(sample["dataset"], path, take=take, options=options, **sampling)
     examples, same = apply_as_of(
         loaded.examples,
         loaded.sample.model_dump(mode="json"),

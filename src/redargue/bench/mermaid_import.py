@@ -1,6 +1,6 @@
 """Imports MERMAID's released runs as run records, by playing their steps through the protocol.
 
-The authors' logs are reformatted and truncated: a line holds a thought, a call, an observation (the Python ``repr`` of
+The authors' logs are reformatted and truncated: a line has a thought, a call, an observation (the Python ``repr`` of
 what the tool server returned, its first 2,000 characters), a recalled item, or the answer. Every line becomes an event;
 calls return what was observed then.
 """
@@ -176,10 +176,10 @@ class RecordedAction:
         (remaining,) = self._calls
         recorded = next((call for call in remaining if call.query == arguments.get("query", "")), None)
         if recorded is None:
-            raise ToolFailed(f"the recording holds no further call of {self.name!r} with {dict(arguments)!r:.200}")
+            raise ToolFailed(f"the recording has no further call of {self.name!r} with {dict(arguments)!r:.200}")
         remaining.remove(recorded)
         if recorded.text is None:
-            raise ToolFailed("the recording holds no observation of this call")
+            raise ToolFailed("the recording has no observation of this call")
         if failure_of(recorded.text) == "unknown tool":
             raise ToolFailed(recorded.text)
         async with search.account.request() as receipt:
@@ -195,10 +195,7 @@ class RecordedMemory:
 
     def __init__(self, recalled: Sequence[Sequence[tuple[str, str]]]) -> None:
         self._recalled = recalled
-
-    @property
-    def about(self) -> dict[str, Any]:
-        return {"mode": "frozen", "recorded": True}
+        self.about = {"mode": "frozen", "recorded": True}
 
     def for_claim(self, item: int) -> RecordedMemory:
         return RecordedMemory([self._recalled[item]])
@@ -206,18 +203,17 @@ class RecordedMemory:
     async def recall(self, entities: Iterable[str], **_: Any) -> Recall:
         """The recorded items; one whose original call failed is empty."""
         (recalled,) = self._recalled
-        items = []
-        for number, (query, evidence) in enumerate(recalled, 1):
-            content = "\n".join(texts(evidence))
-            items.append(
-                Recalled(
-                    passage=Passage(text=content, query=query, rank=number),
-                    length=len(content),
-                    number=number,
-                    status="empty" if failure_of(content) else "ok",
-                    arguments={"query": query},
-                )
+        contents = [(query, "\n".join(texts(evidence))) for query, evidence in recalled]
+        items = (
+            Recalled(
+                passage=Passage(text=content, query=query, rank=number),
+                length=len(content),
+                number=number,
+                status="empty" if failure_of(content) else "ok",
+                arguments={"query": query},
             )
+            for number, (query, content) in enumerate(contents, 1)
+        )
         return Recall(items=tuple(items))
 
     async def remember(self, findings: Sequence[Finding], **_: Any) -> RememberResult:

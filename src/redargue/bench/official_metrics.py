@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from redargue.bench.datasets.base import Example
-from redargue.bench.metrics.averitec import AveritecScores, averitec, pair_text
-from redargue.bench.metrics.base import MetricValue, undefined
+from redargue.bench.metrics.averitec import averitec, pair_text
+from redargue.bench.metrics.base import MetricValue, OfficialScores, undefined
 from redargue.bench.metrics.classification import accuracy, class_scores, confusion, correct_items, macro_f1
-from redargue.bench.metrics.fever import NOT_ENOUGH, Element, EvidenceScores, Groups, fever, feverous
-from redargue.bench.metrics.hover import HoverScores, hover
+from redargue.bench.metrics.fever import NOT_ENOUGH, Element, Groups, fever, feverous
+from redargue.bench.metrics.hover import hover
 from redargue.bench.metrics.scifact import GoldAbstract, PredictedAbstract, scifact
 from redargue.bench.statistics.bootstrap import DRAWS, Interval, interval, macro_f1_interval
 from redargue.claims import Meaning
@@ -29,7 +29,6 @@ class ScoredRows:
         labels: all possible labels; empty for free text.
         averaged: the gold labels, over which F1 is averaged.
         whole_documents: whether locations name only documents.
-        draws: bootstrap samples.
     """
 
     examples: tuple[Example, ...]
@@ -89,10 +88,7 @@ def macro_f1_with_interval(rows: ScoredRows) -> MetricValue:
     return with_interval(macro_f1(gold, said, labels=labels, over=over), bounds)
 
 
-def _figures(
-    scores: EvidenceScores | HoverScores | AveritecScores, rows: ScoredRows, reduced: str = ""
-) -> tuple[MetricValue, ...]:
-    """The figures, the first with an interval; if reduced to documents, undefined, and renamed after those."""
+def _figures(scores: OfficialScores, rows: ScoredRows, reduced: str = "") -> tuple[MetricValue, ...]:
     first, *others = scores.figures
     figures = (with_interval(first, interval(scores.items, draws=rows.draws)), *others)
     if not reduced:
@@ -120,7 +116,6 @@ def _accuracy(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 @official_metrics.register("macro-f1")
 def _macro_f1(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    """Macro-F1 and the F1 of each class behind it."""
     classes = class_scores(confusion(rows.gold, rows.said, labels=rows.labels))
     by_class = (score.f1.model_copy(update={"name": f"f1 {score.label}"}) for score in classes if score.support)
     return (macro_f1_with_interval(rows), *by_class)
@@ -168,7 +163,7 @@ def _scifact(rows: ScoredRows) -> tuple[MetricValue, ...]:
         [] if label is None or label in silent else _said_abstracts(places, label)
         for label, places in zip(rows.said, predicted, strict=True)
     ]
-    figures = scifact(gold, said).figures
+    figures = tuple(figure for name, figure in scifact(gold, said).items() if name.endswith("-f1"))
     if _is_other_corpus(rows):
         return tuple(undefined(figure.name, OTHER_NAMES, n=figure.n) for figure in figures)
     if not reduced:

@@ -23,12 +23,7 @@ from redargue.bench.metrics.classification import (
 )
 from redargue.bench.metrics.cost import Cost, cost
 from redargue.bench.metrics.responses import factuality, response_accuracy
-from redargue.bench.official_metrics import (
-    ScoredRows,
-    accuracy_with_interval,
-    macro_f1_with_interval,
-    official_metrics,
-)
+from redargue.bench.official_metrics import ScoredRows, accuracy_with_interval, macro_f1_with_interval, official_metrics
 from redargue.bench.statistics.bootstrap import DRAWS
 from redargue.claims import Frozen, Meaning
 from redargue.errors import UsageError
@@ -47,7 +42,6 @@ class Scores(Frozen):
     """The scores of one system on one data set.
 
     Attributes:
-        n: number of examples.
         hidden: number of examples without a gold label; they count only in coverage and cost.
         failed: number of errors, which are also non-answers.
         labels: all of the data set; empty for free text.
@@ -100,11 +94,8 @@ def score(
 
     Args:
         verdicts: of the examples, in the same order.
-        metric: name of the data set's official metric.
         locate: locates found quotations; by default in documents, so that metrics of sentences are undefined.
         seconds: wall time of each verdict.
-        peak_bytes: peak memory of the process.
-        draws: bootstrap samples.
 
     Raises:
         UsageError: examples and verdicts do not match, or the metric is unknown.
@@ -116,9 +107,9 @@ def score(
     hits = correct_items(rows.gold, rows.said)
     matrix = confusion(rows.gold, rows.said, labels=rows.labels) if rows.labels and known else None
     confident = [
-        (verdict.confidence, hit)
-        for verdict, hit in zip(rows.verdicts, hits, strict=True)
-        if verdict.confidence is not None and verdict.label is not None
+        (verdict.confidence, verdict.unsure.label == gold if verdict.unsure else hit)
+        for verdict, gold, hit in zip(rows.verdicts, rows.gold, hits, strict=True)
+        if verdict.confidence is not None and (verdict.label is not None or verdict.unsure)
     ]
     sure, sure_right = [confidence for confidence, _ in confident], [hit for _, hit in confident]
     every_right = hits if len(known) == len(examples) else None
@@ -201,7 +192,6 @@ def _label_figures(rows: ScoredRows) -> tuple[MetricValue, ...]:
 
 
 def _responses(rows: ScoredRows) -> tuple[MetricValue, ...]:
-    """Response-level scores of claims that were taken from a longer text."""
     places = [at for at, example in enumerate(rows.examples) if example.response]
     if not places:
         return ()

@@ -49,8 +49,5 @@ def count_dates(events: Iterable[Event]) -> EvidenceDates | None:
             left_out.update(event.left_out)
     if not read and not left_out:
         return None
-    in_time, later, undated = TIMINGS
-    return EvidenceDates(
-        read=(read[in_time], read[later], read[undated]),
-        left_out=(left_out[in_time], left_out[later], left_out[undated]),
-    )
+    counts = {"read": read, "left_out": left_out}
+    return EvidenceDates.model_validate({name: [count[at] for at in TIMINGS] for name, count in counts.items()})

@@ -28,6 +28,7 @@ from redargue.cli import (
     ledger,
     mcp_tools,
     memory,
+    models,
     replay,
     report,
     why,
@@ -45,23 +46,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Verify claims against evidence with published multi-agent protocols.",
 )
-app.command("check")(check.check)
-app.command("ground")(ground.ground)
-app.command("batch")(batch.batch)
-app.command("worker")(worker.worker)
-app.add_typer(ledger.app, name="ledger")
-app.command("estimate")(estimate.estimate)
-app.add_typer(corpus.app, name="corpus")
+for command in (
+    *(check.check, ground.ground, batch.batch, worker.worker, estimate.estimate, replay.replay, report.report),
+    *(diff.diff, why.why, mcp_tools.mcp_tools, doctor.doctor),
+):
+    app.command()(command)
 bench.app.command("table")(bench_table.table)
-app.add_typer(bench.app, name="bench")
-app.add_typer(memory.app, name="memory")
-app.command("replay")(replay.replay)
-app.command("report")(report.report)
-app.command("diff")(diff.diff)
-app.command("why")(why.why)
-app.command("mcp-tools")(mcp_tools.mcp_tools)
-app.add_typer(list_command.app, name="list")
-app.command("doctor")(doctor.doctor)
+for group in (ledger, corpus, bench, memory, models, list_command):
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 
 @app.callback()
@@ -83,7 +75,6 @@ def common(
 
 
 def _options(group: TyperGroup) -> Known:
-    """The names of a group's commands and of their options."""
     return {
         name: _options(command)
         if isinstance(command, TyperGroup)
@@ -99,7 +90,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one command and returns its exit code; an error becomes a message on stderr."""
+    """Runs one command and returns its exit code; prints errors to stderr."""
     command = typer.main.get_command(app)
     try:
         command.main(current_names(arguments), prog_name="redargue")

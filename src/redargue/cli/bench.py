@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from redargue.cli.exit import FINISHED_WITH_ERRORS, INTERRUPTED, NO_GATE, exit_code
+from redargue.cli.exit import FINISHED_WITH_ERRORS, exit_code, resumable
+from redargue.cli.output import print_json
 from redargue.cli.parameters import (
     AsJson,
     BaseUrl,
     Concurrency,
     EmbeddingModel,
+    MinConfidence,
     Models,
     Offline,
     Quiet,
+    ReaderName,
     Store,
     StrictAsOf,
     option,
@@ -68,7 +72,9 @@ class BenchParameters:
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
+    reader: ReaderName = ""
     budget: Annotated[str | None, option("BUDGET", "Spending limit per method: 40calls, 200ktok, 0.50usd.")] = None
+    min_confidence: MinConfidence = None
     offline: Offline = False
 
     def config(self, seed: int) -> RunConfig:
@@ -116,16 +122,16 @@ def run(
     if seeds > 1:
         systems = [system.seeded(sample.seed + more) for system in systems for more in range(seeds)]
     examples, drawn = _drawn(sample)
-    shared = ("store", "base_url", "budget", "embedding_model", "offline")
+    shared = ("store", "base_url", "budget", "embedding_model", "reader", "offline")
     values: dict[str, object] = {"qrels": qrels, "pages": pages, **{name: getattr(options, name) for name in shared}}
     values |= {"as_of": sample.as_of, "strict_as_of": sample.strict_as_of, "model": options.model}
+    values["min_confidence"] = None if options.min_confidence is None else str(options.min_confidence)  # 0 is a value
     config, arguments = options.config(sample.seed), _arguments(values)
     bench = Bench(out, examples, systems, sample=drawn, config=config, pages=pages, qrels=qrels, arguments=arguments)
     _run_all(bench, systems, concurrency=concurrency or 2, json=json, quiet=quiet)
 
 
 def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any]]:
-    """The examples of a sample, and a description of the sample."""
     from redargue.bench.datasets.loading import load
     from redargue.bench.temporal import apply_as_of
     from redargue.cli.options import read_settings
@@ -139,26 +145,21 @@ def _drawn(sample: SampleParameters) -> tuple[tuple[Example, ...], dict[str, Any
 
 
 def _run_all(bench: Bench, systems: Sequence[System], *, concurrency: int, json: bool, quiet: bool) -> NoReturn:
-    import asyncio
-
     from redargue.bench import compare as comparison
     from redargue.bench.batch import Tally
     from redargue.cli.progress import bench_progress
 
     rows: dict[str, Row] = {}
     tallies = [Tally() for _ in systems]
-    try:
+    with resumable(f"the same command resumes the bench in {bench.folder}"):
         for system, tally in zip(systems, tallies, strict=True):
             with bench_progress(tally, len(bench.examples), system.spec, quiet=quiet) as on_outcome:
                 outcomes = asyncio.run(bench.run(system, concurrency=concurrency, on_outcome=on_outcome))
             rows[system.slug] = comparison.make_row(bench, system, outcomes)  # the outcomes may be too many to hold
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted; the same command resumes the bench in {bench.folder}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
     result = comparison.compare(bench, made=rows)
     comparison.write_results(result, bench.folder)
     _print(result, json=json)
-    raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds], NO_GATE))
+    raise typer.Exit(exit_code([kind for tally in tallies for kind in tally.kinds]))
 
 
 @app.command("import")
@@ -225,9 +226,6 @@ def rescore(
 
     Debates that would need new calls are counted and left out.
     """
-    import asyncio
-    import json as encoder
-
     from redargue.bench import compare as comparison
     from redargue.bench.harness import Outcome, reopen
     from redargue.bench.system import System
@@ -247,8 +245,7 @@ def rescore(
     scores = comparison.score_outcomes(examples, outcomes, opened.sample["dataset"], pages=opened.pages)
     before = comparison.score_outcomes(examples, recorded_outcomes, opened.sample["dataset"], pages=opened.pages)
     if json:
-        result = {"would_need_calls": lost, "scores": scores, "as_recorded": before}
-        print(encoder.dumps(result, indent=1, default=lambda model: model.model_dump(mode="json")))  # noqa: T201
+        print_json({"would_need_calls": lost, "scores": scores, "as_recorded": before})
         return
     title = f"{len(examples)} claims rescored from the record; {lost} would need calls that were not recorded"
     print_tables([rescored(title, scores, before)])
@@ -264,7 +261,6 @@ def _print(result: Comparison, *, json: bool) -> None:
 
 
 def _arguments(options: Mapping[str, object]) -> list[str]:
-    """Options as they are typed on a command line, without keys in URLs."""
     from redargue.net.secrets import Secrets, has_credentials, without_credentials
 
     secrets = Secrets.from_environment()

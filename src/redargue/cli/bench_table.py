@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from redargue.cli.exit import INTERRUPTED, NO_GATE, exit_code
+from redargue.cli.exit import exit_code, resumable
 from redargue.cli.parameters import BaseUrl, Concurrency, EmbeddingModel, Offline, Quiet, option, with_parameters
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
@@ -125,7 +125,7 @@ def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json
         return bench_progress(Tally(), total, name, quiet=quiet)
 
     runners: dict[int, Runner] = {}
-    try:
+    with resumable(f"the same command resumes the runs in {choice.out}"):
         for paper, published in chosen:
             runner = runners.setdefault(id(paper), Runner(paper, choice, progress, report))
             if published.sets and not runner.columns(published):
@@ -136,15 +136,11 @@ def _run(chosen: Sequence[tuple[Paper, PublishedTable]], choice: Choice, *, json
                 print(result.model_dump_json(), flush=True)  # noqa: T201
             else:
                 print_tables([published_table(result)])
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted; the same command resumes the runs in {choice.out}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
     verdicts = [verdict for runner in runners.values() for cell in runner.cells.values() for verdict in cell.verdicts]
-    raise typer.Exit(exit_code(verdicts, NO_GATE) if verdicts else 0)
+    raise typer.Exit(exit_code(verdicts) if verdicts else 0)
 
 
 def _pairs(option: str, pairs: list[str] | None, known: tuple[str, ...] = ()) -> dict[str, str]:
-
     values = {}
     for pair in pairs or ():
         name, equals, value = pair.partition("=")

@@ -1,4 +1,4 @@
-"""Runs a batch on several workers: prepares their job, starts and supervises them, and exports the results."""
+"""Verifies a batch, in this process or on several workers: prepares, starts and supervises them, exports results."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import typer
+
 from redargue.bench.batch import Tally, VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.options import connected
+from redargue.cli.parameters import OutputParameters
 from redargue.cli.progress import Progress
 from redargue.cluster.export import check_not_dropped, lock_folder, prepare_folder, read_mark, write_log
 from redargue.cluster.job import WorkerJob, read_job
@@ -33,6 +36,7 @@ from redargue.net.transport import Transport
 from redargue.registry import did_you_mean
 from redargue.runs.budget import Budget
 from redargue.runs.clock import SystemClock
+from redargue.verdicts import Verdict
 from redargue.verifier import Verifier
 
 ENGINES = ("local", "ray")
@@ -42,35 +46,52 @@ SHUTDOWN_TIMEOUT = 10.0  # seconds for the workers to exit when no claims are le
 ADDRESSES = ("base_url", "store", "memory", "mcp")  # with a key, they are read from each machine's environment
 
 
+def verify_in_process(
+    config: RunConfig, claims: Sequence[Claim], tally: Tally, out: Path, output: OutputParameters, *, concurrency: int
+) -> bool:
+    """Verifies claims in this process and writes the batch folder; returns whether it was interrupted."""
+
+    async def verify() -> None:
+        async for item, verdict in verifier.stream(claims, concurrency=concurrency):
+            _report(files, tally, item, verdict, output)
+            bar.moved()
+
+    try:
+        with Verifier(config, components=connected(config), folder=out, claims=claims) as verifier:
+            known = sum(1 for _ in verifier.record.finished()) if verifier.record else 0
+            shown = Progress(tally, len(claims), clock=verifier.clock, known=known, quiet=output.quiet)
+            with VerdictFiles(out) as files, shown as bar:
+                asyncio.run(verify())
+    except KeyboardInterrupt:
+        done = f"{len(tally.kinds)} of {len(claims)} claims"
+        typer.echo(f"interrupted after {done}; the same command resumes the batch", err=True)
+        return True
+    return False
+
+
+def _report(files: VerdictFiles, tally: Tally, item: int, verdict: Verdict, output: OutputParameters) -> None:
+    text = files.write(item, verdict)
+    tally.add(verdict)
+    if output.jsonl:
+        print(text, flush=True)  # noqa: T201
+
+
 def verify_many(
     config: RunConfig,
     claims: Sequence[Claim],
     tally: Tally,
     out: Path,
+    output: OutputParameters,
     *,
     engine: str,
     workers: int | None,
     where: str,
     concurrency: int | None,
-    jsonl: bool,
-    quiet: bool,
 ) -> bool:
     """Verifies claims on several workers, and writes the batch folder from their results.
 
-    Args:
-        config: configuration of the run.
-        claims: claims in order.
-        tally: receives every verdict, in the order of the claims.
-        out: batch folder.
-        engine: one of ``ENGINES``.
-        workers: None for the engine's default.
-        where: address of the ledger; default: a file in the folder.
-        concurrency: number of claims that a worker verifies at the same time.
-        jsonl: whether to print the verdicts.
-        quiet: whether to hide the progress bar.
-
-    Returns:
-        Whether it was interrupted; the same command resumes the batch.
+    ``tally`` receives every verdict, in the order of the claims. The ledger is at ``where``; default: a file in
+    ``out``. Returns whether it was interrupted; the same command resumes the batch.
     """
     if engine not in ENGINES:
         hint = did_you_mean(engine, list(ENGINES))
@@ -91,28 +112,20 @@ def verify_many(
             prepare_folder(out, batch, claims)
             retry(ledger, batch.number)
             try:
-                _supervise(engine, workers, where, batch, ledger, environment, quiet=quiet)
+                _supervise(engine, workers, where, batch, ledger, environment, quiet=output.quiet)
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                _export(out, batch, ledger, tally, jsonl=jsonl)
+                with VerdictFiles(out) as files:
+                    for item, verdict in write_log(out, batch, ledger):
+                        _report(files, tally, item, verdict, output)
     return interrupted
-
-
-def _export(out: Path, batch: Batch, ledger: SharedDatabase, tally: Tally, *, jsonl: bool) -> None:
-    with VerdictFiles(out) as files:
-        for item, verdict in write_log(out, batch, ledger):
-            text = files.write(item, verdict)
-            tally.add(verdict)
-            if jsonl:
-                print(text, flush=True)  # noqa: T201
 
 
 def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[str, str]]:
     """The job without keys, and the addresses with keys, which workers read from their environment.
 
-    Raises:
-        UsageError: another option contains a key.
+    Raises UsageError if another option contains a key.
     """
     config, secrets = verifier.config, Secrets.from_environment()
     withheld: dict[str, str] = {}
@@ -160,7 +173,6 @@ def _supervise(
     *,
     quiet: bool,
 ) -> None:
-    """Runs workers until no claims of the batch are left."""
     totals = _Totals(ledger, batch)
     with ExitStack() as stack:
         bar = stack.enter_context(Progress(totals, batch.total, clock=SystemClock(), known=totals.count, quiet=quiet))
@@ -193,43 +205,24 @@ class _Totals:
     """Progress of a batch: the claims that were finished before, plus what its workers have added since."""
 
     def __init__(self, ledger: SharedDatabase, batch: Batch) -> None:
-        self._before, (self._start, _) = count_finished(ledger, batch.number), progress(ledger, batch.number)
-        self._now, self._priced = self._start, bool(batch.about.get("priced"))
-
-    @property
-    def count(self) -> int:
-        return self._before.done + self._now.done - self._start.done + self.errors
-
-    @property
-    def kinds(self) -> range:
-        return range(self.count)
-
-    @property
-    def errors(self) -> int:
-        return self._before.errors + self._now.errors - self._start.errors
-
-    @property
-    def calls(self) -> int:
-        return self._now.calls
-
-    @property
-    def usd(self) -> float | None:
-        return self._now.usd if self._priced else None
+        before, (start, _) = count_finished(ledger, batch.number), progress(ledger, batch.number)
+        self._done, self._errors = before.done - start.done, before.errors - start.errors
+        self._priced, self.count = bool(batch.about.get("priced")), 0
+        self.update(start)
 
     def update(self, now: Counts) -> int:
-        """Updates the totals; returns the number of newly finished claims."""
-        before, self._now = self.count, now
+        """Returns the number of newly finished claims."""
+        before, self.errors = self.count, self._errors + now.errors
+        self.count = self._done + now.done + self.errors
+        self.kinds, self.calls, self.usd = range(self.count), now.calls, now.usd if self._priced else None
         return self.count - before
 
 
 def run_worker(where: str, batch_id: str, owner: str = "") -> None:
     """Runs a worker in this process until no claims of the batch are left.
 
-    A coordinator gives its workers an ``owner``; they stop when standard input ends.
-
-    Raises:
-        UsageError: this machine's version, corpus, model or settings differ from the batch's.
-        RecordError: the ledger failed, or this worker has expired.
+    A coordinator gives its workers an ``owner``; they stop when standard input ends. Raises UsageError if this
+    machine's version, corpus, model or settings differ from the batch's, and RecordError if the worker has expired.
     """
     with closing(open_ledger(where, make=False)) as ledger:
         batch = find_batch(ledger, batch_id)

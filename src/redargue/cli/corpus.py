@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from redargue.cli.exit import FINISHED_WITH_ERRORS, INTERRUPTED
+from redargue.cli.exit import FINISHED_WITH_ERRORS, resumable
+from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, option
 from redargue.errors import UsageError
 from redargue.sanitize import counted, printable
@@ -30,7 +30,9 @@ Store = Annotated[str, option("STORE", "Path or URI (milvus:PATH.db, milvus:http
 
 @app.command()
 def add(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, jsonl; also .gz.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files and folders: txt, md, html, pdf, docx, csv, tsv, json, jsonl; also .gz.")
+    ],
     store: Store = "",
     dataset: Annotated[
         str, typer.Option(help="Read the paths as documents of a data set: feverous, pubmedqa or scifact.")
@@ -56,16 +58,12 @@ def add(
                 else:
                     yield document
 
-    with _open(store, write=True) as corpus, _progress() as show:
-        try:
-            added = corpus.add(readable(), progress=show)
-        except KeyboardInterrupt:
-            typer.echo("interrupted; the same command resumes", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+    with resumable("the same command resumes"), _open(store, write=True) as corpus, _progress() as show:
+        added = corpus.add(readable(), progress=show)
     seconds = round(time.monotonic() - started, 1)
     if as_json:
         errors = [{"error": error.what, "where": error.where, "hint": error.hint} for error in unreadable]
-        _print_json({"files": seen, **added.model_dump(), "seconds": seconds, "unreadable": errors})
+        print_json({"files": seen, **added.model_dump(), "seconds": seconds, "unreadable": errors})
     else:
         typer.echo(
             f"{counted(seen, 'file')}: {added.added:,} added, {added.unchanged:,} unchanged, "
@@ -82,7 +80,7 @@ def list_documents(store: Store = "", as_json: AsJson = False) -> None:
     with _open(store) as corpus:
         entries, revision = corpus.documents(), corpus.revision
     if as_json:
-        _print_json({"revision": revision, "documents": [entry.model_dump() for entry in entries]})
+        print_json({"revision": revision, "documents": entries})
         return
     for entry in entries:
         typer.echo(printable(f"{entry.added}  {entry.chars:>9,}  {entry.id}  {entry.title}".rstrip(), lines=False))
@@ -107,7 +105,7 @@ def remove(
             raise typer.Exit(1)
         removed = corpus.clear() if everything else corpus.remove(names or [])
     if as_json:
-        _print_json({"removed": removed})
+        print_json({"removed": removed})
     else:
         typer.echo(f"{counted(removed, 'document')} removed")
 
@@ -128,8 +126,7 @@ def search(
         find = corpus.search if mode == "fused" else corpus.search_keywords
         passages, revision = find(query, k), corpus.revision
     if as_json:
-        dumped = [passage.model_dump(mode="json") for passage in passages]
-        _print_json({"query": query, "mode": mode, "revision": revision, "passages": dumped})
+        print_json({"query": query, "mode": mode, "revision": revision, "passages": passages})
         return
     for passage in passages:
         typer.echo(_passage_text(passage))
@@ -158,7 +155,6 @@ def _open(store: str, *, write: bool = False, create: bool = True) -> Iterator[C
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Added], None]]:
-    """Shows the number of documents added so far, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -169,8 +165,3 @@ def _progress() -> Iterator[Callable[[Added], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda added: bar.update(task, completed=added.documents)
-
-
-def _print_json(value: object) -> None:
-    """Prints ASCII, so that no control character from a document reaches a terminal."""
-    typer.echo(json.dumps(value, indent=2))

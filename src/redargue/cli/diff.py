@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from redargue.cli.output import print_json
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:
@@ -26,16 +29,13 @@ def diff(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
 ) -> None:
     """Compare two recorded runs: settings, labels and first calls."""
-    import asyncio
-    import sys
-
     from rich.console import Console
 
     from redargue.analysis.run_diff import compare_runs
 
     result = asyncio.run(compare_runs(first, second, most=most))
     if as_json:
-        print(json.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201  # ASCII: safe on a terminal
+        print_json(result)
         return
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     _summary(console, result)

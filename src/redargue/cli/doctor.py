@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import os
+import platform
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, BaseUrl, EmbeddingModel, Offline, option
 from redargue.errors import UsageError
+from redargue.paths import home
 from redargue.sanitize import printable
 
 
@@ -26,8 +33,6 @@ def doctor(
 
     Exits with 2 if something that is needed does not work.
     """
-    import json as encoder
-
     checks: dict[str, Callable[[], str]] = {
         "redargue": _versions,
         "home": _home,
@@ -46,7 +51,7 @@ def doctor(
             rows.append({"check": name, "ok": False, "found": str(error)})
     rows += _endpoints(model or [], base_url, embedding_model, offline)
     if json:
-        print(encoder.dumps({"schema_version": 1, "checks": rows}, indent=1))  # noqa: T201
+        print_json({"schema_version": 1, "checks": rows})
     else:
         for row in rows:
             mark = {True: "ok ", False: "BAD", None: " - "}[row["ok"]]
@@ -59,8 +64,6 @@ def _endpoints(models: list[str], base_url: str, embedding_model: str, offline: 
     if not models:
         line = "not configured; to use one, set REDARGUE_MODEL and REDARGUE_BASE_URL"
         return [{"check": "language model", "ok": None, "found": line}]
-    import asyncio
-
     from redargue.cli.options import read_models
     from redargue.llm.probe import Finding, probe
     from redargue.net.services import limiter, services
@@ -99,7 +102,6 @@ def _search(offline: bool) -> str:
 
 
 def _versions() -> str:
-    import platform
     from importlib.metadata import version
 
     names = ("pydantic", "numpy", "onnxruntime", "readability-lxml", "pypdf", "syntok")
@@ -108,10 +110,6 @@ def _versions() -> str:
 
 
 def _home() -> str:
-    import os
-
-    from redargue.paths import home
-
     folder = home()
     nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(nearest, os.W_OK):
@@ -120,8 +118,6 @@ def _home() -> str:
 
 
 def _fts() -> str:
-    import sqlite3
-
     memory = sqlite3.connect(":memory:")
     memory.execute("CREATE VIRTUAL TABLE t USING fts5(x)")
     memory.close()
@@ -129,7 +125,6 @@ def _fts() -> str:
 
 
 def _models() -> str:
-    import hashlib
     import json
 
     from redargue.nli.session import WEIGHTS
@@ -142,6 +137,7 @@ def _models() -> str:
 
 
 def _backend() -> str:
+    from redargue.nli.aggregation import MIN_CONFIDENCE
     from redargue.nli.backend import EmbeddedBackend
 
     entailment = EmbeddedBackend().entailment
@@ -149,7 +145,9 @@ def _backend() -> str:
     true, false = entailment.read([(evidence[0], sentence) for sentence in evidence])
     if true.supports < true.refutes or false.refutes < false.supports:
         raise UsageError("the entailment model does not distinguish 1871 from 1950", hint="reinstall redargue")
-    return "distinguishes 1871 from 1950"
+    least = f"leaves a claim open below confidence {MIN_CONFIDENCE:g}"
+    language = "reads English only, so claims in other languages are not checked"
+    return f"distinguishes 1871 from 1950; {least}; {language}"
 
 
 def _corpus() -> str:

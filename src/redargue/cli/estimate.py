@@ -8,12 +8,15 @@ import typer
 
 from redargue.cli.check import CONCURRENCY
 from redargue.cli.parameters import AsJson, RunParameters, SearchParameters, with_parameters
+from redargue.errors import UsageError
+from redargue.sanitize import counted
 
 
 @with_parameters
 def estimate(
     claim: Annotated[str, typer.Argument(metavar="CLAIM|FILE|-", help="A claim or a file of claims, as for check.")],
     *,
+    as_: Annotated[str, typer.Option("--as", help="What the input is: claim (one) or claims.")] = "",
     options: RunParameters,
     search: SearchParameters,
     json: AsJson = False,
@@ -24,13 +27,16 @@ def estimate(
 
     Takes the same arguments as check. Prints calls, depth (calls in sequence), tokens, price and time.
     """
-    from redargue.cli.options import claims_of, connected, run_config
+    from redargue.cli.arguments import read_input
+    from redargue.cli.options import connected, run_config
     from redargue.estimate import estimate as estimate_cost
-    from redargue.sanitize import counted
     from redargue.verifier import Verifier
 
     config = run_config(options, search)
-    claims = claims_of(claim, config)
+    text, claims, _ = read_input(claim, as_, "", config)
+    if text:
+        hint = "verify it with redargue check, or estimate it as one claim: --as claim"
+        raise UsageError(f"{claim[:60]!r} is a text whose claims have not been extracted", hint=hint)
     with Verifier(config, components=connected(config), claims=claims) as verifier:
         estimated = estimate_cost(
             verifier,

@@ -2,62 +2,104 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from redargue.errors import UsageError
 from redargue.registry import did_you_mean
+from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     from redargue.cli.parameters import OutputParameters
     from redargue.verdicts import Verdict
 
-T = TypeVar("T")
+UNSURE = "unsure"
 FINISHED_WITH_ERRORS = 3
 INTERRUPTED = 130
 
 
-def run_or_interrupt(folder: Path, work: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine; Ctrl-C names the command that resumes the run and exits with 130."""
-    import asyncio
-
+@contextmanager
+def resumable(how: str = "") -> Iterator[None]:
+    """On Ctrl-C, says how the command is resumed, and exits with 130."""
     try:
-        return asyncio.run(work)
+        yield
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; to resume, repeat the command with --run {folder}", err=True)
+        if how:
+            typer.echo(f"interrupted; {how}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
-def read_gate(output: OutputParameters) -> tuple[frozenset[str], float | None]:
-    """The meanings that fail a run, and the smallest accepted share of supported claims."""
+class Gate(NamedTuple):
+    """The verdicts that fail a command; with none set, it is open.
+
+    Attributes:
+        fail_on: meanings of which no verdict may be; ``unsure`` for verdicts below the confidence threshold.
+        min_supported: the smallest accepted share of supported claims, among those that were checked.
+        allow_unchecked: accepts claims that were not checked, and a text without claims.
+    """
+
+    fail_on: frozenset[str] = frozenset()
+    min_supported: float | None = None
+    allow_unchecked: bool = False
+
+    def failures(self, verdicts: Sequence[Verdict], unread: Iterable[str] = ()) -> Iterator[str]:
+        """Why the gate fails; ``unread`` has the reason of every sentence of a text that could not be read."""
+        if not self.fail_on and self.min_supported is None:
+            return
+        if not self.allow_unchecked:
+            if not verdicts:
+                yield "no checkable claim was found"
+            claims = Counter(why for verdict in verdicts if (why := verdict.why_unchecked))
+            yield from (f"{counted(count, 'claim')} not checked ({why})" for why, count in claims.items())
+            sentences = Counter(unread)
+            yield from (f"{counted(count, 'sentence')} not checked ({why})" for why, count in sentences.items())
+        meanings = Counter(str(verdict.meaning) for verdict in verdicts if not verdict.why_unchecked)
+        checked = counted(meanings.total(), "checked claim")
+        yield from (f"{meanings[name]} of {checked}: {name}" for name in sorted(self.fail_on) if meanings[name])
+        unsure = sum(verdict.unsure is not None and not verdict.unchecked for verdict in verdicts)
+        if unsure and UNSURE in self.fail_on:
+            yield f"{unsure} of {counted(len(verdicts), 'claim')}: {UNSURE}"
+        supported = meanings["supported"]
+        if self.min_supported is not None and meanings and supported / meanings.total() < self.min_supported:
+            yield f"{supported} of {checked}: supported; the smallest accepted share is {self.min_supported:g}"
+
+
+def read_gate(output: OutputParameters) -> Gate:
     from redargue.claims import Meaning
 
     fail_on = output.fail_on or []
     for name in fail_on:
-        if name not in list(Meaning):
-            known = [meaning.value for meaning in Meaning]
+        known = [*(meaning.value for meaning in Meaning), UNSURE]
+        if name not in known:
             raise UsageError(f"no verdict means {name!r}", where="--fail-on", hint=did_you_mean(name, known))
-    return frozenset(fail_on), output.min_supported
+    return Gate(frozenset(fail_on), output.min_supported, output.allow_unchecked)
 
 
-NO_GATE: tuple[frozenset[str], float | None] = (frozenset(), None)
+def exit_code(verdicts: Sequence[Verdict], gate: Gate = Gate(), unread: Iterable[str] = ()) -> int:
+    """The code for the errors among the verdicts; without errors 1 if the user's gate failed, else 0.
 
+    Says on standard error that nothing was searched, or why the gate failed. ``unread``: as for :meth:`Gate.failures`.
+    """
+    from redargue.verdicts import NOT_SEARCHED
 
-def exit_code(verdicts: list[Verdict], gate: tuple[frozenset[str], float | None]) -> int:
-    """The code for the errors among the verdicts; without errors 1 if the user's gate failed, else 0."""
     codes = [verdict.error.exit_code for verdict in verdicts if verdict.error]
     if 4 in codes:
         return 4  # a spent budget concerns every claim
+    unsearched = sum(verdict.unchecked == NOT_SEARCHED for verdict in verdicts)
+    if verdicts and unsearched + codes.count(5) == len(verdicts):
+        if unsearched:
+            typer.echo(NOT_SEARCHED, err=True)
+        return 5
     if codes:
-        every_provider_failed = codes == [5] * len(verdicts)
-        return codes[0] if len(verdicts) == 1 or every_provider_failed else FINISHED_WITH_ERRORS
-    if not verdicts:
-        return 0  # a text that states nothing
-    fail_on, least = gate
-    failed = any(verdict.meaning in fail_on for verdict in verdicts)
-    share = sum(verdict.meaning == "supported" for verdict in verdicts) / len(verdicts)
-    return int(failed or (least is not None and share < least))
+        return codes[0] if len(verdicts) == 1 else FINISHED_WITH_ERRORS
+    failures = tuple(gate.failures(verdicts, unread))
+    for failure in failures:
+        typer.echo(f"gate failed: {printable(failure)}", err=True)
+    if any("not checked" in failure or "no checkable" in failure for failure in failures):
+        typer.echo("  → --allow-unchecked accepts what was not checked", err=True)
+    return int(bool(failures))

@@ -16,11 +16,11 @@ from redargue.cli.parameters import (
     with_parameters,
 )
 from redargue.errors import UnreadableFile, UsageError
+from redargue.registry import did_you_mean
+from redargue.sanitize import printable
 
 if TYPE_CHECKING:
     from redargue.evidence import Passage
-
-SUFFIXES = (".txt", ".md", ".html", ".htm", ".pdf", ".jsonl")
 
 
 @with_parameters
@@ -29,15 +29,18 @@ def ground(
     answer: Annotated[
         str,
         typer.Option(
-            "--answer", metavar="TEXT|FILE|-", help="The answer: text, a .txt or .md file, or - for standard input."
+            "--answer",
+            metavar="TEXT|FILE|-",
+            help="The answer: text, a txt, md, html, pdf, docx or json file, or - for standard input.",
         ),
     ],
     context: Annotated[
         list[str],
         typer.Option(
             "--context",
-            metavar="TEXT|FILE",
-            help="A source document: text, or a txt, md, html, pdf or jsonl file; repeatable.",
+            metavar="TEXT|FILE|FOLDER|-",
+            help="A source document: text, a file (txt, md, html, pdf, docx, csv, tsv, json, jsonl), a folder, or - "
+            "for standard input; repeatable.",
         ),
     ],
     kind: Annotated[
@@ -55,32 +58,43 @@ def ground(
 
     Only these documents are evidence: no search sends a request. The schema of --json is docs/schemas/text.v1.json.
     """
+    from redargue.cli.arguments import read_text
     from redargue.cli.options import run_config
-    from redargue.cli.text import CLAIMS, kind_of, read_text, verify_text
-    from redargue.paths import home
+    from redargue.cli.text import verify_text
     from redargue.runs.record import new_run_folder
+    from redargue.text.segment import KINDS
 
-    if kind_of(kind, answer) == CLAIMS:
-        raise UsageError("'claims' is not a kind of answer", where="--as", hint="text, dialogue, summary or qa")
+    if kind not in KINDS:
+        raise UsageError(f"{kind!r} is not a kind of answer", where="--as", hint=did_you_mean(kind, KINDS))
     text = read_text(answer, kind, question, "--answer")
     config = run_config(options, SearchParameters(offline=True), run)
     config = config.updated(offline=not config.model)  # a named language model may be called
     documents = [document for place in context for document in _documents(place)]
-    folder = run or new_run_folder(home())
+    folder = run or new_run_folder()
     verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
 
 
 def _documents(context: str) -> list[Passage]:
-    """The documents of a file, or the text itself."""
+    from redargue.cli.arguments import named_path, read_argument
     from redargue.evidence import Passage
     from redargue.retrieval.corpus.ingest import read_documents
 
-    if "\n" in context or Path(context.removesuffix(".gz")).suffix.lower() not in SUFFIXES:
+    path = Path("-") if context == "-" else named_path(context, "--context")
+    if path is None:
+        if not context.strip():
+            raise UsageError(f"no document to check the answer against: {context!r} is blank", where="--context")
         return [Passage(text=context, document="context")]
+    if context == "-" or path.is_fifo():
+        return [Passage(text=read_argument(context, "--context"), document="context")]
     passages = []
-    for document in read_documents(Path(context)):
-        if isinstance(document, UnreadableFile):
+    for document in read_documents(path):
+        if not isinstance(document, UnreadableFile):
+            fields = document.model_dump(include={"text", "title", "url", "publisher", "published"})
+            passages.append(Passage(**fields, document=document.id))
+        elif path.is_dir():
+            typer.echo(f"skipped: {printable(str(document))}", err=True)
+        else:
             raise UsageError(document.what, where=document.where, hint=document.hint)
-        fields = document.model_dump(include={"text", "title", "url", "publisher", "published"})
-        passages.append(Passage(**fields, document=document.id))
+    if not passages:
+        raise UsageError(f"{context!r} contains no document that can be read", where="--context")
     return passages

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson
+from redargue.errors import UsageError
 
 app = typer.Typer(help="List and remove the batches of a ledger.", no_args_is_help=True)
 
@@ -19,15 +21,13 @@ Where = Annotated[
 @app.command("ls")
 def list_batches(ledger: Where, as_json: AsJson = False) -> None:
     """List batches, newest first: id, method, progress, cost."""
-    import json
-
     from redargue.cluster.batches import summarize_batches
     from redargue.cluster.store import open_ledger
 
     with closing(open_ledger(ledger, make=False)) as database:
         batches = summarize_batches(database)
     if as_json:
-        typer.echo(json.dumps({"schema_version": 1, "batches": [batch._asdict() for batch in batches]}))
+        print_json({"schema_version": 1, "batches": [batch._asdict() for batch in batches]}, indent=None)
         return
     for batch in batches:
         progress = f"{batch.done:,} of {batch.total:,} done, {batch.errors:,} failed, {batch.leased:,} in progress"
@@ -44,12 +44,9 @@ def drop(
     as_json: AsJson = False,
 ) -> None:
     """Remove a batch permanently; exported folders remain."""
-    import json
-
     from redargue.cluster.batches import drop_batch
     from redargue.cluster.queue import count_finished, find_batch
     from redargue.cluster.store import open_ledger
-    from redargue.errors import UsageError
 
     if not batch:  # find_batch would return the newest
         raise UsageError("'' is not a batch id", hint="redargue ledger ls lists them")
@@ -60,4 +57,7 @@ def drop(
         if not yes and not typer.confirm(question, err=True):
             raise typer.Exit(1)
         removed = drop_batch(database, found)
-    typer.echo(json.dumps({"schema_version": 1, "removed": removed}) if as_json else f"{removed:,} claims removed")
+    if as_json:
+        print_json({"schema_version": 1, "removed": removed}, indent=None)
+    else:
+        typer.echo(f"{removed:,} claims removed")

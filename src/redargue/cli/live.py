@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -60,7 +59,6 @@ class DebateView:
             self.columns[column] += [*self._round_heading(column, event), *self._lines(event)]
 
     def _round_heading(self, column: str, event: events.Event) -> list[Text]:
-        """The heading of a round, where it begins in this column."""
         starts = events.QueryWritten | events.Spoke | events.Stepped | events.Answered
         if not isinstance(event, starts) or not event.round:
             return []
@@ -71,11 +69,9 @@ class DebateView:
         return [Text(heading, style="bold underline")]
 
     def _speaker(self, agent: str) -> str:
-        """The agent's name, or nothing in a column that only this agent has."""
         return "" if self._heading_of[agent] == agent else f"{agent.rpartition('-')[2]} "
 
     def _unless_repeated(self, agent: str, lines: list[Text], repeated: list[Text]) -> list[Text]:
-        """The lines, or the shorter ones if the agent repeats itself."""
         again = self._last.get(agent) == lines
         self._last[agent] = lines
         return repeated if again else lines
@@ -178,7 +174,7 @@ class Viewer:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._animated:
             self._live.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -17,8 +18,6 @@ def mcp_tools(
     offline: Offline = False,
 ) -> None:
     """Serve search tools over MCP."""
-    import sys
-
     from redargue.assembly import sources
     from redargue.retrieval.mcp.serving import build, serve_http
 

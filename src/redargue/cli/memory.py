@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from redargue.cli.exit import FINISHED_WITH_ERRORS
-from redargue.cli.parameters import AsJson, Offline, option
+from redargue.cli.output import print_json
+from redargue.cli.parameters import AsJson, Offline, option, with_parameters
+from redargue.errors import RedargueError, UnknownName, UsageError
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
@@ -23,26 +25,51 @@ if TYPE_CHECKING:  # loads numpy and pydantic, which --help does not need
 
 app = typer.Typer(help="List, show, recheck and remove records of the evidence memory.", no_args_is_help=True)
 
-Where = Annotated[str, option("MEMORY", "Path or postgresql://…; default: memory.db in redargue's home.", "--memory")]
-Workspace = Annotated[str, option("WORKSPACE", "Workspace; other workspaces are not read.", "--workspace")]
-Entity = Annotated[str, typer.Option("--entity", help="Only records of this entity, in any spelling.")]
-ToolName = Annotated[str, typer.Option("--tool", help="Only records of this tool.")]
-StatusName = Annotated[str, typer.Option("--status", help="Only records with this status: ok, empty, changed or gone.")]
-Before = Annotated[
-    datetime | None,
-    typer.Option("--before", formats=["%Y-%m-%d"], help="Only records retrieved before this day (UTC)."),
-]
 Limit = Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of records, newest first.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class MemoryParameters:
+    """The memory that a command reads or changes."""
+
+    memory: Annotated[str, option("MEMORY", "Path or postgresql://…; default: memory.db in redargue's home.")] = ""
+    workspace: Annotated[str, option("WORKSPACE", "Workspace; other workspaces are not read.")] = "default"
+
+    def open(self, *, write: bool = False) -> Memory:
+        from redargue.memory.memory import open_memory
+
+        if write:
+            open_memory(self.memory, write=False).close()  # raises if there is none, instead of creating it
+        return open_memory(self.memory, workspace=self.workspace, write=write)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionParameters(MemoryParameters):
+    """The records that a command applies to, besides their numbers."""
+
+    entity: Annotated[str, typer.Option(help="Only records of this entity, in any spelling.")] = ""
+    tool: Annotated[str, typer.Option(help="Only records of this tool.")] = ""
+    status: Annotated[
+        Literal["ok", "empty", "changed", "gone"] | None, typer.Option(help="Only records with this status.")
+    ] = None
+    before: Annotated[
+        datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only records retrieved before this day (UTC).")
+    ] = None
+
+    def condition(self, numbers: Iterable[int] | None = None) -> RecordFilter:
+        from redargue.memory.base import RecordFilter
+
+        day = self.before.date() if self.before else None
+        return RecordFilter(
+            numbers=tuple(numbers or ()), entity=self.entity, tool=self.tool, status=self.status, before=day
+        )
+
+
 @app.command("ls")
+@with_parameters
 def list_records(
-    memory: Where = "",
-    workspace: Workspace = "default",
-    entity: Entity = "",
-    tool: ToolName = "",
-    status: StatusName = "",
-    before: Before = None,
+    *,
+    selected: SelectionParameters,
     limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
@@ -50,11 +77,11 @@ def list_records(
 
     Columns: number, retrieval time, status, tool, characters, title or query.
     """
-    condition = _filter((), entity, tool, status, before)
-    with _open(memory, workspace) as opened:
+    condition = selected.condition()
+    with selected.open() as opened:
         records, count, others = opened.records(condition, limit=limit), opened.count(condition), opened.workspaces()
     if as_json:
-        _print_json({"workspace": workspace, "count": count, "workspaces": others, "records": _dumped(records)})
+        print_json({"workspace": selected.workspace, "count": count, "workspaces": others, "records": records})
         return
     for record in records:
         passage = record.passage
@@ -62,71 +89,64 @@ def list_records(
         about = passage.title or passage.query
         line = f"{record.number:>7}  {when}  {record.status:<7}  {passage.tool:<10}  {record.length:>7,}  {about}"
         typer.echo(printable(line, lines=False))
-    rest = ", ".join(f"{name} {number:,}" for name, number in others.items() if name != workspace)
-    shown = f"{len(records):,} of {count:,} records in workspace {workspace!r}"
+    rest = ", ".join(f"{name} {number:,}" for name, number in others.items() if name != selected.workspace)
+    shown = f"{len(records):,} of {count:,} records in workspace {selected.workspace!r}"
     typer.echo(printable(shown + (f"; others: {rest}" if rest else ""), lines=False), err=True)
 
 
 @app.command()
+@with_parameters
 def show(
     numbers: Annotated[list[int], typer.Argument(help="Record numbers as listed by ls.")],
-    memory: Where = "",
-    workspace: Workspace = "default",
+    *,
+    selected: MemoryParameters,
     as_json: AsJson = False,
 ) -> None:
     """Show records in full: text, source, entities and claims."""
-    with _open(memory, workspace) as opened:
-        records = opened.records(_filter(numbers, "", "", "", None), limit=len(numbers))
-    _require(numbers, records, workspace)
+    with selected.open() as opened:
+        records = opened.records(SelectionParameters().condition(numbers), limit=len(numbers))
+    _require(numbers, records, selected.workspace)
     if as_json:
-        _print_json({"workspace": workspace, "records": _dumped(records)})
+        print_json({"workspace": selected.workspace, "records": records})
         return
     for record in sorted(records, key=lambda record: numbers.index(record.number)):
         typer.echo(_format(record))
 
 
 @app.command()
+@with_parameters
 def purge(
     numbers: Annotated[list[int] | None, typer.Argument(help="Record numbers as listed by ls.")] = None,
+    *,
     everything: Annotated[bool, typer.Option("--all", help="Remove all records of the workspace.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    memory: Where = "",
-    workspace: Workspace = "default",
-    entity: Entity = "",
-    tool: ToolName = "",
-    status: StatusName = "",
-    before: Before = None,
+    selected: SelectionParameters,
     as_json: AsJson = False,
 ) -> None:
     """Remove the records that match all options permanently."""
-    from redargue.errors import UsageError
-
-    condition = _filter(numbers or (), entity, tool, status, before)
+    condition = selected.condition(numbers)
     if everything != condition.is_empty:
         raise UsageError("purge needs record numbers or filters, or --all", hint="redargue memory ls lists the numbers")
-    with _open(memory, workspace, write=True) as opened:
+    with selected.open(write=True) as opened:
         if numbers:
-            _require(numbers, opened.records(condition, limit=len(numbers)), workspace)
+            _require(numbers, opened.records(condition, limit=len(numbers)), selected.workspace)
         count = opened.count(condition)
-        if count and not yes and not typer.confirm(f"Remove {count:,} records of {workspace!r}?", err=True):
+        if count and not yes and not typer.confirm(f"Remove {count:,} records of {selected.workspace!r}?", err=True):
             raise typer.Exit(1)
         removed = opened.purge(condition) if count else 0
     if as_json:
-        _print_json({"workspace": workspace, "removed": removed})
+        print_json({"workspace": selected.workspace, "removed": removed})
     else:
         typer.echo(f"{removed:,} removed")
 
 
 @app.command()
+@with_parameters
 def recheck(
     numbers: Annotated[list[int] | None, typer.Argument(help="Record numbers; default: all.")] = None,
-    memory: Where = "",
-    workspace: Workspace = "default",
-    entity: Entity = "",
-    tool: ToolName = "",
-    status: StatusName = "",
-    before: Before = None,
-    store: Annotated[str, option("STORE", "Corpus to search.", "--store")] = "",
+    *,
+    selected: SelectionParameters,
+    store: Annotated[str, option("STORE", "Corpus to search.")] = "",
     offline: Offline = False,
     limit: Limit = 1000,
     as_json: AsJson = False,
@@ -135,15 +155,17 @@ def recheck(
 
     Records that changed or disappeared are no longer recalled.
     """
-    condition = _filter(numbers or (), entity, tool, status, before)
-    with _open(memory, workspace, write=True) as opened:
+    import asyncio
+
+    condition = selected.condition(numbers)
+    with selected.open(write=True) as opened:
         records = opened.records(condition, limit=limit)
-        _require(numbers or (), records, workspace)
+        _require(numbers or (), records, selected.workspace)
         results = asyncio.run(_recheck(opened, records, store, offline))
     counts = Counter(result.outcome for result in results)
     if as_json:
         rows = [{"number": result.record.number, "outcome": result.outcome, "why": result.why} for result in results]
-        _print_json({"workspace": workspace, "counts": dict(sorted(counts.items())), "records": rows})
+        print_json({"workspace": selected.workspace, "counts": dict(sorted(counts.items())), "records": rows})
     else:
         for result in results:
             if result.outcome != "same":
@@ -184,8 +206,6 @@ async def _recheck(opened: Memory, records: Sequence[MemoryRecord], store: str, 
 
 
 def _tools(names: Iterable[str], sources: Any) -> Mapping[str, Tool]:
-    """The named search tools that are available."""
-    from redargue.errors import RedargueError
     from redargue.retrieval.tools.base import tools
 
     made = {}
@@ -216,38 +236,7 @@ def _format(record: MemoryRecord) -> str:
     return "\n".join(printable(line, lines=False) for line in head) + f"\n   text{cut}:\n   {body}\n"
 
 
-def _filter(numbers: Iterable[int], entity: str, tool: str, status: str, before: datetime | None) -> RecordFilter:
-    from redargue.errors import UsageError
-    from redargue.memory.base import RecordFilter
-
-    known = ("ok", "empty", "changed", "gone")
-    if status and status not in known:
-        raise UsageError(f"{status!r} is not a status", where="--status", hint=f"known: {', '.join(known)}")
-    day = before.date() if before else None
-    fields = {"numbers": tuple(numbers), "entity": entity, "tool": tool, "status": status or None, "before": day}
-    return RecordFilter.model_validate(fields)
-
-
 def _require(numbers: Iterable[int], records: Iterable[MemoryRecord], workspace: str) -> None:
-    from redargue.errors import UnknownName
-
     if missing := sorted(set(numbers) - {record.number for record in records}):
         what = f"no record {missing[0]} in workspace {workspace!r}"
         raise UnknownName(what, hint="redargue memory ls lists the numbers")
-
-
-def _open(memory: str, workspace: str, *, write: bool = False) -> Memory:
-    from redargue.memory.memory import open_memory
-
-    if write:
-        open_memory(memory, write=False).close()  # raises if there is none, instead of creating it
-    return open_memory(memory, workspace=workspace, write=write)
-
-
-def _dumped(records: Iterable[MemoryRecord]) -> list[dict[str, Any]]:
-    return [record.model_dump(mode="json") for record in records]
-
-
-def _print_json(value: object) -> None:
-    """Prints ASCII: characters of a document could control a terminal."""
-    typer.echo(json.dumps(value, indent=2))

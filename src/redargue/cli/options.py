@@ -1,4 +1,4 @@
-"""Turns the options of a command into a :class:`RunConfig`, and its argument into claims."""
+"""Turns the options of a command into a :class:`RunConfig`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ import asyncio
 import json
 import os
 import socket
-import sys
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from redargue.assembly import connect, tools_setting
-from redargue.claims import Claim, LabelSet, with_strict_as_of
 from redargue.cli.parameters import RunParameters, SearchParameters
 from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
@@ -39,7 +34,6 @@ def run_config(run: RunParameters, search: SearchParameters, folder: Path | None
 def _tools(
     run: RunParameters, search: SearchParameters, settings: Mapping[str, Any], folder: Path | None
 ) -> tuple[str, ...] | None:
-    """The evidence tools; None where the settings or the method name them."""
     fields, name = methods[run.method].settings_class.model_fields, tools_setting(run.method)
     if search.tool:
         return tuple(search.tool)
@@ -51,12 +45,6 @@ def _tools(
         return recorded
     default = methods[run.method].profiles.get(run.profile, {}).get(name, fields[name].default)
     return tuple(live_tool(offline=search.offline) if tool == "keywords" else tool for tool in default)
-
-
-def claims_of(claim: str, config: RunConfig) -> list[Claim]:
-    """The claims that the argument of a command names; all have an as-of date if the configuration needs one."""
-    claims = read_claims(claim, config.labels, config.as_of)
-    return with_strict_as_of(claims) if config.strict_as_of else claims
 
 
 def connected(config: RunConfig) -> Components:
@@ -118,54 +106,6 @@ def _recorded_tools(folder: Path | None, setting: str) -> tuple[str, ...]:
         return tuple(about["settings"][setting]) if about else ()
     except (OSError, ValueError, KeyError, TypeError):
         return ()  # opening the run reports what is wrong with it
-
-
-def read_claims(argument: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:
-    """The claims of a .txt or .jsonl file, of standard input (``-``), or the argument itself as one claim."""
-    path = Path(argument)
-    if path.suffix == ".md":
-        raise UsageError(
-            f"{argument!r} is a text whose claims have not been extracted", hint="verify it with redargue check"
-        )
-    if argument != "-" and path.suffix not in (".txt", ".jsonl"):
-        return [_claim({"claim": argument}, labels, as_of, "the claim")]
-    if argument != "-" and not path.is_file():
-        raise UsageError(f"no file {argument!r}", hint="give a file of claims, or the claim itself in quotation marks")
-    rows = [(number, row) for number, row in enumerate(read_argument(argument).split("\n"), 1) if row.strip()]
-    if not rows:
-        raise UsageError(f"{argument!r} contains no claims")
-    claims = []
-    for number, line in rows:
-        where = f"{argument}, line {number}"
-        row: Any = {"claim": line.strip()}
-        if path.suffix == ".jsonl" or (argument == "-" and line.lstrip().startswith("{")):
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise UsageError(f"not JSON: {line.strip()[:60]!r}", where=where) from error
-        claims.append(_claim(row, labels, as_of, where))
-    return claims
-
-
-def read_argument(argument: str, where: str = "") -> str:
-    """The text of a UTF-8 file, or of standard input for ``-``."""
-    try:
-        raw = sys.stdin.buffer.read() if argument == "-" else Path(argument).read_bytes()
-        return raw.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{argument!r} cannot be read: {reason}", where=where) from error
-
-
-def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:
-    if not isinstance(row, dict) or not isinstance(row.get("claim"), str):
-        raise UsageError(f"no text field 'claim' in {str(row)[:60]!r}", where=where)
-    fields = {"as_of": as_of} | {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
-    try:
-        return Claim(text=row["claim"], labels=labels, **fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", where=where) from error
 
 
 def read_settings(options: list[str]) -> dict[str, Any]:

@@ -26,10 +26,23 @@ BaseUrl = Annotated[str, option("BASE_URL", "Base URL of the endpoint, with /v1;
 EmbeddingModel = Annotated[
     str, option("EMBEDDING_MODEL", "Embedding model at the same endpoint; default: the bundled one.")
 ]
+ReaderName = Annotated[
+    str,
+    option("READER", "Added model that reads evidence for the embedded backend; see redargue models.", metavar="NAME"),
+]
 Offline = Annotated[bool, option("OFFLINE", "Send no request that leaves this machine.", "--offline")]
 Store = Annotated[str | None, option("STORE", "Corpus: a path, a URI, or `starter` for the bundled articles.")]
 StrictAsOf = Annotated[
     bool, typer.Option("--strict-as-of", help="Leave out evidence that is undated or later than the as-of date.")
+]
+MinConfidence = Annotated[
+    float | None,
+    option(
+        "MIN_CONFIDENCE",
+        "Verdicts with a lower confidence become not enough evidence (unsure); default: the backend's threshold.",
+        min=0,
+        max=1,
+    ),
 ]
 Concurrency = Annotated[
     int | None, option("CONCURRENCY", "Claims verified concurrently; default: 2, or 16 for a text.", min=1)
@@ -54,6 +67,7 @@ class RunParameters:
     backend: Annotated[
         str, option("BACKEND", "See redargue list backends; default: chat with a model, else embedded.")
     ] = ""
+    reader: ReaderName = ""
     response_format: Annotated[
         str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, text, plain, or tools (function calls).")
     ] = "auto"
@@ -73,6 +87,7 @@ class RunParameters:
     labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever"
     as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
     strict_as_of: StrictAsOf = False
+    min_confidence: MinConfidence = None
     budget: Annotated[str | None, option("BUDGET", "Spending limit: 40calls, 200ktok, 0.50usd.")] = None
     prices: Annotated[Path | None, option("PRICES", "Price table (TOML).", metavar="FILE")] = None
     seed: Annotated[int, option("SEED", "Random seed of the run.")] = 0
@@ -106,19 +121,19 @@ class OutputParameters:
     quiet: Quiet = False
     fail_on: Annotated[
         list[str] | None,
-        typer.Option(help="Exit 1 if any claim is supported, refuted, not_enough or conflicting; repeatable."),
+        typer.Option(help="Exit 1 if any claim is supported, refuted, not_enough, conflicting or unsure; repeatable."),
     ] = None
     min_supported: Annotated[
         float | None, typer.Option(min=0, max=1, help="Exit 1 if a smaller share of the claims is supported.")
     ] = None
+    allow_unchecked: Annotated[
+        bool,
+        typer.Option("--allow-unchecked", help="Let these two pass claims that were not checked, or no claim at all."),
+    ] = False
 
 
 def with_parameters(command: Callable[..., None]) -> Callable[..., None]:
-    """Lets typer see each field of a dataclass parameter as an option of its own.
-
-    Typer reads options from a signature and has no option groups. Without this, every command that starts a run would
-    repeat some thirty parameters.
-    """
+    """Lets typer, which has no option groups, see each field of a dataclass parameter as an option of its own."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options: list[inspect.Parameter] = []

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from redargue.cli.output import print_json
 from redargue.cli.parameters import AsJson, Quiet
+from redargue.errors import RecordError
 
 
 def replay(
@@ -19,8 +23,6 @@ def replay(
 
     Every call and search is answered from the record. The schema of --json is docs/schemas/check.v1.json.
     """
-    import asyncio
-    import sys
     from itertools import zip_longest
 
     from rich.console import Console
@@ -28,7 +30,6 @@ def replay(
 
     from redargue.cli import show
     from redargue.cli.event_text import describe
-    from redargue.errors import RecordError
     from redargue.events import Event, canonical
     from redargue.playback import replay as replay_run
     from redargue.runs.record import Record, read_events
@@ -46,7 +47,7 @@ def replay(
     replayed = {event.item for event in seen}
     recorded = [event for event in read_events(run) if event.item in replayed]
     if json:
-        show.print_json(show.CheckResult(verdicts=tuple(verdicts)))
+        print_json(show.CheckResult(verdicts=tuple(verdicts)))
     else:
         show.verdicts(verdicts, None)
     if canonical(seen) != canonical(recorded):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -29,8 +30,6 @@ def report(
 
     No model is called, and the HTML page loads nothing from elsewhere.
     """
-    import sys
-
     from redargue.reports.render import render
 
     csv = out is not None and out.suffix.lower() == ".csv"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -12,9 +11,17 @@ from rich.text import Text
 
 from redargue.claims import Frozen
 from redargue.evidence import Quote, QuoteStatus, Side
-from redargue.reports.phrases import NO_ANSWER, cost, how_decided, label_counts, outcome_text
-from redargue.sanitize import WORDS, counted, printable
-from redargue.text.report import CheckedClaim, Report
+from redargue.reports.phrases import (
+    confidence_text,
+    cost,
+    heading,
+    how_decided,
+    label_counts,
+    meaning_text,
+    outcome_text,
+)
+from redargue.sanitize import counted, printable
+from redargue.text.report import Report
 from redargue.verdicts import Verdict
 
 STYLES = {"supported": "bold green", "refuted": "bold red", "not_enough": "bold yellow", "conflicting": "bold magenta"}
@@ -27,16 +34,6 @@ class CheckResult(Frozen):
     verdicts: tuple[Verdict, ...]
 
 
-def print_json(result: CheckResult | Report) -> None:
-    """Prints one JSON object in ASCII, so that no control character from a document reaches a terminal."""
-    print(json.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201
-
-
-def print_jsonl(result: Verdict | CheckedClaim) -> None:
-    """Prints one line of JSON in ASCII, unbuffered."""
-    print(json.dumps(result.model_dump(mode="json")), flush=True)  # noqa: T201
-
-
 def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     for verdict in verdicts:
@@ -47,7 +44,6 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
 
 
 def report(report: Report, folder: Path) -> None:
-    """Prints a text's report for a person: each claim with its offsets, unchecked sentences, the outcome."""
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     for number, claim in enumerate(report.claims, 1):
         heading = f"{number}. {claim.start}–{claim.end}: {' '.join(printable(claim.stated).split())}"
@@ -58,9 +54,11 @@ def report(report: Report, folder: Path) -> None:
         console.print(Text(f"not checked, {span.start}–{span.end} ({span.why}): {sentence}", style="dim"))
     verdicts = [claim.verdict for claim in report.claims]
     refuted = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.meaning == "refuted")
+    unchecked = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.unchecked)
     failed = ", ".join(str(number) for number, verdict in enumerate(verdicts, 1) if verdict.error)
     outcome = [(outcome_text(report.outcome, verdicts), "bold")]
     outcome += [(f" Refuted: {refuted}.", "")] if refuted else []
+    outcome += [(f" Not checked: {unchecked}.", "")] if unchecked else []
     outcome += [(f" Not verified because of an error: {failed}.", "")] if failed else []
     console.print(Text.assemble(*outcome))
     console.print(Text(f"{counted(len(verdicts), 'claim')}, {counted(report.usage.calls, 'call')}", style="dim"))
@@ -93,10 +91,11 @@ def _outcome(console: Console, verdict: Verdict) -> None:
         if verdict.error.hint:
             console.print(Text(printable(f"→ {verdict.error.hint}")))
         return
-    label = Text(printable(verdict.label or NO_ANSWER), style=STYLES.get(str(verdict.meaning), "bold"))
-    console.print(Text.assemble(label, " ", (how_decided(verdict), "dim")))
-    if verdict.meaning in WORDS:
-        console.print(Text(WORDS[verdict.meaning]))
+    style = "bold" if verdict.unchecked else STYLES.get(str(verdict.meaning), "bold")
+    how = ", ".join(filter(None, (how_decided(verdict), confidence_text(verdict))))
+    console.print(Text.assemble((printable(heading(verdict)), style), " ", (how, "dim")))
+    if words := meaning_text(verdict):
+        console.print(Text(printable(words)))
 
 
 def _section(console: Console, title: str, lines: list[Text]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.exit import INTERRUPTED
+from redargue.cli.exit import resumable
+from redargue.cli.output import print_json
 from redargue.cli.parameters import BaseUrl, Offline, Quiet, option
+from redargue.errors import UsageError
 from redargue.sanitize import printable
 
 if TYPE_CHECKING:
@@ -36,9 +39,6 @@ def why(
 
     The result is the smallest set of passages without which the verdict would differ.
     """
-    import asyncio
-    import sys
-
     from rich.console import Console
 
     from redargue.analysis.counterfactual import RecordedClaim, find_counterfactual
@@ -49,24 +49,16 @@ def why(
         if verifier.backend.name == "chat":
             _estimate(verifier, recorded, most, confirmed=yes or limit is not None)
         on_verified = None if quiet else _progress(recorded, most)
-        try:
+        with resumable():
             result = asyncio.run(find_counterfactual(recorded, verifier, most=most, on_verified=on_verified))
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print(json.dumps(result.model_dump(mode="json"), indent=1))  # noqa: T201
+        print_json(result)
     else:
         _show(Console(file=sys.stdout, highlight=False), result)
     raise typer.Exit(result.error.exit_code if result.error else 0)
 
 
 def _estimate(verifier: Verifier, recorded: RecordedClaim, most: int, *, confirmed: bool) -> None:
-    """Prints the estimated cost of the search.
-
-    Raises:
-        UsageError: neither --yes nor a budget was given.
-    """
-    from redargue.errors import UsageError
     from redargue.estimate import estimate
 
     rows = estimate(verifier, [recorded.verdict.claim] * most, concurrency=1)

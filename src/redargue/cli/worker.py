@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from redargue.cli.exit import INTERRUPTED
+from redargue.cli.exit import resumable
 from redargue.cli.ledger import Where
+from redargue.errors import DiskFull, RecordError, StoreLocked
 
 
 def worker(
@@ -17,12 +18,10 @@ def worker(
 ) -> None:
     """Verify claims of a batch started by batch --engine."""
     from redargue.cli.coordinator import run_worker
-    from redargue.errors import DiskFull, RecordError, StoreLocked
 
     try:
-        run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""))
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+        with resumable():
+            run_worker(ledger, batch, owner=os.environ.get("REDARGUE_WORKER", ""))
     except (RecordError, StoreLocked, DiskFull) as error:  # of the ledger: a restart may succeed
         typer.echo(f"redargue: {error}", err=True)
         raise typer.Exit(5) from None

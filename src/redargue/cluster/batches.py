@@ -54,10 +54,8 @@ def _summary(database: SharedDatabase, number: int, id_: str, about: str, total:
 def drop_batch(database: SharedDatabase, batch: Batch) -> int:
     """Removes a batch with its results, and returns its number of claims; also completes interrupted removals.
 
-    From the first step on, the batch cannot be found: the same command then starts a new batch.
-
-    Raises:
-        UsageError: workers are working on it.
+    From the first step on, the batch cannot be found: the same command then starts a new batch. Raises UsageError if
+    workers are working on it.
     """
     with database.transaction() as db:
         # Renamed before the workers are counted: this waits for a worker that is joining.

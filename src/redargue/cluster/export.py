@@ -18,18 +18,13 @@ from redargue.cluster.queue import Batch, find_batch, results
 from redargue.cluster.store import SharedDatabase
 from redargue.errors import RecordError, UsageError
 from redargue.events import EVENT, ClaimEnded
-from redargue.runs.record import writing
+from redargue.runs.record import write_atomically, writing
 from redargue.verdicts import Verdict
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Creates a folder if necessary, and keeps other commands from writing to it.
-
-    Raises:
-        UsageError: it cannot be created.
-        RecordError: another command is writing to it.
-    """
+    """Creates a folder if necessary and locks it; raises RecordError if another command has locked it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -55,8 +50,7 @@ def check_not_dropped(folder: Path, batch_id: str, ledger: SharedDatabase) -> No
 def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
     """Reads ``ledger.json``; empty if the folder has none.
 
-    Raises:
-        RecordError: the folder belongs to another batch or run, or its log has changed since the last export.
+    Raises RecordError if the folder belongs to another batch or run, or its log has changed since the last export.
     """
     path = folder / "ledger.json"
     mark: Mapping[str, Any] = {}
@@ -80,7 +74,6 @@ def read_mark(folder: Path, batch_id: str) -> Mapping[str, Any]:
 
 
 def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
-    """Writes ``run.json`` and ``ledger.json`` if the folder has none."""
     if not read_mark(folder, batch.id):
         head = json.dumps({"run": folder.name, **batch.about}, indent=1, ensure_ascii=False).removesuffix("\n}")
         new = folder / "run.json.new"
@@ -90,7 +83,7 @@ def prepare_folder(folder: Path, batch: Batch, claims: Sequence[Claim]) -> None:
                 file.write(("," if place else "") + "\n  " + claim.model_dump_json())
             file.write("\n ]\n}\n")
         os.replace(new, folder / "run.json")
-        _write_mark(folder, {"batch": batch.id, "log": []})
+        write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": []}))
 
 
 def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tuple[int, Verdict]]:
@@ -107,11 +100,5 @@ def write_log(folder: Path, batch: Batch, ledger: SharedDatabase) -> Iterator[tu
         os.fsync(file.fileno())
         size = file.tell()
     # Both sizes: the command may be killed between the two replacements.
-    _write_mark(folder, {"batch": batch.id, "log": [size_before, size]})
+    write_atomically(folder / "ledger.json", json.dumps({"batch": batch.id, "log": [size_before, size]}))
     os.replace(new, log)
-
-
-def _write_mark(folder: Path, mark: Mapping[str, Any]) -> None:
-    new = folder / "ledger.json.new"
-    new.write_text(json.dumps(mark), encoding="utf-8")
-    os.replace(new, folder / "ledger.json")

@@ -45,9 +45,7 @@ class Heartbeat:
     def __call__(self, db: Transaction) -> None:
         """Records a heartbeat; once per interval, expires the workers that sent none.
 
-        Raises:
-            LeaseLost: this worker has expired.
-            RecordError: the batch was dropped before the worker joined.
+        Raises LeaseLost if this worker has expired, and RecordError if the batch was dropped before it joined.
         """
         now = db.now()
         if not self._joined:
@@ -69,7 +67,6 @@ class Heartbeat:
                 expire_worker(db, owner)
 
     def handle(self, db: Transaction, requests: Sequence[Leave]) -> list[None]:
-        """Returns the worker's leases."""
         if not all(request.failed for request in requests):
             release = f"UPDATE jobs {db.indexed_by.format('jobs_leased')} SET state = ?, owner = NULL,"
             db.execute(f"{release} attempts = attempts - 1 {_OWNED}", (WAITING, self.batch, self.owner))
@@ -102,7 +99,6 @@ def expire_worker(db: Transaction, owner: str) -> None:
 
 
 def _worker_lost(db: Transaction, batch: int, place: int, claim: str, attempts: int) -> str:
-    """The last event of a claim whose workers died, with the claim's cost."""
     about: dict[str, Any] = json.loads(db.execute("SELECT about FROM batches WHERE number = ?", (batch,)).fetchone()[0])
     usage = UsageCounter(bool(about.get("priced")))
     paid = "SELECT event FROM paid WHERE batch = ? AND place = ? ORDER BY lease, n"

@@ -41,9 +41,7 @@ class LocalWorkers:
     def supervise(self, finished: int) -> bool:
         """Restarts workers that died; returns False when all have exited normally.
 
-        Raises:
-            UsageError: a worker cannot be set up.
-            RecordError: workers die and no claims are finished.
+        Raises UsageError if a worker cannot be set up, and RecordError if workers die and no claims are finished.
         """
         self._policy.update(finished)
         for name, process in list(self._running.items()):

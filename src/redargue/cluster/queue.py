@@ -49,10 +49,7 @@ def submit(
     """Adds a batch, completes one that was added in part, or finds one that exists.
 
     The ``run`` in ``about`` is only a name, and not part of the batch's identity; ``spec`` replaces that of an existing
-    batch.
-
-    Raises:
-        RecordError: the batch was dropped meanwhile.
+    batch. Raises RecordError if the batch was dropped meanwhile.
     """
     id_ = batch_id(claims, about)
     with database.transaction() as db:
@@ -127,11 +124,7 @@ def count_states(db: Transaction, batch: int) -> dict[int, int]:
 
 
 def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
-    """The sum of the workers' own counts, and whether unfinished claims are left.
-
-    Raises:
-        RecordError: the batch was dropped.
-    """
+    """The workers' counts, and whether claims are unfinished; raises RecordError if the batch was dropped."""
     with database.transaction() as db:
         require_batch(db, batch)
         sums = "SELECT coalesce(sum(done), 0), coalesce(sum(errors), 0), coalesce(sum(calls), 0), coalesce(sum(usd), 0)"
@@ -140,7 +133,6 @@ def progress(database: SharedDatabase, batch: int) -> tuple[Counts, bool]:
 
 
 def has_unfinished(db: Transaction, batch: int) -> bool:
-    """Whether a claim of the batch is waiting, leased, or not added yet."""
     waiting = f"SELECT 1 FROM jobs {db.indexed_by.format('jobs_waiting')} WHERE batch = ? AND state = {WAITING} LIMIT 1"
     leased = f"SELECT 1 FROM jobs {db.indexed_by.format('jobs_leased')} WHERE batch = ? AND state = {LEASED} LIMIT 1"
     missing = "SELECT 1 FROM batches WHERE number = ? AND filled < total"
@@ -218,7 +210,6 @@ class Queue:
         return answers
 
     def _finish(self, db: Transaction, finished: Mapping[int, Finish]) -> set[int]:
-        """Completes the jobs that are still leased to this worker; returns their places."""
         accepted: set[int] = set()
         for state, error in ((DONE, False), (FAILED, True)):
             places = [place for place, finish in finished.items() if finish.error is error]

@@ -68,13 +68,11 @@ class RateTable:
 
     def handle(self, db: Transaction, requests: Sequence[RateRequest]) -> list[float | bool | None]:
         """Handles the services in alphabetical order, so that two workers cannot wait for each other's locks."""
-        answers: list[float | bool | None] = [None] * len(requests)
+        answers: dict[int, float | bool | None] = {}
         for service in sorted({request.service for request in requests}):
             indices = [index for index, request in enumerate(requests) if request.service == service]
-            service_answers = self._handle_service(db, service, [requests[index] for index in indices])
-            for index, answer in zip(indices, service_answers, strict=True):
-                answers[index] = answer
-        return answers
+            answers |= zip(indices, self._handle_service(db, service, [requests[i] for i in indices]), strict=True)
+        return [answers[index] for index in range(len(requests))]
 
     def _handle_service(
         self, db: Transaction, service: str, service_requests: Sequence[RateRequest]

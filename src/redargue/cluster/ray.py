@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from redargue.cluster.restart_policy import RestartPolicy
@@ -29,9 +29,7 @@ class RayWorkers:
     def supervise(self, finished: int) -> bool:
         """Restarts tasks that failed to use the ledger; returns False when all have ended normally.
 
-        Raises:
-            UsageError: a worker cannot be set up on its node.
-            RecordError: workers fail and no claims are finished.
+        Raises UsageError if a worker cannot be set up on its node, and RecordError if workers fail repeatedly.
         """
         self._policy.update(finished)
         ended, self._running = self._ray.wait(self._running, num_returns=len(self._running), timeout=0)
@@ -60,9 +58,7 @@ def ray_workers(
 ) -> Iterator[RayWorkers]:
     """Workers on the cluster at ``RAY_ADDRESS``, or on this host; ``run`` gets the ledger's address and the batch's id.
 
-    Raises:
-        MissingExtra: ray is not installed.
-        UsageError: the cluster does not answer.
+    Raises MissingExtra if ray is not installed, and UsageError if the cluster does not answer.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
@@ -77,12 +73,9 @@ def ray_workers(
             ray.init(log_to_driver=False, logging_level="WARNING", **options)
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise UsageError(f"no Ray cluster: {error}", hint="ray start --head, and RAY_ADDRESS=host:6379") from None
-    try:
-        workers = RayWorkers(ray, count, run, where, batch)
-        try:
-            yield workers
-        finally:
-            workers.stop()
-    finally:
+    with ExitStack() as stack:
         if connect:
-            ray.shutdown()
+            stack.callback(ray.shutdown)
+        workers = RayWorkers(ray, count, run, where, batch)
+        stack.callback(workers.stop)
+        yield workers

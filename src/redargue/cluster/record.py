@@ -73,7 +73,6 @@ class SharedRecord:
         self._claims[job.place] = _LeasedClaim(job.lease, paid | unreadable, failed, lines)
 
     def end(self, item: int) -> list[str]:
-        """Returns the events of a claim as JSON."""
         return self._claims.pop(item).lines
 
     def recall(self, item: int, key: str) -> Paid | CallFailed | None:
@@ -83,7 +82,6 @@ class SharedRecord:
         return self._claims[item].failed
 
     def write(self, event: Event) -> None:
-        """Records an event; a paid event goes to the ledger immediately."""
         claim = self._claims[event.item]
         line = self._secrets.hide(event.model_dump_json())
         claim.lines.append(line)

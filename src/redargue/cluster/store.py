@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from redargue.errors import DiskFull, RecordError, StoreLocked, UsageError
+from redargue.errors import DiskFull, RecordError, RedargueError, StoreLocked
 from redargue.net import postgresql
 from redargue.net.postgresql import BUSY, SCHEMES, Server
+from redargue.retrieval.corpus.database import Database
 
 SCHEMA = 1
 APPLICATION = 0x52444C47  # "RDLG", at byte 68 of the file
@@ -57,53 +58,26 @@ CREATE TABLE places (
     service TEXT NOT NULL, owner TEXT NOT NULL, taken INTEGER NOT NULL, PRIMARY KEY (service, owner)
 )
 """
-_SQLITE = {"number": "INTEGER PRIMARY KEY AUTOINCREMENT", "real": "REAL", "bytes": "BLOB", "rowless": "WITHOUT ROWID"}
-
-
-class Transaction(Protocol):
-    """A transaction of either database."""
-
-    for_update: str  # suffix of a SELECT that locks its rows until the transaction ends
-    skip_locked: str  # the same, but skips rows that another transaction has locked
-    indexed_by: str  # follows a table's name to force an index, whose name is formatted into it
-
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any: ...
-
-    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> Any: ...
-
-    def now(self) -> float:
-        """Seconds by the clock that all workers share."""
-        ...
 
 
 class SharedDatabase(Protocol):
     """A connection for use in one thread."""
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """Commits at the end of the block, rolls back if the block raises.
-
-        Raises:
-            StoreLocked: others held the lock for too long.
-            DiskFull: the disk is full; nothing was changed.
-            RecordError: the database does not answer, or failed.
-        """
-        ...
+    def transaction(self) -> AbstractContextManager[Transaction]: ...
 
     def close(self) -> None: ...
 
 
 def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], float] | None = None) -> SharedDatabase:
-    """Opens a ledger.
+    """Opens a ledger: ``postgresql://…``, or a SQLite file on a local disk.
 
-    Args:
-        where: ``postgresql://…``, or the path of a SQLite file on a local disk.
-        make: whether to create the ledger if it does not exist.
-        clock: time in seconds, for leases; default: the clock of the server or host.
+    ``make`` creates one that does not exist. ``clock`` is the time in seconds, for leases; default: the clock of the
+    server or host.
 
     Raises:
         MissingExtra: psycopg is not installed.
-        UsageError: there is no ledger, or the file belongs to another program or a newer redargue.
-        StoreForeign: the schema on the server belongs to another program.
+        UsageError: there is no ledger, or a newer redargue made it.
+        StoreForeign: the file or the schema belongs to another program.
         RecordError: the server does not answer.
     """
     if str(where).startswith(SCHEMES):
@@ -111,90 +85,55 @@ def open_ledger(where: str | Path, *, make: bool = True, clock: Callable[[], flo
     return SqliteLedger(Path(where), make, clock)
 
 
-class SqliteLedger:
+class SqliteLedger(Database):
     """A ledger in one SQLite file; all its workers run on this host."""
 
+    noun: ClassVar[str] = "ledger"
+    option: ClassVar[str] = "--ledger"
+    create_command: ClassVar[str] = "redargue batch … --engine local --ledger"
+    application: ClassVar[int] = APPLICATION
+    schema: ClassVar[int] = SCHEMA
+    tables: ClassVar[str] = TABLES.strip().format(
+        number="INTEGER PRIMARY KEY AUTOINCREMENT", real="REAL", bytes="BLOB", rowless="WITHOUT ROWID"
+    )
+    initial_meta: ClassVar[tuple[tuple[str, str], ...]] = ()
+    synchronous: ClassVar[str] = "FULL"
+    busy_timeout: ClassVar[float] = BUSY
+
     def __init__(self, path: Path, make: bool, clock: Callable[[], float] | None = None) -> None:
-        self._path, self._clock = path, clock or time.time
+        self._clock = clock or time.time
+        self.path = path
         if not make and not path.exists():
-            raise UsageError(f"no ledger at {str(path)!r}", hint=CREATE_HINT)
-        self._check_application()
-        with self._errors():
-            self._connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
-        try:
-            with self._errors():
-                self._connection.execute("PRAGMA synchronous = FULL")
-            with self.transaction() as db:
-                (version,) = db.execute("PRAGMA user_version").fetchone()
-                if version > SCHEMA:
-                    raise UsageError(f"{str(path)!r} was made by a newer redargue (format {version})", hint="upgrade")
-                if not version:
-                    db.execute(f"PRAGMA application_id = {APPLICATION}")
-                    db.execute(f"PRAGMA user_version = {SCHEMA}")
-                    for statement in TABLES.strip().format(**_SQLITE).split(";\n"):
-                        db.execute(statement)
-            with self._errors():  # last: until its checkpoint, a log would hide the application id from others
-                self._connection.execute("PRAGMA journal_mode = WAL")
-        except BaseException:
-            self._connection.close()
-            raise
+            raise self._missing()
+        super().__init__(path, write=True)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        with self._errors():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield _SqliteTransaction(self._connection, self._clock)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+        """Commits at the end of the block, rolls back if the block raises.
 
-    def close(self) -> None:
-        self._connection.close()
-
-    def _check_application(self) -> None:
-        """Rejects another program's file before anything is written to it.
-
-        SQLite reads the header: closing a file releases all locks of the process on it, including those of its other
-        connections.
+        Raises StoreLocked, DiskFull, or RecordError if the database does not answer or failed.
         """
-        path = self._path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() or not path.stat().st_size:
-                return
-            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY)) as probe:
-                (application,) = probe.execute("PRAGMA application_id").fetchone()
-        except (OSError, sqlite3.Error) as error:
-            hint = "choose another path: --ledger PATH"
-            raise UsageError(f"{str(path)!r} cannot be opened as a ledger: {error}", hint=hint) from error
-        if application != APPLICATION:
-            raise UsageError(f"{str(path)!r} is not a redargue ledger; it was not changed", hint="--ledger PATH")
+        with self.write() as connection:
+            yield _SqliteTransaction(connection, self._clock)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.ProgrammingError, sqlite3.InterfaceError):
-            raise  # a bug in the caller, not a problem of the file
-        except sqlite3.DatabaseError as error:
-            name, code = repr(str(self._path)), getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise StoreLocked(f"{name} is locked by other writers", hint="use fewer workers") from error
-            if code == sqlite3.SQLITE_FULL:
-                hint = "free some space; the same command resumes the batch"
-                raise DiskFull(f"no space left on the disk of {name}", hint=hint) from error
-            raise RecordError(f"the ledger {name} failed: {error}") from error
+    def _translate(self, error: sqlite3.DatabaseError) -> RedargueError:
+        match super()._translate(error):
+            case StoreLocked():
+                return StoreLocked(f"{str(self.path)!r} is locked by other writers", hint="use fewer workers")
+            case DiskFull(what=what):
+                return DiskFull(what, hint="free some space; the same command resumes the batch")
+            case _:
+                return RecordError(f"the ledger {str(self.path)!r} failed: {error}")
 
 
 class _SqliteTransaction:
-    for_update = skip_locked = ""  # transactions are serialized
-    indexed_by = "INDEXED BY {}"
+    for_update = ""  # suffix of a SELECT that locks its rows until the transaction ends: transactions are serialized
+    skip_locked = ""  # the same, but skips rows that another transaction has locked
+    indexed_by = "INDEXED BY {}"  # follows a table's name to force an index, whose name is formatted into it
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
-        self.execute, self.executemany, self.now = connection.execute, connection.executemany, clock
+        self.execute, self.executemany = connection.execute, connection.executemany
+        self.now = clock  # in seconds; the clock that all workers share
 
 
 class PostgresLedger:
@@ -237,3 +176,6 @@ class _PostgresTransaction(postgresql.Transaction):
             return self._clock()
         # The server's clock: the clocks of hosts differ.
         return float(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()[0])
+
+
+Transaction = _SqliteTransaction | _PostgresTransaction

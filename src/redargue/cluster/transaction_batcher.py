@@ -64,8 +64,7 @@ class TransactionBatcher:
     async def ask(self, handler: RequestHandler, request: Any, *, undo: Any = None) -> Any:
         """Returns the handler's answer once committed; posts ``undo`` if it is True but the caller was cancelled.
 
-        Raises:
-            RecordError: the database failed, or the worker has expired.
+        Raises RecordError if the database failed or the worker has expired.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._put(handler, _Request(request, answer, undo))

@@ -76,8 +76,7 @@ class Worker:
     async def work(self, verify: Verify, *, concurrency: int) -> None:
         """Verifies up to ``concurrency`` claims at a time until no claim of the batch is unfinished.
 
-        Raises:
-            RecordError: the ledger failed, or this worker has expired.
+        Raises RecordError if the ledger failed or this worker has expired.
         """
         tasks: set[asyncio.Task[None]] = set()
         idle, min_free = min(IDLE, self.heartbeat.interval), max(1, concurrency // 4)
@@ -113,9 +112,8 @@ class Worker:
 async def verify_leased(worker: Worker, verifier: Verifier, batch: Batch, *, concurrency: int) -> None:
     """Verifies a worker's claims with a verifier that uses the worker's record, budget and limiter.
 
-    Raises:
-        UsageError: the verifier's version, corpus, model or settings differ from the batch's.
-        RecordError: the ledger failed, or the worker has expired.
+    Raises UsageError if the verifier's version, corpus, model or settings differ from the batch's, and RecordError if
+    the ledger failed or the worker has expired.
     """
     if difference := verifier.manifest().differing(read_manifest(batch.about, "the batch")):
         name, own, expected = difference

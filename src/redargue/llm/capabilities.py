@@ -64,8 +64,8 @@ class CapabilityStore:
 
 def refuses_form(body: Mapping[str, Any], answer: Answer) -> bool:
     """Whether a refusal is about the response format."""
-    words = re.search(r"response_format|json_schema|json_object|grammar", answer.text.lower())
-    return "response_format" in body and words is not None
+    about = r"response_format|json_schema|json_object|grammar"
+    return "response_format" in body and re.search(about, answer.text.lower()) is not None
 
 
 def refuses_tools(body: Mapping[str, Any], answer: Answer) -> bool:

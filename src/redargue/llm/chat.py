@@ -37,6 +37,7 @@ class ChatBackend(PromptedBackend):
 
     name = "chat"
     supports_attention_weights = False
+    english_only = False
     format_hint = "choose another model, or another format: --response-format"
 
     def __init__(
@@ -92,9 +93,6 @@ class ChatBackend(PromptedBackend):
             functions=prompt.functions,
         )
 
-    def _asked(self, call: Call) -> str:
-        return self.endpoint(call.model).model
-
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         if not self.embedding_model:
             return await super()._compare(task, call)
@@ -107,7 +105,6 @@ class ChatBackend(PromptedBackend):
 
 
 def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    """In [-1, 1]; 0 for a zero vector."""
     lengths = math.hypot(*left) * math.hypot(*right)
     cosine = sum(a * b for a, b in zip(left, right, strict=True)) / lengths if lengths else 0.0
     return max(-1.0, min(1.0, cosine))

@@ -205,7 +205,7 @@ class Endpoint:
         """One vector per text, in order.
 
         Raises:
-            BadReply: the reply does not hold one vector per text.
+            BadReply: the reply does not contain one vector per text.
         """
         tokens = sum(len(text.encode()) for text in texts) + MESSAGE_OVERHEAD
         body = {"model": self.model, "input": list(texts)}
@@ -246,7 +246,6 @@ class Endpoint:
         self._store.keep(self.service.display_url, self.model, self.capabilities)
 
     def _error(self, answer: Answer, *, offered: bool = False) -> ProviderError | UsageError:
-        """``offered``: functions were."""
         message = " ".join(error_message(answer.text).split())[:300]
         what = f"{self.model!r} at {self.service.display_url} answered {answer.status}: {message or 'nothing'}"
         if offered:

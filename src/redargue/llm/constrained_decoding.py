@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from redargue.errors import CannotPlay
@@ -74,8 +73,12 @@ class _Form:
     def __init__(self, draft: Draft, task: AnyTask, longest: int) -> None:
         self.draft, self.schema = draft, schema_of(task)
         self._task, self._longest = task, longest
-        for name, (field, values) in task.fixed_items().items():
-            self._known(name, field, values)
+        for listed, (name, values) in task.fixed_items().items():
+            field = self.schema["properties"][listed]
+            item = self._resolved(field["items"])
+            field["prefixItems"] = [
+                {**item, "properties": {**item["properties"], name: {"const": value}}} for value in values
+            ]
         if isinstance(task, ExtractClaims):
             item = self._resolved(self.schema["properties"]["claims"]["items"])
             item["properties"]["sentence"] = {"enum": list(range(1, len(task.sentences) + 1))}
@@ -132,14 +135,6 @@ class _Form:
                 return
             self.value(item, "", opened=True)
         self.draft.add("]" + after)
-
-    def _known(self, listed: str, name: str, values: Sequence[Any]) -> None:
-        """Restricts a list to one item per value of the field ``name``."""
-        field = self.schema["properties"][listed]
-        item = self._resolved(field["items"])
-        field["prefixItems"] = [
-            {**item, "properties": {**item["properties"], name: {"const": value}}} for value in values
-        ]
 
     def _refused(self, field: dict[str, Any]) -> CannotPlay:
         return CannotPlay(f"{self._task.name()} has a field that cannot be filled in: {json.dumps(field)[:200]}")

@@ -213,9 +213,7 @@ class Draft:
         if prefix < len(self._cached):
             self._cache.crop(prefix - len(self._cached))
         self._cached = ids[:prefix]
-        options: dict[str, Any] = {}
-        if self._focus and len(ids) > self.prompt_tokens:
-            options["focus"] = self._focus
+        options = {"focus": self._focus} if self._focus and len(ids) > self.prompt_tokens else {}
         used = self._focus.used if self._focus else 0
         model = self._model.model
         attention = WEIGHTED if options else self._model.default_attention

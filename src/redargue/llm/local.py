@@ -37,8 +37,9 @@ class TransformersBackend(PromptedBackend):
         longest: characters of free text.
     """
 
-    name = "transformers"
+    name = model = "transformers"
     supports_attention_weights = True
+    english_only = False
     form = "auto"
     stability = Stability(PAPER_STABILITY.faithfulness, EmbeddedBackend.stability.relevance)
 
@@ -62,22 +63,15 @@ class TransformersBackend(PromptedBackend):
         parts = (f"longest={self.longest}", f"prompts={words}", f"embeddings={self._embedded.identity}")
         return " ".join([f"transformers:{self._model.identity if self._model else ''}", *parts])
 
-    def _prompt(self, task: AnyTask) -> Prompt:
-        prompt = self._renderer.prompt(task)
+    async def _complete(
+        self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
+    ) -> tuple[Choice, ...]:
         if not prompt.spans and any(part.agent for part in task.parts()):
             raise UsageError(
                 f"the prompt {task.name()}.txt leaves no place for its weights",
                 where="--prompts",
                 hint="remove the file, or choose a setting that states confidence in words",
             )
-        return prompt
-
-    def _asked(self, call: Call) -> str:
-        return self.name
-
-    async def _complete(
-        self, task: AnyTask, prompt: Prompt, call: Call, n: int, more: Sequence[Message] = (), turn: int = 0
-    ) -> tuple[Choice, ...]:
         model = self._model
         if model is None:
             raise UsageError("the transformers backend needs a model", hint="name a folder: --model")

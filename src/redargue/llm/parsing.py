@@ -39,7 +39,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
         candidates, rest = _objects(text, material)
         mixed = _opening(kind).search(rest) is not None
     if mixed:
-        raise ValueError("the reply holds answers in several forms")
+        raise ValueError("the reply contains answers in several forms")
     replies: dict[str, Frozen] = {}
     for candidate in candidates:
         try:
@@ -48,7 +48,7 @@ def one(text: str, kind: type[Frozen], material: str) -> Frozen:
             raise ValueError(first_error(error)) from None
         replies[reply.model_dump_json()] = reply
     if len(replies) > 1:
-        raise ValueError("the reply holds several different answers")
+        raise ValueError("the reply contains several different answers")
     if not replies:
         raise ValueError("no JSON object was found")
     return next(iter(replies.values()))
@@ -80,7 +80,7 @@ def _objects(text: str, material: str) -> tuple[list[Any], str]:
         if value not in objects:
             objects.append(value)
         if len(objects) > MOST_OBJECTS:
-            raise ValueError("the reply holds many different objects")
+            raise ValueError("the reply contains many different objects")
     return objects, rest + text[end:]
 
 
@@ -97,7 +97,6 @@ def _next_object(text: str, start: int) -> int:
 
 @cache
 def _fields(kind: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields in the schema."""
     properties = kind.model_json_schema()["properties"]
     return {name: field for name, field in kind.model_fields.items() if name in properties}
 
@@ -132,13 +131,13 @@ def _from_tags(text: str, kind: type[BaseModel]) -> tuple[dict[str, Any], str]:
     rest += text[at:]
     for tag in bodies:
         if f"</{tag}>" in rest:
-            raise ValueError(f"the end of <{tag}> stands where nothing was begun")
+            raise ValueError(f"</{tag}> has no opening tag")
     fields: dict[str, Any] = {}
     for name, field in _fields(kind).items():
         tag = _tag(name, field)
         if tag == name:
             if len(bodies[tag]) != 1:
-                raise ValueError(f"the tag <{tag}> stands {len(bodies[tag])} times, not once")
+                raise ValueError(f"the tag <{tag}> occurs {len(bodies[tag])} times, not once")
             fields[name] = _typed(bodies[tag][0].strip(), field)
         elif tag == ITEM:
             inner = get_args(field.annotation)[0]

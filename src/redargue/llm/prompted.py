@@ -12,7 +12,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.llm.client import Message
 from redargue.llm.prompts import Prompts
-from redargue.llm.rendering import Prompt, Renderer, repair_prompt
+from redargue.llm.rendering import Prompt, Renderer
 from redargue.llm.response import Choice
 from redargue.llm.tool_calls import step_of
 from redargue.nli.backend import EmbeddedBackend
@@ -27,10 +27,12 @@ class PromptedBackend(ABC):
     """A backend whose subclasses only complete prompts."""
 
     form: str
+    model: str
     format_hint = "choose another model"
 
     def __init__(self, prompts: Prompts | None, renderer: Renderer) -> None:
         self.prompts, self._renderer, self._embedded = prompts, renderer, EmbeddedBackend()
+        self._last: tuple[AnyTask, Prompt] | None = None  # a run renders each task twice: for its key, then to ask
 
     def can(self, task: type[AnyTask]) -> bool:
         return True
@@ -40,7 +42,7 @@ class PromptedBackend(ABC):
 
         The endpoint's actual capabilities are not part of a call's key, so that runs can be resumed and replayed.
         """
-        return "" if isinstance(task, (CompareTexts, *RATING)) else self._renderer.prompt(task).words
+        return "" if isinstance(task, (CompareTexts, *RATING)) else self._prompt(task).words
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         """Asks the model; an invalid reply is sent back once with the reason.
@@ -48,7 +50,7 @@ class PromptedBackend(ABC):
         Raises:
             BadReply: the second reply is invalid too.
             UsageError: the model cannot be used, or refuses the prompt.
-            ProviderError, BudgetReached: nothing answered; nothing was sent.
+            ProviderError, BudgetReached: the endpoint did not answer; the budget is too small, nothing was sent.
         """
         if isinstance(task, RATING):  # before CompareTexts, the base class of one of them
             return cast("Reply[Out]", await self._embedded.perform(cast(AnyTask, task), call))
@@ -62,7 +64,10 @@ class PromptedBackend(ABC):
         return Reply(tuple(output for output, _ in outputs), rejected=tuple(bad for _, bad in outputs if bad))
 
     def _prompt(self, task: AnyTask) -> Prompt:
-        return self._renderer.prompt(task)
+        last = self._last
+        if last is None or last[0] is not task:
+            last = self._last = task, self._renderer.prompt(task)
+        return last[1]
 
     @abstractmethod
     async def _complete(
@@ -70,22 +75,20 @@ class PromptedBackend(ABC):
     ) -> tuple[Choice, ...]:
         """``n`` replies to a prompt and ``more`` messages, with the call's seed plus ``turn``."""
 
-    @abstractmethod
-    def _asked(self, call: Call) -> str:
-        """The model that performs a call, for errors."""
-
     async def _compare(self, task: CompareTexts, call: Call) -> Reply[Any]:
         return await self._embedded.perform(task, call)
 
     async def _read(
         self, task: Task[Out], prompt: Prompt, call: Call, choice: Choice, index: int
     ) -> tuple[Output[Out], Rejected | None]:
-        """One sample's answer, and its rejected first reply."""
         try:
             return self._parse(task, prompt, choice), None
         except ValueError as error:
             first = Rejected(why=str(error), raw=choice.verbatim[:2000])
-        more = [{"role": "user", "content": repair_prompt(first.why)}]
+        repair = (
+            f"That reply cannot be read: {first.why}. Reply again, in the form that was asked for and nothing else."
+        )
+        more = [{"role": "user", "content": repair}]
         if not choice.problem.startswith("the endpoint") and (choice.verbatim.strip() or not choice.problem):
             more.insert(0, {"role": "assistant", "content": choice.verbatim[:MOST_SHOWN]})
         (second,) = await self._complete(task, prompt, call, 1, more, turn=index + 1)
@@ -93,7 +96,7 @@ class PromptedBackend(ABC):
             return self._parse(task, prompt, second), first
         except ValueError as error:
             raise BadReply(
-                f"{self._asked(call)!r} gave no answer to {task.name()} that can be read: {error}",
+                f"{call.model or self.model!r} gave no answer to {task.name()} that can be read: {error}",
                 raw=second.verbatim or first.raw,
                 where=f"{call.agent}, asked twice; first: {first.why}",
                 hint=self.format_hint,

@@ -95,8 +95,8 @@ class Renderer:
         if plain and isinstance(task, LabelledTask):
             return _plain_answer(text, task)
         kind = Step if plain and isinstance(task, StepTask) else task.reply_type()
-        rendered = task.rendered()  # with the history, because a reply may repeat an earlier question's evidence
-        shown = [rendered.system, *(exchange.input_text for exchange in task.chat_history()), rendered.input_text]
+        history = (exchange.input_text for exchange in task.chat_history())  # a reply may repeat its evidence
+        shown = [task.fill(task.system), *history, task.fill(task.input_text())]
         return cast(Frozen, task.from_reply(one(text, kind, "\n".join(shown))))
 
 
@@ -115,10 +115,6 @@ def _weighted_spans(task: AnyTask, user: str) -> tuple[WeightedSpan, ...]:
         if part.agent:
             spans.append(WeightedSpan(start, begin + len(task.fill(marked)), part.weight))
     return tuple(spans)
-
-
-def repair_prompt(why: str) -> str:
-    return f"That reply cannot be read: {why}. Reply again, in the form that was asked for and nothing else."
 
 
 def schema_of(task: AnyTask) -> dict[str, Any]:

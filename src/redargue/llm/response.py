@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import math
 import re
@@ -13,6 +15,8 @@ import httpx2
 
 from redargue.backends.base import Token
 from redargue.net import transport
+
+DRAIN_TIMEOUT = 0.1  # seconds; the end of a stream usually arrives in the same packet as its last event
 
 
 class Called(NamedTuple):
@@ -111,7 +115,6 @@ def _calls(message: Mapping[str, Any]) -> tuple[Called, ...]:
 
 
 def _tokens(rows: list[dict[str, Any]]) -> tuple[Token, ...]:
-    """All tokens; empty if one of them has no text or no log probability."""
     pairs = [(row.get("token"), row.get("logprob")) for row in rows]
     usable = (isinstance(text, str) and isinstance(log, int | float) and log <= 1e-6 for text, log in pairs)
     return tuple(Token(str(text), float(log or 0)) for text, log in pairs) if all(usable) else ()
@@ -135,8 +138,10 @@ async def read_stream(response: httpx2.Response) -> str:
         return await transport.read_body(response)
     parts: dict[int, dict[str, Any]] = {}
     usage: Any = None
-    async for data in _data(response):
+    stream = _data(response)
+    async for data in stream:
         if data == "[DONE]":
+            await _drain(stream)
             break
         try:
             chunk = json.loads(data)
@@ -160,6 +165,14 @@ async def read_stream(response: httpx2.Response) -> str:
         for index, part in parts.items()
     ]
     return json.dumps({"choices": choices, "usage": usage})
+
+
+async def _drain(stream: AsyncIterator[str]) -> None:
+    """Reads the rest of a stream whose reply is complete, so that its connection can be reused."""
+    with contextlib.suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(DRAIN_TIMEOUT):
+            async for _ in stream:
+                pass
 
 
 PIECES = ("content", "reasoning_content", "reasoning", "refusal")

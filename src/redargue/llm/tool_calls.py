@@ -102,7 +102,6 @@ def _answer(call: Called) -> Step:
 
 
 def _arguments(call: Called) -> dict[str, Any]:
-    """The arguments; the tool itself validates them."""
     decoder = json.JSONDecoder(strict=False)  # small models break lines inside strings, which is unambiguous
     try:
         arguments = decoder.decode(call.arguments.strip() or "{}")

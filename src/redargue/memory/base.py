@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from redargue.claims import Frozen
+from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage, Recalled
 
 Status = Literal["ok", "empty", "error", "changed", "gone"]
@@ -79,16 +79,7 @@ class EvidenceMemory(Protocol):
     @property
     def about(self) -> dict[str, Any]: ...
 
-    async def recall(
-        self,
-        entities: Iterable[str],
-        *,
-        claim: str,
-        now: datetime,
-        text: str = "",
-        as_of: date | None = None,
-        only_in_time: bool = False,
-    ) -> Recall: ...
+    async def recall(self, entities: Iterable[str], *, claim: Claim, now: datetime, text: str = "") -> Recall: ...
 
     async def remember(
         self, findings: Sequence[Finding], *, entities: Iterable[str], claim: str, run: str, now: datetime

@@ -36,7 +36,6 @@ class BinaryIndex:
 
     @property
     def last(self) -> int:
-        """The largest record number; 0 if the index is empty."""
         return int(self._numbers[self.count - 1]) if self.count else 0
 
     def extend(self, rows: list[tuple[int, bytes]]) -> None:

@@ -18,7 +18,7 @@ _BRACKET_CATEGORIES = frozenset(("Ps", "Pe", "Pi", "Pf", "Pd"))
 def normalize_entity(entity: str) -> str:
     """Returns the key of an entity, empty for a blank name.
 
-    A name that consists of punctuation or articles alone ("!!!", "The The") keeps them.
+    A name of punctuation alone ("!!!") is kept; of articles alone, the last one is kept ("The The" gives "the").
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", entity).casefold())
     whole = name = " ".join(folded.split())[:MAX_LENGTH].rstrip()

@@ -34,22 +34,12 @@ class MemoryLookup:
     async def call(self, arguments: Mapping[str, Any], *, search: Search) -> tuple[Passage, ...]:
         """Returns evidence for ``arguments["entity"]``, best first; the claim's as-of date applies.
 
-        Raises:
-            ToolFailed: the arguments contain no entity.
-            UsageError: the run has no memory.
+        Raises ToolFailed if the arguments contain no entity, and UsageError if the run has no memory.
         """
         entity = arguments.get("entity")
         if not isinstance(entity, str) or not entity.strip():
             raise ToolFailed(f"{LOOKUP} cannot be called with {dict(arguments)!r:.200}", hint='give {"entity": "…"}')
         if self._memory is None:
             raise UsageError("this run has no memory", hint="pass memory=open_memory(…)")
-        claim = self._claim
-        recall = await self._memory.recall(
-            (entity,),
-            claim=claim.text,
-            now=self._clock.now(),
-            text=entity,
-            as_of=claim.as_of,
-            only_in_time=claim.only_in_time,
-        )
+        recall = await self._memory.recall((entity,), claim=self._claim, now=self._clock.now(), text=entity)
         return tuple(item.passage for item in recall.items if item.status == "ok")

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
+from redargue.claims import Claim
 from redargue.errors import UsageError
 from redargue.evidence import Recalled, timing
 from redargue.memory import records
@@ -68,16 +69,7 @@ class Memory:
         """Workspace and settings, as recorded in ``run.json``; not the address, which may contain a password."""
         return {"workspace": self.workspace, **self.settings.model_dump(mode="json")}
 
-    async def recall(
-        self,
-        entities: Iterable[str],
-        *,
-        claim: str,
-        now: datetime,
-        text: str = "",
-        as_of: date | None = None,
-        only_in_time: bool = False,
-    ) -> Recall:
+    async def recall(self, entities: Iterable[str], *, claim: Claim, now: datetime, text: str = "") -> Recall:
         """Returns evidence stored under the entities or similar in meaning, best first and without duplicate texts.
 
         Records under entities are ranked by the number of matching entities, then newest first; records similar in
@@ -85,32 +77,30 @@ class Memory:
 
         Args:
             entities: subjects and objects of the claim's triplets, in any spelling.
-            claim: for the leak guard.
+            claim: for the leak guard, and for the publication dates that its ``as_of`` and ``only_in_time`` allow.
             now: for the age of records.
-            text: query for the search by meaning; default: the claim.
-            as_of: excludes evidence published after this date.
-            only_in_time: also excludes evidence without a publication date.
+            text: query for the search by meaning; default: the claim's text.
 
         Raises:
             CorpusError: the database cannot be read.
         """
         keys = tuple(dict.fromkeys(filter(None, map(normalize_entity, entities))))
-        request = _RecallRequest(keys, claim, now, as_of, only_in_time)
-        return await asyncio.to_thread(self._recall, request, text or claim)
+        return await asyncio.to_thread(self._recall, keys, claim, now, text or claim.text)
 
-    def _recall(self, request: _RecallRequest, text: str) -> Recall:
+    def _recall(self, keys: Iterable[str], claim: Claim, now: datetime, text: str) -> Recall:
         by = self.settings.by
         vector = self._encode([text])[0] if by in ("meaning", "both") and text.strip() else None
         with self._database.read() as db:
-            keys: Iterable[str] = () if by == "meaning" else request.entities
-            if by == "substring":
+            if by == "meaning":
+                keys = ()
+            elif by == "substring":
                 keys = records.entities_containing(db, self.workspace, keys)
             entities = records.entities_by_record(db, self.workspace, keys)
             similarities = {} if vector is None else self._similarities(db, vector)
             ranking = [number for number, _ in fuse((list(entities), 1.0), (list(similarities), 1.0))]
-            selected, held_back, left_out = self._select(db, ranking, request)
+            selected, held_back, left_out = self._select(db, ranking, claim, now)
         items = (
-            self._recalled(record, request, entities.get(record.number, ()), similarities.get(record.number))
+            self._recalled(record, claim.as_of, entities.get(record.number, ()), similarities.get(record.number))
             for record in selected
         )
         return Recall(items=tuple(items), held_back=held_back, left_out=dict(sorted(left_out.items())))
@@ -126,7 +116,7 @@ class Memory:
         return dict(sorted(similar, key=lambda item: (-item[1], -item[0])))
 
     def _select(
-        self, db: Transaction, ranking: Sequence[int], request: _RecallRequest
+        self, db: Transaction, ranking: Sequence[int], claim: Claim, now: datetime
     ) -> tuple[list[MemoryRecord], int, Counter[str]]:
         """The best records that may be returned, and the counts of those held back or left out before the last."""
         selected: list[MemoryRecord] = []
@@ -135,37 +125,36 @@ class Memory:
         statuses = ("ok", "empty") if self.settings.keep_misses else ("ok",)
         for start in range(0, len(ranking), PAGE):
             page = records.fetch(db, ranking[start : start + PAGE])
-            claims = {claim for record in page.values() for claim, _ in record.claims} if self.settings.guard else ()
-            duplicates = near_duplicates(request.claim[:MAX_CLAIM], claims) if claims else frozenset()
+            others = {other for record in page.values() for other, _ in record.claims} if self.settings.guard else ()
+            duplicates = near_duplicates(claim.text[:MAX_CLAIM], others) if others else frozenset()
             for record in (page[number] for number in ranking[start : start + PAGE] if number in page):
                 if len(selected) == self.settings.limit:
                     return selected, held_back, left_out
                 text = record.passage.text or record.passage.query
                 if record.status not in statuses or text in texts:
                     continue
-                if duplicates and all(claim in duplicates for claim, _ in record.claims):
+                if duplicates and all(other in duplicates for other, _ in record.claims):
                     held_back += 1
-                elif reason := self._reason_to_skip(record, request):
+                elif reason := self._reason_to_skip(record, claim, now):
                     left_out[reason] += 1
                 else:
                     texts.add(text)
                     selected.append(record)
         return selected, held_back, left_out
 
-    def _reason_to_skip(self, record: MemoryRecord, request: _RecallRequest) -> str:
-        """Why the record must not be returned; empty if it may be."""
+    def _reason_to_skip(self, record: MemoryRecord, claim: Claim, now: datetime) -> str:
         max_age, passage = self.settings.max_age, record.passage
-        if max_age is not None and passage.retrieved and request.now - passage.retrieved > timedelta(days=max_age):
+        if max_age is not None and passage.retrieved and now - passage.retrieved > timedelta(days=max_age):
             return "expired"
-        published = timing(passage.published, request.as_of) if request.as_of else "in time"
-        return published if published == "later" or (request.only_in_time and published == "undated") else ""
+        published = timing(passage.published, claim.as_of) if claim.as_of else "in time"
+        return published if published == "later" or (claim.only_in_time and published == "undated") else ""
 
     def _recalled(
-        self, record: MemoryRecord, request: _RecallRequest, entities: tuple[str, ...], similarity: float | None
+        self, record: MemoryRecord, as_of: date | None, entities: tuple[str, ...], similarity: float | None
     ) -> Recalled:
         passage = record.passage
         truncated = {"text": passage.text[: self.settings.characters]}
-        dated = {"timing": timing(passage.published, request.as_of)} if request.as_of else {}
+        dated = {"timing": timing(passage.published, as_of)} if as_of else {}
         return Recalled(
             passage=passage.model_copy(update=truncated | dated),
             length=record.length,
@@ -198,7 +187,6 @@ class Memory:
         return RememberResult(added=added, merged=len(new) - added, dropped=dropped)
 
     def _split(self, findings: Sequence[Finding]) -> tuple[list[Finding], dict[str, int]]:
-        """The findings to store, and the number of the others by reason."""
         if self.settings.mode == "frozen":
             return [], {"frozen": len(findings)} if findings else {}
         stored = ("ok", "empty") if self.settings.keep_misses else ("ok",)
@@ -273,7 +261,6 @@ class Memory:
         return count
 
     def mark(self, statuses: dict[int, Status], now: datetime) -> None:
-        """Stores the outcome of a recheck: statuses by record number."""
         with self._database.write() as db:
             for number, status in statuses.items():
                 records.mark_checked(db, number, status, now)
@@ -286,14 +273,6 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class _RecallRequest(NamedTuple):
-    entities: tuple[str, ...]
-    claim: str
-    now: datetime
-    as_of: date | None
-    only_in_time: bool
 
 
 def open_memory(
@@ -330,5 +309,4 @@ def open_memory(
 
 
 def default_memory() -> Path:
-    """Path of the memory in redargue's home directory."""
     return home() / "memory.db"

@@ -71,8 +71,7 @@ def stored_digests(db: Transaction, workspace: str, digests: Iterable[str]) -> s
 def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | None, now: datetime) -> tuple[int, bool]:
     """Inserts a record, or updates the one with the same digest; returns its number and whether it was inserted.
 
-    Raises:
-        KeyError: the record does not exist, and ``vector`` is None.
+    Raises KeyError if the record does not exist and ``vector`` is None.
     """
     passage, status = new.finding.passage, new.finding.status
     retrieved = _timestamp(passage.retrieved or now)
@@ -96,7 +95,6 @@ def upsert(db: Transaction, workspace: str, new: NewRecord, vector: Vector | Non
 
 
 def link(db: Transaction, workspace: str, number: int, entities: Iterable[str], claim: str, run: str) -> None:
-    """Stores a record under entities, and adds the claim that it was found for."""
     for entity in entities:
         insert = "INSERT INTO entities (workspace, entity, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         db.execute(insert, (workspace, entity, number))
@@ -186,7 +184,6 @@ def mark_checked(db: Transaction, number: int, status: str, now: datetime) -> No
 
 
 def remove(db: Transaction, workspace: str, condition: RecordFilter) -> int:
-    """Deletes the matching records from all tables; returns how many."""
     where, values = _where(workspace, condition)
     numbers = _column(db, f"SELECT number FROM records WHERE {where}", values)
     for start in range(0, len(numbers), DELETE_BATCH):

@@ -38,6 +38,7 @@ class Agent:
         self.tools, self._tasks = tuple(dict.fromkeys(tools)), tasks
         self.answers: list[Frozen] = []
         self._read: dict[str, Passage] = {}
+        self._query = ""
 
     @property
     def tool(self) -> str | None:
@@ -79,6 +80,7 @@ class Agent:
         A tool that fails returns nothing, and the verdict lists it among its gaps.
 
         Args:
+            query: if blank (a kept :class:`~redargue.tasks.query.Query`), the agent's previous query is repeated.
             tool: searches with this one of its tools only.
             round_: from 1; 0 outside of rounds.
 
@@ -90,6 +92,7 @@ class Agent:
                 f"the agent {self.name!r} searched with {tool!r}, which is not one of its tools",
                 hint=f"its tools: {', '.join(self.tools) or 'none'}; add {tool!r} to the method's `roles`",
             )
+        query = self._query = query if query.strip() else self._query
         results = await gather_or_cancel(
             self.run.search(name, query, k, agent=self.name, round_=round_, claim=self.claim)
             for name in ([tool] if tool else self.tools)

@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple, final
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from redargue.backends.base import require
 from redargue.claims import Claim, Frozen, Meaning
@@ -49,16 +49,22 @@ class CostPlan(Frozen):
         samples: answers per request, where more than one; an endpoint that returns one per request is asked as often.
         asked_by: the agents that share a task's requests equally, where these are not all agents.
         searches: requests per tool.
-        call_depth: calls on the longest path of calls that wait for each other.
-        search_depth: searches on that path.
+        call_depth: calls on the longest path of calls that wait for each other; by default all of them.
+        search_depth: searches on that path; by default one, as all searches are concurrent.
     """
 
     calls: dict[str, int]
-    searches: dict[str, int]
-    samples: dict[str, int] = Field(default_factory=dict)
-    asked_by: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    call_depth: int
-    search_depth: int
+    searches: dict[str, int] = {}
+    samples: dict[str, int] = {}
+    asked_by: dict[str, tuple[str, ...]] = {}
+    call_depth: int = 0
+    search_depth: int = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_depths(cls, data: dict[str, Any]) -> dict[str, Any]:
+        searched = any(data.get("searches", {}).values())
+        return {"call_depth": sum(data["calls"].values()), "search_depth": int(searched)} | data
 
 
 class CostRange(NamedTuple):
@@ -93,6 +99,13 @@ class MethodSettings(Frozen):
     profile: Profile = "hardened"
 
 
+class SearchSettings(MethodSettings):
+    """``tools`` that are searched, and ``top_k`` passages per search and tool."""
+
+    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    top_k: int = Field(default=3, ge=1, le=50)
+
+
 class Method:
     """A published way to reach a verdict; one instance verifies one claim.
 
@@ -109,6 +122,7 @@ class Method:
         about: one line for lists; by default the first line of the docstring.
         profiles: for each profile the settings that differ from the defaults.
         paper: authors, title, year, identifier.
+        asks_once: whether each task is asked once per claim, in this order, and each tool searched once.
         graph: its calls on one line: ``->`` waits for, ``|`` runs concurrently.
         calls_actions: whether its agents call tools of MCP servers, with arguments of their choice.
         few_shot: whether its prompts contain examples, which are ours and not the paper's.
@@ -123,6 +137,7 @@ class Method:
     about: ClassVar[str] = ""
     profiles: ClassVar[Mapping[str, Mapping[str, Any]]] = {"paper": {}, "hardened": {}}
     paper: ClassVar[str] = ""
+    asks_once: ClassVar[bool] = False
     graph: ClassVar[str] = ""
     calls_actions: ClassVar[bool] = False
     few_shot: ClassVar[bool] = False
@@ -178,9 +193,23 @@ class Method:
         return cls.asks
 
     @classmethod
+    def reads_evidence(cls, settings: Any) -> bool:
+        """Whether its agents read evidence; otherwise they answer from memory, which the verdict says."""
+        return cls.calls_actions or any(cls.roles_for(settings).values())
+
+    @classmethod
     def plan_for(cls, settings: Any) -> CostRange | None:
         """The cost of a claim; None where unknown."""
-        return None
+        if not cls.asks_once:
+            return None
+        method = ConfiguredMethod(cls, settings)
+        tasks = method.tasks()
+        plan = CostPlan(
+            calls={task.name(): 1 for task in tasks},
+            searches=dict.fromkeys(method.tools(), 1),
+            call_depth=sum(task.charge == "call" for task in tasks),
+        )
+        return CostRange(plan, plan, plan)
 
     @classmethod
     def deviations(cls) -> tuple[Deviation, ...]:
@@ -265,7 +294,7 @@ class Method:
             rounds=rounds,
             round_labels=tuple(round_labels),
             reason=reason,
-            quotes=distinct(self.quotes),
+            quotes=distinct(self.quotes, per_side=self.run.verdict_rules > 1),
             gaps=gaps(self.run.events),
             scores=tuple(scores),
         )
@@ -321,6 +350,9 @@ class ConfiguredMethod:
 
     def tasks(self) -> tuple[type[AnyTask], ...]:
         return self.kind.asks_for(self.settings)
+
+    def reads_evidence(self) -> bool:
+        return self.kind.reads_evidence(self.settings)
 
     def plan(self) -> CostRange:
         """The cost of a claim; a UsageError where it is unknown."""

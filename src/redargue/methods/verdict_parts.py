@@ -1,12 +1,21 @@
-"""The parts of a verdict that come from quotations and searches."""
+"""The parts of a verdict that come from quotations and searches, and what it may say without them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from redargue.claims import LabelSet, Meaning
-from redargue.events import Event, EvidenceFound, EvidenceMissing
+from redargue.events import Event, EvidenceFound, EvidenceMissing, passages_of
 from redargue.evidence import Quote, Side
+from redargue.nli.language import ENGLISH_ONLY
+from redargue.sanitize import counted
+from redargue.verdicts import NOT_SEARCHED, Verdict
+
+FROM_MEMORY = "answered from memory, without evidence"
+NOTHING_FOUND = "no evidence found"
+UNQUOTED = "no quotation verified"
 
 
 def side_of(labels: LabelSet, label: str | None) -> Side:
@@ -16,14 +25,23 @@ def side_of(labels: LabelSet, label: str | None) -> Side:
     return {Meaning.SUPPORTED: Side.FOR, Meaning.REFUTED: Side.AGAINST}.get(labels.meaning(label), Side.CONTEXT)
 
 
-def distinct(quotes: list[Quote]) -> tuple[Quote, ...]:
-    """The quotations without duplicate spans: found ones first, then by side and agent."""
+def distinct(quotes: Sequence[Quote], *, per_side: bool = True) -> tuple[Quote, ...]:
+    """The quotations without duplicate spans: found ones first, then by side and agent.
+
+    ``per_side``: a span that is quoted for both sides is kept for both; otherwise for the first.
+    """
     order = sorted(quotes, key=lambda q: (not q.found, q.side, q.agent == "judge", q.agent, q.passage, q.start, q.text))
-    seen: dict[tuple[str, str], Quote] = {}
-    for quote in order:  # two tools may return the same sentence of a document in different passages
-        document = (quote.source.document if quote.source else "") or quote.passage
-        seen.setdefault((document, quote.text), quote)
+    seen: dict[tuple[tuple[str, str], str], Quote] = {}
+    sided = {_span(quote) for quote in order if quote.side is not Side.CONTEXT} if per_side else set()
+    for quote in order:
+        if quote.side is not Side.CONTEXT or _span(quote) not in sided:
+            seen.setdefault((_span(quote), quote.side if per_side else ""), quote)
     return tuple(seen.values())
+
+
+def _span(quote: Quote) -> tuple[str, str]:
+    """Two tools may return the same sentence of a document in different passages."""
+    return (quote.source.document if quote.source else "") or quote.passage, quote.text
 
 
 def gaps(events: Iterable[Event]) -> tuple[str, ...]:
@@ -38,6 +56,54 @@ def gaps(events: Iterable[Event]) -> tuple[str, ...]:
         if event.left_out:
             counts = ", ".join(f"{count} {why}" for why, count in event.left_out.items())
             missing.append(f"{event.tool}, {event.query!r}: left out as not in time: {counts}")
-        if not event.passages:
+        if event.unread:
+            counts = ", ".join(f"{count} in {language}" for language, count in event.unread.items())
+            missing.append(f"{event.tool}, {event.query!r}: not read, as {ENGLISH_ONLY}: {counts}")
+        elif not event.passages:
             missing.append(f"{event.tool} found nothing for {event.query!r}")
     return tuple(dict.fromkeys(missing))
+
+
+def limited(verdict: Verdict, events: Sequence[Event], *, reads_evidence: bool, hardened: bool) -> Verdict:
+    """Says what a verdict does not rest on; a hardened one for or against the claim needs a quotation on its side.
+
+    Without one its label becomes that for unsettled claims; None where the label set has none.
+    """
+    if verdict.error or verdict.unchecked:
+        return verdict
+    if not reads_evidence:
+        return verdict.model_copy(update={"caveat": FROM_MEMORY})
+    changes: dict[str, Any] = {}
+    searches = [event for event in events if isinstance(event, EvidenceFound | EvidenceMissing)]
+    nothing_found = bool(searches) and not any(map(passages_of, events))
+    if nothing_found and all(isinstance(search, EvidenceMissing) for search in searches):
+        changes["unchecked"] = NOT_SEARCHED
+    elif nothing_found:
+        changes["caveat"] = NOTHING_FOUND
+    side = side_of(verdict.claim.labels, verdict.label)
+    decides = verdict.label is not None and verdict.meaning is not Meaning.NOT_ENOUGH
+    if decides and not any(quote.found and (side is Side.CONTEXT or quote.side is side) for quote in verdict.quotes):
+        changes["caveat"] = UNQUOTED
+        if hardened and side is not Side.CONTEXT:
+            undecided = verdict.claim.labels.named(Meaning.NOT_ENOUGH)
+            meaning = Meaning.NOT_ENOUGH if undecided else None
+            caveat = f"{UNQUOTED}: the answer {verdict.label} does not count"
+            changes |= {"label": undecided, "meaning": meaning, "confidence": None, "caveat": caveat}
+    return verdict.model_copy(update=changes) if changes else verdict
+
+
+def not_checked(verdict: Verdict, why: str) -> Verdict:
+    """The verdict without a label, and why."""
+    changes = {"label": None, "meaning": None, "confidence": None, "reason": f"unchecked: {why}", "unchecked": why}
+    return verdict.model_copy(update=changes)
+
+
+def without_unread(verdict: Verdict, events: Iterable[Event]) -> Verdict:
+    """The verdict; not checked if most of the passages are in languages that the backend does not read."""
+    searches = [event for event in events if isinstance(event, EvidenceFound)]
+    unread = sum((Counter(event.unread) for event in searches), Counter[str]())
+    total = unread.total() + sum(len(event.passages) for event in searches)
+    if 2 * unread.total() <= total:
+        return verdict
+    seem = f"{unread.total()} of {counted(total, 'passage')} seem to be in {', '.join(unread)}"
+    return not_checked(verdict, f"{ENGLISH_ONLY} ({seem})")

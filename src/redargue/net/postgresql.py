@@ -66,7 +66,7 @@ class Server:
     def open(
         self, tables: str, meta: Mapping[str, str], *, make: bool, lock: int, hint: str, **connection: Any
     ) -> tuple[Any, dict[str, str]]:
-        """Opens a connection; creates the tables if there are none.
+        """Opens a connection; creates the tables if there are none. Returns it with the rows of the table ``meta``.
 
         Args:
             tables: statements that create the tables, with the names in :data:`TYPES`.
@@ -74,10 +74,6 @@ class Server:
             make: whether tables may be created.
             lock: advisory lock that serializes writers.
             hint: how tables are created, for the error.
-            connection: arguments of :meth:`connect`.
-
-        Returns:
-            The connection, and the rows of the table ``meta``.
 
         Raises:
             UsageError: there are no tables and ``make`` is not set, or a newer redargue made them.
@@ -115,7 +111,6 @@ class Server:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translates psycopg's errors."""
         try:
             yield
         except self._psycopg.Error as error:

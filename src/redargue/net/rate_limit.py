@@ -37,7 +37,6 @@ class Gcra:
         self.due = 0.0
 
     def reserve(self, amount: float, now: float) -> float:
-        """Reserves ``amount`` units and returns the seconds to wait for them."""
         self.due = max(self.due, now - self._burst)
         wait = self.due - now
         self.due += amount * self._interval

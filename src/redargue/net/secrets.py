@@ -37,7 +37,6 @@ class Secrets:
         return secrets
 
     def add(self, *values: str) -> None:
-        """Adds values to redact, in every encoding in which they may be repeated."""
         known = len(self._values)
         for value in map(str.strip, values):
             if len(value) >= 20 or (len(value) >= 8 and re.search(r"\d", value) and re.search(r"[^\W\d]", value)):

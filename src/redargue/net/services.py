@@ -66,11 +66,7 @@ RATES = ("in_flight", "requests_per_minute", "tokens_per_minute")
 
 
 def services(base_url: str = "", environment: Mapping[str, str] | None = None) -> dict[str, Service]:
-    """Every service, with its address and key from the environment; ``base_url`` of the models' endpoint wins over it.
-
-    Raises:
-        UsageError: an invalid address, or a key that cannot be sent.
-    """
+    """Every service, with its address and key from the environment (``base_url`` wins); UsageError if one is wrong."""
     variables = os.environ if environment is None else environment
     configured = {}
     for name, defaults in SERVICES.items():

@@ -61,9 +61,7 @@ class Answer:
 class Transport:
     """Sends requests; an async context manager, which may be entered several times concurrently.
 
-    Args:
-        offline: refuse every request that would leave the loopback interface.
-        patience: factor of the waits between tries where the service sends no Retry-After; 0 does not wait.
+    ``offline`` refuses requests beyond the loopback interface; ``patience`` is the factor of waits without Retry-After.
     """
 
     def __init__(
@@ -149,7 +147,7 @@ class Transport:
         try:
             url = _joined(service.url, path)
             url = url.copy_merge_params(dict(params)) if params else url
-            if service.key:  # a user in the address would replace the key in the header
+            if service.key and url.userinfo:  # a user in the address would replace the key in the header
                 url = url.copy_with(userinfo=b"")
         except (httpx2.InvalidURL, ValueError):
             raise UsageError(f"{service.display_url!r} is not a valid address of {service.name}") from None
@@ -193,7 +191,6 @@ class Transport:
 
 @lru_cache(maxsize=256)
 def _joined(base: str, path: str) -> httpx2.URL:
-    """Appends a path to a service's address, whose query is kept."""
     url = httpx2.URL(base)
     return url.copy_with(path=url.path.rstrip("/") + path)
 
@@ -236,7 +233,6 @@ class _Retries:
 
 
 async def read_body(response: httpx2.Response) -> str:
-    """The body as text, up to :data:`LARGEST_ANSWER` bytes."""
     parts: list[bytes] = []
     size = 0
     async for part in response.aiter_bytes():

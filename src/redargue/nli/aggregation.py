@@ -17,6 +17,7 @@ from redargue.nli.entailment import Entailment
 FAR, NEAR = 0.2, 0.5  # cosine to the claim: a span at FAR or below does not count, one at NEAR or above counts fully
 STRONG = 0.5  # the score above which two sources that disagree are conflicting evidence
 SECOND_SOURCE_WEIGHT = 0.3  # sources copy each other, and the model makes the same error on both
+MIN_CONFIDENCE = 0.63  # chosen with ``python -m benchmarks contrast``: below it a claim is left open
 MIN_SIGNAL = 0.1  # below this score there is no evidence for a side
 CATALOGUES = frozenset({"doi.org", "pubmed.ncbi.nlm.nih.gov"})  # sites that hold the works of many publishers
 
@@ -38,8 +39,8 @@ def max_score(one: SourceScore, other: SourceScore) -> SourceScore:
 class Weights(NamedTuple):
     """Weights of :func:`features` for the two decided labels; "not enough" is the reference class."""
 
-    supports: tuple[float, ...] = (0.09, 0.5, 0.02, 0.25)
-    refutes: tuple[float, ...] = (-0.07, 0.05, 0.61, -0.03)
+    supports: tuple[float, ...] = (-0.582, 0.42, 0.287, -0.024, -0.285, 0.523, 0.496, 0.334, -0.661)
+    refutes: tuple[float, ...] = (-0.846, 0.128, 0.348, -0.086, -0.017, 0.577, 0.14, 0.676, 0.939)
 
 
 WEIGHTS = Weights()
@@ -77,25 +78,32 @@ def _source_names(passage: Passage) -> frozenset[str]:
 
 
 def features(
-    sentences: Sequence[SourceScore], passages: Sequence[SourceScore], joined: SourceScore, relevance: float
-) -> tuple[float, float, float, float]:
-    """The intercept, the log odds of each side, and the log odds that any passage decides the claim.
+    sentences: Sequence[SourceScore],
+    passages: Sequence[SourceScore],
+    joined: SourceScore,
+    relevance: float,
+    lexical: SourceScore,
+    *,
+    contradicted: bool,
+) -> tuple[float, ...]:
+    """The intercept; log odds of each side by sentence, by passage, of relevance, of each side by words; contradiction.
 
-    A side's log odds are the mean of two: its strongest sentence combined with the joined text, and its strongest
-    passage combined with the second strongest. A sentence alone misses its context; a passage blurs its sentences.
+    By sentence: the strongest one combined with the joined text. By passage: the strongest one combined with the second
+    strongest. A sentence alone misses its context; a passage blurs its sentences.
 
     Args:
         joined: score of the nearest sentences of two passages, read as one text.
         relevance: of the most relevant passage, in [0, 1].
+        lexical: the highest probabilities that :mod:`redargue.nli.lexical` gives to a passage.
+        contradicted: whether a sentence contradicts the claim in a named point.
     """
-    sides = []
+    by_sentence, by_passage = [], []
     for side in (0, 1):
         sentence = max((score[side] for score in sentences), default=0.0)
         first, second, *_ = [*sorted((score[side] for score in passages), reverse=True), 0.0, 0.0]
-        by_sentence = _log_odds(1 - (1 - sentence) * (1 - SECOND_SOURCE_WEIGHT * joined[side]))
-        by_passage = _log_odds(1 - (1 - first) * (1 - SECOND_SOURCE_WEIGHT * second))
-        sides.append((by_sentence + by_passage) / 2)
-    return (1.0, sides[0], sides[1], _log_odds(relevance))
+        by_sentence.append(_log_odds(1 - (1 - sentence) * (1 - SECOND_SOURCE_WEIGHT * joined[side])))
+        by_passage.append(_log_odds(1 - (1 - first) * (1 - SECOND_SOURCE_WEIGHT * second)))
+    return (1.0, *by_sentence, *by_passage, _log_odds(relevance), *map(_log_odds, lexical), float(contradicted))
 
 
 def _log_odds(probability: float) -> float:

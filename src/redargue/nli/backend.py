@@ -11,6 +11,7 @@ import contextvars
 import json
 import os
 import re
+from collections.abc import Iterator
 from functools import cache, cached_property, singledispatch
 from pathlib import Path
 from typing import cast
@@ -20,11 +21,15 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.errors import CannotPlay
 from redargue.evidence import Passage, cited
 from redargue.nli import claim_filter
+from redargue.nli.aggregation import WEIGHTS
+from redargue.nli.consistency import check
 from redargue.nli.embedder import Embedder, shared
-from redargue.nli.entailment import CrossEncoder
-from redargue.nli.reader import Reader, SourcedSentence, sentences
-from redargue.nli.session import WEIGHTS, tally
+from redargue.nli.entailment import CrossEncoder, EntailmentModel
+from redargue.nli.reader import Reader, Reading, SourcedSentence, sentences
+from redargue.nli.session import WEIGHTS as BUNDLED
+from redargue.nli.session import tally
 from redargue.nli.user_nli import UserNli
+from redargue.nli.user_reader import UserReader
 from redargue.nli.user_reranker import UserReranker
 from redargue.tasks.answer import Answer, AnswerClaim, LabelledTask
 from redargue.tasks.base import AnyTask, Out, Task
@@ -63,20 +68,23 @@ class EmbeddedBackend:
         threads: texts read concurrently; 0: one per core.
         publishers_once: whether passages of one publisher (or site, or document) count as one source; otherwise every
             passage counts (``python -m benchmarks poison`` shows the effect).
+        reader: an added model (``redargue models``) that reads evidence instead of the bundled cross-encoder.
     """
 
     name = "embedded"
     supports_attention_weights = False
+    english_only = True
     stability = Stability(0.7, 0.5)  # chosen with ``python -m benchmarks thresholds`` (docs/models.md)
 
-    def __init__(self, *, threads: int = 0, publishers_once: bool = True) -> None:
-        self._threads, self._publishers_once = threads, publishers_once
+    def __init__(self, *, threads: int = 0, publishers_once: bool = True, reader: UserReader | None = None) -> None:
+        self._threads, self._publishers_once, self._user_reader = threads, publishers_once, reader
 
     @cached_property
     def identity(self) -> str:
-        manifest = json.loads((WEIGHTS / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads((BUNDLED / "manifest.json").read_text(encoding="utf-8"))
         parts = [str(manifest["sha256"][name])[:12] for name in sorted(manifest["sha256"])]
         parts += [model.sha256[:12] for model in (self.user_reranker, self.user_nli) if model]
+        parts += [f"reader {self._user_reader.sha256[:12]}"] if self._user_reader else []
         return "embedded:" + ",".join([*parts, *([] if self._publishers_once else ["every passage a voice"])])
 
     def can(self, task: type[AnyTask]) -> bool:
@@ -105,7 +113,8 @@ class EmbeddedBackend:
 
     @cached_property
     def reader(self) -> Reader:
-        return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once)
+        weights = self._user_reader.weights if self._user_reader else WEIGHTS
+        return Reader(self.embedder, self.entailment, publishers_once=self._publishers_once, weights=weights)
 
     @cached_property
     def user_reranker(self) -> UserReranker | None:
@@ -118,8 +127,8 @@ class EmbeddedBackend:
         return UserNli(Path(folder), threads=self._threads) if folder else None
 
     @cached_property
-    def entailment(self) -> CrossEncoder:
-        return _entailment(self._threads)
+    def entailment(self) -> EntailmentModel:
+        return self._user_reader or _entailment(self._threads)
 
 
 @cache
@@ -184,6 +193,7 @@ def _read_again(task: LabelledTask, answer: Answer) -> Answer:
 
 CORRECT, INCORRECT = "The claim is correct: ", "The claim is incorrect: "
 OPEN = "The documents do not settle the claim: "
+DIFFERENCE, UNSURE = "Difference – ", "The model was unsure: "  # lines of notes, which are no statements
 
 
 def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: EmbeddedBackend) -> Answer:
@@ -199,9 +209,18 @@ def compose_answer(claim: Claim, passages: tuple[Passage, ...], backend: Embedde
     opening = {Meaning.SUPPORTED: CORRECT, Meaning.REFUTED: INCORRECT}.get(meaning, OPEN)
     best = reading.best(meaning, QUOTES if opening != OPEN else 1)
     last = (f"**{label}**",) if label else ()
-    text = "\n".join([*map(cite, best), opening + " ".join(claim.text.split()), *last])
+    text = "\n".join([*map(cite, best), *_notes(reading, meaning), opening + " ".join(claim.text.split()), *last])
     confidence = reading.confidence(labels, label)
     return Answer(text=text, label=label, quotes=tuple(sentence.quote for sentence in best), confidence=confidence)
+
+
+def _notes(reading: Reading, meaning: Meaning) -> Iterator[str]:
+    """Where a sentence contradicts the claim; and for an open claim, that the model was unsure."""
+    if meaning is not Meaning.SUPPORTED and reading.contradiction:
+        yield from (DIFFERENCE + mismatch.text for mismatch in reading.contradiction.mismatches)
+    supports, refutes, neither = reading.probabilities()
+    if meaning is Meaning.NOT_ENOUGH and max(supports, refutes) > neither:
+        yield f"{UNSURE}support {supports:.2f}, refutation {refutes:.2f}"
 
 
 def cite(sentence: SourcedSentence) -> str:
@@ -232,7 +251,7 @@ def _statements(answer: str) -> list[str]:
     out: list[str] = []
     for line in answer.splitlines():
         line = line.strip()
-        if re.fullmatch(r"\*\*[^*]+\*\*", line):
+        if re.fullmatch(r"\*\*[^*]+\*\*", line) or line.startswith((DIFFERENCE, UNSURE)):
             continue
         for opening, prefix in ((CORRECT, ""), (INCORRECT, NOT), (OPEN, UNSETTLED)):
             if line.startswith(opening):
@@ -258,11 +277,16 @@ def _check_statements(task: CheckStatements, backend: EmbeddedBackend) -> Checke
 
 def _check(statement: str, windows: list[str], context: str, backend: EmbeddedBackend) -> CheckedStatement:
     if statement in context:
-        return CheckedStatement(statement=statement, reason="stands in the context", verdict=1)
+        return CheckedStatement(statement=statement, reason="part of the context", verdict=1)
     plain = statement.removeprefix(NOT).removeprefix(UNSETTLED)
     judgements = backend.entailment.read([(plain, window) for window in windows])
     support = max((judgement.supports for judgement in judgements), default=0.0)
     refute = max((judgement.refutes for judgement in judgements), default=0.0)
+    match check(plain, sentences(context)).verdict:
+        case "supported":
+            support, refute = 1.0, 0.0
+        case "contradicted":
+            support, refute = 0.0, 1.0
     if statement.startswith(NOT):
         holds = refute > max(support, 0.5)
     elif statement.startswith(UNSETTLED):
@@ -304,14 +328,14 @@ def _rate(task: RateTexts, backend: EmbeddedBackend) -> Similarities:
 
 @perform.register
 def _extract(task: ExtractClaims, backend: EmbeddedBackend) -> ExtractedClaims:
-    claims = enumerate(claim_filter.claims(task.sentences, task.before, task.context), 1)
+    claims = enumerate(claim_filter.claims(task.sentences, task.before, task.context, backend.embedder), 1)
     return ExtractedClaims(claims=tuple(ExtractedClaim(sentence=at, claim=claim) for at, claim in claims if claim))
 
 
 @perform.register
 def _mark_opinions(task: MarkOpinions, backend: EmbeddedBackend) -> SentenceMarks:
-    opinions = [int(claim_filter.statement(sentence) is None) for sentence in task.sentences]
-    marks = tuple(SentenceMark(sentence=at, subjective=opinion) for at, opinion in enumerate(opinions, 1))
+    statements = claim_filter.statements(task.sentences, backend.embedder)
+    marks = tuple(SentenceMark(sentence=at, subjective=int(text is None)) for at, text in enumerate(statements, 1))
     return SentenceMarks(marks=marks)
 
 

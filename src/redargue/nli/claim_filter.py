@@ -1,118 +1,136 @@
-"""Extracts check-worthy statements from sentences with regular expressions.
+"""Tells sentences that can be checked from others, and states them without what merely leads in.
 
 The embedded backend generates no text, so its claims are a text's sentences, without lead-ins ("However,", "I think
-that"). A pronoun at the beginning is replaced if the sentence before has one subject and names nobody else.
+that", "We regret to inform you that"). Rules decide what is certain; a linear model decides the rest. Second and first
+person are no reason to drop a sentence: "You can return it within 60 days." can be checked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-FEWEST = 3  # words of a statement
+from redargue.nli.asserting_questions import asserted
+from redargue.nli.check_worthiness import scores
+from redargue.nli.embedder import Embedder, shared
+from redargue.nli.pronouns import resolved, subject_of
+from redargue.retrieval.corpus.chunk import sentence_spans
 
+FEWEST = 2  # words of a statement: "Crime increased."
+THRESHOLD = -0.2  # log-odds above which a sentence is a claim
+
+_FEELING = (
+    r"(?:happy|glad|pleased|delighted|proud|excited|thrilled|relieved|sad|surprised|amazed|shocked"
+    r"|disappointed|astonished|fascinated|grateful|good|great|nice|interesting|crazy|wild|funny|amazing|strange|odd)"
+)
+_SUBJECT_BEGINS = (
+    r"(?=(?:an?|the|this|that|these|those|it|he|she|they|we|you|there|my|our|your|his|her|their|its|all|most|some|many"
+    r"|no|each|every|both|i)\b|(?-i:[A-Z0-9]))"
+)
 _LEAD = re.compile(
-    r"(?:yes|no|yeah|sure|certainly|of course|okay|ok|well|oh|absolutely|indeed|right|great|thanks|thank you|hello|hi)"
+    r"(?:yes|no|yeah|nope|sure|certainly|of course|okay|ok|well|oh|absolutely|indeed|right|great|thanks|thank you|so)"
     r"\s*(?:[,.!;:]|\s[–—-]\s)\s*"
+    r"|(?:hi|hello|hey|dear|good (?:morning|afternoon|evening))"
+    r"(?: there| again| all| everyone)?(?:,? (?-i:[A-Z])[\w.'’-]+){0,3}\s*[,.!]\s+"
     r"|(?:however|moreover|furthermore|additionally|in addition|also|besides|therefore|thus|overall|finally|in fact"
-    r"|actually|for example|for instance|as a result|in conclusion|in summary|on the other hand|interestingly|notably"
-    r"|similarly)\s*,\s*"
+    r"|actually|for example|for instance|as a result|in conclusion|in summary|in short|on the other hand|interestingly"
+    r"|notably|similarly|by the way|unfortunately|luckily|fortunately|sadly|surprisingly|honestly|frankly|to be clear"
+    r"|to be honest|rest assured|just to let you know|just so you know|fyi|to answer your question|in other words"
+    r"|long story short|as (?:mentioned|agreed|discussed)(?: (?:earlier|above|before))?"
+    r"|sorry(?: about that)?|i'm sorry|i am sorry)\s*,\s*(?:but )?"
+    r"|(?:fun fact|reminder|update|breaking|psa|(?:good|bad) news|note|fyi|til)\s*:\s*|(?:fyi|til)\s+(?:that )?"
     r"|as of my (?:knowledge|last)[^,]*,\s+"
-    r"|it(?:'s| is) (?:also )?(?:important|worth|interesting) (?:to note|noting|to mention|mentioning)(?: that)?,?\s+"
-    r"|(?:and |but )?i (?:also )?(?:think|believe|know|heard|read|guess|understand)(?: that)?"
-    r" (?=(?:the |an? )?(?-i:[A-Z0-9]))",
+    r"|it(?:'s| is) (?:also )?(?:important|worth|interesting) (?:to (?:note|know)|noting|to mention|mentioning)"
+    r"(?: that)?,?\s+"
+    r"|(?:please )?(?:note|be aware|be advised|keep in mind|bear in mind|remember) that (?!this\b)"
+    r"|(?:it )?turns out (?:that )?"
+    r"|just (?:saw|heard|read|learned|found out) (?:on the \w+ )?that "
+    rf"|(?:(?:i|we)(?:'m|'re| am| are| was| were)? )?(?:(?:so|very|really|truly) )?{_FEELING}"
+    r" (?:to (?:\w+ )?(?:say|see|hear|learn|read|report|find|announce|confirm|inform you|tell you) that "
+    rf"|that {_SUBJECT_BEGINS})"
+    r"|(?:i|we)(?:'m|'re| am| are)? (?:regret|sorry) to (?:say|inform you|tell you|announce|report) (?:that )?"
+    rf"|(?:and |but )?i(?:(?:'m| am) afraid(?: that)?|(?: also)? (?:think|believe|guess)(?: that)?"
+    rf"|(?: also)? (?:know|heard|read|understand|see) that) {_SUBJECT_BEGINS}",
     re.IGNORECASE,
 )
 _SELF = re.compile(  # a sentence about its text, its writer or its reader
-    r"(?:as an? (?:\w+ )?(?:ai|language model)\b|(?:here|below) (?:is|are)\b|let me\b|let's\b|i hope\b|feel free\b"
-    r"|please\b|if you\b|note that this\b|(?:would|could|can|do|did|have|are) you\b"
-    r"|you (?:can|could|may|might|should|must|have to|need)\b|(?:i|we)(?:'[a-z]+)?\b|my\b"
-    r"|(?:make sure|remember|consider|try|don't|do not|be sure|check|keep in mind|enjoy|wow|nice|cool|good luck)\b)",
+    r"as an? (?:\w+ )?(?:ai|language model)\b|(?:here|below)(?:'s| is| are)\b|i hope\b|feel free\b|kindly\b"
+    r"|if you (?:have any|need any|ask me)\b|note that this\b|(?:make|be) sure\b|(?:don't|do not)\b|good luck\b"
+    r"|never (?!before\b|once\b|in\b|since\b|more\b)(?-i:[a-z]+)(?<!s)(?<!ed)\b|thanks\b(?! to\b)|thank you\b"
+    r"|(?:let(?:'s| me| us)|please|imagine)\b(?! (?-i:[A-Z]))",  # Imagine Dragons is a band
     re.IGNORECASE,
 )
 _OPINION = re.compile(
-    r"\bI (?:\w+ )?(?:recommend|suggest|cannot|can't|do not|don't)\b"
-    r"|\bin my (?:opinion|view)\b|\bpersonally\b|\bimho\b|\bmy favou?rite\b"
+    r"\bI (?:\w+ )?(?:recommend|suggest)\b|^if I were you\b"
+    r"|\bin my (?:opinion|view)\b|^personally\b|\bimho\b|\bmy favou?rite\b"
     r"|^(?:it|that|this|they|he|she|those|these)(?:'s| is| was| are| were| sounds?| looks?| seems?)\s+"
     r"(?:(?:an?|such|really|very|so|quite|pretty|definitely|absolutely|truly)\s+)*"
     r"(?:great|good|awesome|amazing|wonderful|terrible|awful|beautiful|interesting|fun|funny|cool|nice|boring|best"
     r"|fantastic|excellent|true|sad|crazy|lovely|perfect)\b(?:\s+\w+)?\s*[.!]*$",
     re.IGNORECASE,
 )
+_REPORTED = re.compile(r"It (?:is|was) (?:said|reported|believed|thought|known|estimated|claimed|alleged) that ")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+")
+_QUESTION = re.compile(r"\?\s*$")
 
 
-def statement(sentence: str) -> str | None:
-    """The sentence as a claim; None if it cannot be checked: a heading, a question, an opinion."""
-    text = " ".join(re.sub(r"\*\*|__|`", "", sentence).split())
+def statement(sentence: str, embedder: Embedder | None = None) -> str | None:
+    """The sentence as a claim; None if it cannot be checked: a heading, a question, a request, an opinion."""
+    return statements((sentence,), embedder)[0]
+
+
+def statements(sentences: Sequence[str], embedder: Embedder | None = None) -> list[str | None]:
+    """Each sentence as a claim, or None; of several sentences in one string, those that can be checked."""
+    parts = [list(candidates(sentence)) for sentence in sentences]
+    every = list(dict.fromkeys(part for of_one in parts for part in of_one))
+    odds = dict(zip(every, scores(every, embedder or shared()), strict=True)) if every else {}
+    kept = {part for part in every if odds[part] > THRESHOLD or _REPORTED.match(part)}
+    return [" ".join(part for part in of_one if part in kept) or None for of_one in parts]
+
+
+def candidates(text: str) -> Iterator[str]:
+    """The sentences of a text without lead-ins, except those that certainly state nothing."""
+    text = " ".join(re.sub(r"\*\*|__|`", "", text).replace("’", "'").split())
     if text.startswith("#"):
-        return None
-    while lead := _LEAD.match(text):
-        text = text[lead.end() :]
-    if len(re.findall(r"\w+", text)) < FEWEST or text.rstrip("\"'”’)* ").endswith(("?", ":")):
+        return
+    for start, end in sentence_spans(text):
+        plain = _plain(text[start:end])
+        if plain is not None:
+            yield plain
+
+
+def _plain(text: str) -> str | None:
+    """A sentence without its lead-ins; None if it certainly states nothing that can be checked."""
+    text = asserted(_without_lead(text)) or ""
+    text = _without_lead(text)
+    if len(re.findall(r"\w+", _ADDRESS.sub("", text))) < FEWEST or text.rstrip("\"'”’)* ").endswith(":"):
         return None
     if _SELF.match(text) or _OPINION.search(text):
         return None
     return text[0].upper() + text[1:]
 
 
-def claims(sentences: Sequence[str], before: Sequence[str] = (), context: str = "") -> list[str | None]:
-    """The claim of each sentence, or None; ``context`` is the question that the text answers."""
+def _without_lead(text: str) -> str:
+    while lead := _LEAD.match(text):
+        text = text[lead.end() :]
+    return text
+
+
+def claims(
+    sentences: Sequence[str], before: Sequence[str] = (), context: str = "", embedder: Embedder | None = None
+) -> list[str | None]:
+    """The claim of each sentence, or None; ``context`` is the question that the text answers.
+
+    A pronoun at the beginning is replaced if the sentence before has one subject and names nobody else.
+    """
     results: list[str | None] = []
     subject = subject_of(context)
-    for sentence in (*before, *sentences):
-        claim = statement(sentence)
+    every = (*before, *sentences)
+    for sentence, claim in zip(every, statements(every, embedder), strict=True):
         if claim is not None:
-            claim = _resolved(claim, subject)
+            claim = resolved(claim, subject)
             subject = subject_of(claim)
         elif not _QUESTION.search(sentence):
             subject = ""
         results.append(claim)
     return results[len(before) :]
-
-
-_QUESTION = re.compile(r"\?\s*$")
-_PRONOUN = re.compile(r"(He|She|It|They|His|Her|Its|Their)\b(?!')\s+(?=(\w+))")
-_EXPLETIVE = re.compile(r"It (?:is|was|has been|seems|appears|rained|snowed)\b.*?\b(?:that|to|when|who|likely)\b")
-_NAME = r"[A-Z][\w’'.&-]*(?:\s+(?:(?:of|the|de|la|von|van|der|du)\s+)*[A-Z0-9][\w’'.&-]*)*"
-_SUBJECT = re.compile(
-    rf"(?:((?:The\s+)?{_NAME})(?:\s*\([^)]*\)|,[^,]{{1,80}},)?\s+(?=([a-z]+ed|is|was|has|had|are|were|have|can|will|did)\b)"
-    r"|([A-Z][\w-]*(?:\s+[\w'-]+){0,4}?)\s+(is|was|has|had|are|were|have|can|will|did)\b)"
-)
-_OTHER = re.compile(rf"(?:(\w+)\s+)?(?:\b(the|an?|its|his|her|their)\s+)?\b({_NAME})")
-_PLACED = frozenset("in at on from near of since until during by to between after before around".split())
-_NO_SUBJECT = frozenset(
-    (
-        "A An And As At But By For From He Her His If In It Its My No Not Of On Or She So Some Many Most Several There"
-        " These They This Those To Under Until Upon We What When Where Which While Who With You Your Although Because"
-        " After Before During Since Despite Both Each Other Another All Then Today That"
-    ).split()
-)
-_PLURAL, _SINGULAR = frozenset("are were have".split()), frozenset("is was has does".split())
-
-
-def subject_of(statement: str) -> str:
-    """The subject and verb of a statement, separated by NUL; empty if the subject is unclear or not the only name."""
-    begins = _SUBJECT.match(statement)
-    if begins is None or statement.split()[0] in _NO_SUBJECT:
-        return ""
-    at = 1 if begins[1] else 3
-    parts = set(begins[at].split())
-    for before, article, name in _OTHER.findall(statement[begins.end(at) :]):
-        described = article in ("a", "an") and " " not in name  # a French physicist
-        if not described and before.lower() not in _PLACED and not set(name.split()) <= parts:
-            return ""
-    return f"{begins[at]}\0{begins[at + 1]}"
-
-
-def _resolved(claim: str, subject: str) -> str:
-    """The claim with its first pronoun replaced by the previous subject, if that agrees in number."""
-    name, _, verb = subject.partition("\0")
-    pronoun = _PRONOUN.match(claim)
-    if not name or pronoun is None or _EXPLETIVE.match(claim):
-        return claim
-    plural = pronoun[1] in ("They", "Their")
-    if verb in (_SINGULAR if plural else _PLURAL):
-        return claim
-    possessive = pronoun[1] in ("His", "Her", "Its", "Their")
-    ending = ("'" if name.endswith("s") and plural else "'s") if possessive else ""
-    return f"{name}{ending} {claim[pronoun.end() :]}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,6 +25,20 @@ class Entailment(NamedTuple):
 
 
 LABELS = len(Entailment._fields)
+
+
+class EntailmentModel(Protocol):
+    """Reads (claim, evidence) pairs; each pair is read alone, so results do not depend on their neighbours."""
+
+    @property
+    def sha256(self) -> str:
+        """Changes whenever results may."""
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        """One result per pair, in order."""
+
+    def relevance(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The probability that each text decides the claim either way, in [0, 1]."""
 
 
 class CrossEncoder:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
@@ -22,6 +23,7 @@ from threading import Lock
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from redargue.errors import MissingExtra, UsageError
 from redargue.nli.cache import Floats, OutputCache, Text
@@ -33,36 +35,23 @@ tally: ContextVar[list[int] | None] = ContextVar("tally", default=None)
 WEIGHTS = Path(str(files("redargue.nli") / "weights"))
 
 
-class Session:
-    """An ONNX model with its tokenizer; ``kept`` outputs are cached in memory, all of them in ``REDARGUE_CACHE``."""
+class TextModel(ABC):
+    """A model of texts (or pairs of texts) with its tokenizer; outputs are cached.
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        longest: int,
-        kept: int,
-        folder: Path | None = None,
-        threads: int = 0,
-        cut: Cut = "longest_first",
-    ) -> None:
-        import onnxruntime  # takes 0.2 s, and other backends do not need it
+    Args:
+        name: of the threads.
+        sha256: returns the key of ``REDARGUE_CACHE``, which all outputs are kept in.
+        kept: outputs that are cached in memory.
+        threads: texts read concurrently.
+    """
 
-        folder = folder or WEIGHTS
-        _require_files(folder, model, hint="reinstall redargue: its wheel contains the file")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(folder / model), options, providers=["CPUExecutionProvider"])
-        self._inputs = {tensor.name for tensor in self._session.get_inputs()}
-        self._tokenizer = _tokenizer(folder, longest, cut)
-        self.threads = threads or _threads_setting() or os.cpu_count() or 1
+    def __init__(self, name: str, tokenizer: Any, *, sha256: Callable[[], str], kept: int, threads: int) -> None:
+        self.threads, self.tokenizer = threads, tokenizer
         self._kept, self._lock = kept, Lock()
         self._known: OrderedDict[Text, tuple[Floats, int]] = OrderedDict()
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=model)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         cache = os.environ.get("REDARGUE_CACHE")
-        self._cache = OutputCache(Path(cache), file_sha256(folder / model)) if cache else None
+        self._cache = OutputCache(Path(cache), sha256()) if cache else None
 
     def run(self, texts: Sequence[Text]) -> list[Floats]:
         """For each text (or pair of texts) the model's first output, without the batch axis.
@@ -74,7 +63,7 @@ class Session:
         new = [text for text in dict.fromkeys(texts) if text not in known]
         cached = self._cache.recall(new) if self._cache is not None and new else {}
         unread = [text for text in new if text not in cached]
-        computed = dict(zip(unread, self._pool.map(self._one, self._tokenizer.encode_batch(unread)), strict=True))
+        computed = dict(zip(unread, self._pool.map(self._one, self.tokenizer.encode_batch(unread)), strict=True))
         if self._cache is not None and computed:
             self._cache.keep(computed)
         known |= cached | computed
@@ -88,13 +77,62 @@ class Session:
         return [known[text][0] for text in texts]
 
     def _one(self, row: Any) -> tuple[Floats, int]:
-        inputs = {
-            "input_ids": np.asarray([row.ids], np.int64),
-            "attention_mask": np.asarray([row.attention_mask], np.int64),
-            "token_type_ids": np.asarray([row.type_ids], np.int64),
-        }
+        return self._output(row), len(row.ids)
+
+    @abstractmethod
+    def _output(self, row: Any) -> Floats:
+        """The output of one tokenised text."""
+
+
+class Session(TextModel):
+    """An ONNX model with its tokenizer; ``kept`` outputs are cached in memory, all of them in ``REDARGUE_CACHE``."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        longest: int,
+        kept: int,
+        folder: Path | None = None,
+        threads: int = 0,
+        cut: Cut = "longest_first",
+    ) -> None:
+        folder = folder or WEIGHTS
+        _require_files(folder, model, hint="reinstall redargue: its wheel contains the file")
+        self._session = open_onnx(folder / model)
+        self._inputs = {tensor.name for tensor in self._session.get_inputs()}
+        super().__init__(
+            model,
+            read_tokenizer(folder, longest, cut),
+            sha256=lambda: file_sha256(folder / model),
+            kept=kept,
+            threads=threads or threads_setting() or os.cpu_count() or 1,
+        )
+
+    def _output(self, row: Any) -> Floats:
+        inputs = onnx_inputs(row)
         output: Floats = self._session.run(None, {name: inputs[name] for name in self._inputs})[0][0]
-        return output, len(row.ids)
+        return output
+
+
+def open_onnx(path: Path) -> Any:
+    """An inference session with one thread per text."""
+    import onnxruntime  # takes 0.2 s, and other backends do not need it
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def onnx_inputs(row: Any) -> dict[str, npt.NDArray[np.int64]]:
+    """The inputs of one tokenised text, with a batch axis, by the names that exporters give them."""
+    return {
+        "input_ids": np.asarray([row.ids], np.int64),
+        "attention_mask": np.asarray([row.attention_mask], np.int64),
+        "token_type_ids": np.asarray([row.type_ids], np.int64),
+    }
 
 
 class UserModel:
@@ -148,7 +186,7 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _threads_setting() -> int:
+def threads_setting() -> int:
     value = os.environ.get("REDARGUE_THREADS", "0")
     if not value.isdigit():
         raise UsageError(
@@ -158,7 +196,7 @@ def _threads_setting() -> int:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
+def read_tokenizer(folder: Path, longest: int, cut: Cut) -> Any:
     path = folder / "tokenizer.json"
     wordpiece = WordPiece.of(json.loads(path.read_text(encoding="utf-8")), longest=longest, cut=cut)
     if wordpiece is not None:

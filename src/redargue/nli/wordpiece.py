@@ -47,7 +47,7 @@ class WordPiece:
     """
 
     def __init__(self, vocabulary: dict[str, int], special: dict[str, int], *, longest: int, cut: Cut) -> None:
-        self._vocabulary, self._special, self._longest, self._cut = vocabulary, special, longest, cut
+        self._vocabulary, self.special, self._longest, self._cut = vocabulary, special, longest, cut
         self._start, self._end = special["[CLS]"], special["[SEP]"]
         self._split = re.compile("(" + "|".join(map(re.escape, special)) + ")")
         self._word = lru_cache(maxsize=65536)(self._pieces)
@@ -103,7 +103,7 @@ class WordPiece:
         ids: list[int] = []
         for at, part in enumerate(self._split.split(text)):
             if at % 2:
-                ids.append(self._special[part])
+                ids.append(self.special[part])
             else:
                 for word in _words(part):
                     ids += self._word(word)
@@ -111,7 +111,7 @@ class WordPiece:
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """Greedy longest-match-first pieces; one unknown token if that fails."""
-        unknown = (self._special["[UNK]"],)
+        unknown = (self.special["[UNK]"],)
         if len(word) > _LONGEST_WORD:
             return unknown
         pieces, start = [], 0

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redargue.claims import LabelSet, Meaning
+from redargue.claims import Meaning
 from redargue.errors import UsageError
 from redargue.evidence import Source
 from redargue.reports.load import BenchRun
@@ -33,10 +33,7 @@ MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "uncertain": Me
 def queue(bench: BenchRun, method: str = "", *, as_csv: bool = False) -> str:
     """One JSON line or CSV row per claim that the system (by default the first) labels unlike gold.
 
-    A person fills in ``verdict`` and ``why``. Formulas in CSV cells are neutralised.
-
-    Raises:
-        UsageError: the bench has no gold label, or no system of that name.
+    A person fills in ``verdict`` and ``why``. Raises UsageError if the bench has no gold label or no such system.
     """
     if not any(ask.gold is not None for ask in bench.comparison.claims):
         raise UsageError(
@@ -186,8 +183,7 @@ def adjudication_tables(bench: BenchRun, rows: Sequence[Adjudicated]) -> tuple[T
 
 def _accuracies(bench: BenchRun, done: Sequence[Adjudicated], spec: str) -> Table:
     comparison = bench.comparison
-    recorded = bench.abouts[0].get("claims") if bench.abouts else None
-    labels = LabelSet.model_validate(recorded[0]["labels"]) if recorded else None
+    labels = next((claim.labels for manifest in bench.manifests for claim in manifest.claims), None)
     gold = {ask.item: ask.gold for ask in comparison.claims if ask.gold is not None}
     adjudicated, unmapped = dict(gold), 0
     for row in done:

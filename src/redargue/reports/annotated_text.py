@@ -14,7 +14,7 @@ from redargue.text.report import outcome
 from redargue.text.segment import Text
 from redargue.verdicts import Verdict
 
-WORST_FIRST = ("refuted", "error", "conflicting", "not_enough", "supported")
+WORST_FIRST = ("refuted", "error", "conflicting", "unsure", "not_enough", "supported")
 
 Mark = TypeVar("Mark")
 
@@ -50,7 +50,11 @@ def sentences(run: SingleRun, extraction: Extraction) -> list[tuple[int, int, Se
 
 
 def _worst(verdicts: Sequence[Verdict | None]) -> str:
-    names = {"error" if verdict.error else str(verdict.meaning) for verdict in verdicts if verdict}
+    names = {
+        "error" if verdict.error or verdict.unchecked else "unsure" if verdict.unsure else str(verdict.meaning)
+        for verdict in verdicts
+        if verdict
+    }
     return next((name for name in WORST_FIRST if name in names), "")
 
 
@@ -59,7 +63,8 @@ def text_outcome(run: SingleRun) -> str:
         claims = f"{run.unfinished} claim{'s have' if run.unfinished > 1 else ' has'} not finished"
         return f"{claims}: there is no result for the text yet."
     verdicts = list(run.verdicts.values())
-    return outcome_text(outcome(verdicts), verdicts)
+    sentences = run.text[1].unchecked if run.text else ()
+    return outcome_text(outcome(verdicts, sentences), verdicts)
 
 
 def text_table(run: SingleRun, text: Text, extraction: Extraction) -> Table:

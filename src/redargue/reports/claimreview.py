@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from redargue.evidence import Source
-from redargue.sanitize import WORDS, link_address, printable
+from redargue.reports.phrases import meaning_text
+from redargue.sanitize import link_address, printable
 from redargue.verdicts import Verdict
 
 
 def claim_review(verdict: Verdict) -> dict[str, Any]:
-    """One verdict; without a rating where there is no label.
+    """One verdict; without a rating where the claim was not checked.
 
-    ``url`` is empty: only the publisher knows the review's address. The label has no numeric rating: label sets have no
-    scale.
+    ``url`` is empty: only the publisher knows the address. The rating is not numeric: label sets have no scale.
     """
     claim = printable(verdict.claim.text)
     review: dict[str, Any] = {
@@ -26,11 +26,12 @@ def claim_review(verdict: Verdict) -> dict[str, Any]:
         "itemReviewed": {"@type": "Claim", "text": claim},
         "author": {"@type": "Organization", "name": "redargue"},
     }
-    if verdict.label is not None and verdict.error is None:
+    if verdict.label and not verdict.why_unchecked:
         review["reviewRating"] = {"@type": "Rating", "alternateName": printable(verdict.label, lines=False)}
-        words = WORDS.get(str(verdict.meaning), "")
+        words = meaning_text(verdict)
     else:
-        words = "No verdict was reached."
+        said = not verdict.error and (verdict.unchecked or verdict.unsure)
+        words = meaning_text(verdict) if said else "No verdict was reached."
     if words:
         review["reviewBody"] = words
     sources = (quote.source for quote in verdict.quotes if quote.found and quote.source)

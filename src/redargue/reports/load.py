@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -13,6 +12,7 @@ from redargue.bench.compare import RESULTS, Comparison, read_results
 from redargue.errors import RecordError, UsageError
 from redargue.events import CallFailed, CallFinished, ClaimEnded, ClaimStarted, Event
 from redargue.registry import did_you_mean
+from redargue.runs.manifest import RunManifest, load_manifest
 from redargue.runs.record import read_events
 from redargue.text.extract import Extraction, recorded
 from redargue.text.segment import Text
@@ -26,11 +26,11 @@ Trace = tuple[Event, ...]
 
 
 class BenchRun(NamedTuple):
-    """A finished bench: its results, and the ``run.json`` of each system."""
+    """A finished bench: its results, and the manifest of each system."""
 
     folder: Path
     comparison: Comparison
-    abouts: tuple[Mapping[str, Any], ...]
+    manifests: tuple[RunManifest, ...]
 
     @property
     def flipping(self) -> frozenset[int]:
@@ -44,7 +44,6 @@ class BenchRun(NamedTuple):
         return (*sorted(flipping), *others[:OTHERS_SHOWN])
 
     def row(self, spec: str) -> int:
-        """The index of a system; the first where none is named."""
         specs = [row.spec for row in self.comparison.rows]
         if spec and spec not in specs:
             raise UsageError(f"no system {spec!r}", where="--method", hint=did_you_mean(spec, specs))
@@ -55,30 +54,26 @@ class BenchRun(NamedTuple):
 
 
 class SingleRun(NamedTuple):
-    """A run of one method: its ``run.json``, and the verdicts of finished claims by index."""
+    """A run of one method: its manifest, and the verdicts of finished claims by index."""
 
     folder: Path
-    about: Mapping[str, Any]
+    manifest: RunManifest
     verdicts: Mapping[int, Verdict]
 
     @property
     def unfinished(self) -> int:
-        return max(0, len(self.about.get("claims") or ()) - len(self.verdicts))
+        return max(0, len(self.manifest.claims) - len(self.verdicts))
 
     @property
     def text(self) -> tuple[Text, Extraction] | None:
-        """The text from which its claims were extracted; None where claims were given."""
-        if not self.about.get("text"):
-            return None
         try:
-            return recorded(self.about["text"])
-        except (ValueError, AttributeError):
+            return recorded(self.manifest.text) if self.manifest.text else None
+        except ValueError:
             raise self._damaged("describes no text") from None
 
     @property
     def usages(self) -> tuple[Usage, ...]:
-        """The usage of each claim and, for a text, of extracting the claims."""
-        usage = (self.about.get("text") or {}).get("usage")
+        usage = (self.manifest.text or {}).get("usage")
         try:
             extraction = (Usage.model_validate(usage),) if usage else ()
         except ValidationError:
@@ -93,13 +88,13 @@ def load(folder: Path) -> BenchRun | SingleRun:
     """Reads a bench folder's results or a run folder; RecordError if its record is damaged or has no verdict."""
     if (folder / RESULTS).is_file() or (folder / "bench.json").is_file():
         comparison = read_results(folder)
-        return BenchRun(folder, comparison, tuple(_about(folder / row.slug) for row in comparison.rows))
+        return BenchRun(folder, comparison, tuple(load_manifest(folder / row.slug)[0] for row in comparison.rows))
     if not (folder / "run.json").is_file():
         raise UsageError(
             f"{str(folder)!r} is neither a bench nor a run",
             hint="a bench folder has a results.json, a run folder a run.json",
         )
-    run = SingleRun(folder, _about(folder), _verdicts(folder))
+    run = SingleRun(folder, load_manifest(folder)[0], _verdicts(folder))
     if not run.verdicts and (run.unfinished or run.text is None):
         raise RecordError(f"{str(folder)!r} has no verdict yet", hint="the command that began the run resumes it")
     return run
@@ -120,14 +115,3 @@ def traces(folder: Path, items: Iterable[int]) -> dict[int, Trace]:
 def _verdicts(folder: Path) -> dict[int, Verdict]:
     verdicts = {event.item: event.verdict for event in read_events(folder) if isinstance(event, ClaimEnded)}
     return dict(sorted(verdicts.items()))
-
-
-def _about(folder: Path) -> Mapping[str, Any]:
-    path = folder / "run.json"
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{str(path)!r} cannot be read", hint="restore it, or run again") from error
-    if not isinstance(about, dict):
-        raise RecordError(f"{str(path)!r} is not a run's description", hint="restore it, or run again")
-    return about

@@ -9,10 +9,18 @@ from redargue.evidence import Quote, Side
 from redargue.reports import reproducibility, tables
 from redargue.reports.annotated_text import text_table
 from redargue.reports.load import BenchRun, SingleRun
-from redargue.reports.phrases import QUOTE_STATUS, label_counts, summary
+from redargue.reports.phrases import (
+    QUOTE_STATUS,
+    gaps_heading,
+    heading,
+    label_counts,
+    meaning_text,
+    summary,
+    without_gaps,
+)
 from redargue.reports.rounds import rounds_table
 from redargue.reports.table import Table
-from redargue.sanitize import WORDS, counted, printable
+from redargue.sanitize import counted, printable
 from redargue.verdicts import Verdict
 
 _MARKS = re.compile(r"[\\`*_\[\]<>#|~!&$]")
@@ -60,7 +68,6 @@ def table_markdown(table: Table) -> str:
 
 
 def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
-    """A bench as Markdown; the debates themselves are in the HTML report and in the run folders."""
     comparison = bench.comparison
     labels = [*(tables.confusion(at, row) for at, row in enumerate(comparison.rows)), tables.classes(comparison)]
     flips = [tables.flips(comparison, pair, ()) for pair in comparison.pairs if pair.flips]
@@ -88,7 +95,6 @@ def bench_markdown(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
 
 
 def run_markdown(run: SingleRun) -> str:
-    """A run as Markdown: each claim's two sides, then its verdict, then what could not be found."""
     parts = []
     if len(run.verdicts) > 1:
         parts += [f"# {len(run.verdicts)} claims", plain(label_counts(run.verdicts.values())) + "."]
@@ -108,14 +114,13 @@ def _claim(verdict: Verdict) -> list[str]:
         parts += [f"### {title}", "\n".join(map(_quote, quotes)) if quotes else "Nothing was quoted."]
     if neither := verdict.side(Side.CONTEXT):
         parts += ["### Quoted for neither side", "\n".join(map(_quote, neither))]
-    label = f"Error: {verdict.error.what}" if verdict.error else verdict.label or "No answer was given"
-    words = WORDS.get(str(verdict.meaning), "")
+    label = f"Error: {verdict.error.what}" if verdict.error else heading(verdict)
+    words = plain(meaning_text(verdict))
     parts += ["### Verdict", f"**{plain(label)}**", *([words] if words else []), plain(summary(verdict))]
     gaps = [f"- {plain(gap)}" for gap in verdict.gaps]
     lost = (quote for quote in verdict.quotes if not quote.found)
     gaps += [f"- ~~{plain(quote.text)}~~ quoted by {plain(quote.agent)}, in no passage" for quote in lost]
-    nothing = "Every search found something, and no tool failed."
-    return [*parts, "### What could not be found", "\n".join(gaps) or nothing]
+    return [*parts, f"### {gaps_heading(verdict)}", "\n".join(gaps) or without_gaps(verdict)]
 
 
 def _quote(quote: Quote) -> str:

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from redargue.evidence import QuoteStatus
-from redargue.sanitize import counted
+from redargue.sanitize import WORDS, counted
 from redargue.text.report import Outcome
-from redargue.verdicts import Usage, Verdict
+from redargue.verdicts import NOT_SEARCHED, Usage, Verdict, rounded_down
 
 NO_ANSWER = "no answer"
+NOT_CHECKED = "not checked"
 DECIDED_BY = {
     "consensus": "by consensus of the debaters",
     "reader": "by one reader",
@@ -28,7 +29,18 @@ QUOTE_STATUS = {
 def label_of(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not finished"
-    return f"error: {verdict.error.type}" if verdict.error else verdict.label or NO_ANSWER
+    if verdict.error:
+        return f"error: {verdict.error.type}"
+    if verdict.unchecked:
+        return NOT_CHECKED
+    return (verdict.label or NO_ANSWER) + (" (unsure)" if verdict.unsure else "")
+
+
+def confidence_text(verdict: Verdict) -> str:
+    """The confidence in a label; empty where the claim was not checked."""
+    if verdict.unchecked:
+        return ""
+    return "confidence –" if verdict.confidence is None else f"confidence {rounded_down(verdict.confidence):.2f}"
 
 
 def label_counts(verdicts: Iterable[Verdict]) -> str:
@@ -38,14 +50,49 @@ def label_counts(verdicts: Iterable[Verdict]) -> str:
 
 
 def outcome_text(outcome: Outcome, verdicts: Sequence[Verdict]) -> str:
+    count = sum(verdict.unsure is not None and not verdict.unchecked for verdict in verdicts)
+    unsure = f" The model was unsure about {counted(count, 'claim')}." if count else ""
     if outcome is Outcome.NON_FACTUAL:
         refuted = sum(verdict.meaning == "refuted" for verdict in verdicts)
-        return f"Not factual: {refuted} of {counted(len(verdicts), 'claim')} {'is' if refuted == 1 else 'are'} refuted."
-    return {
+        claims = counted(len(verdicts), "claim")
+        return f"Not factual: {refuted} of {claims} {'is' if refuted == 1 else 'are'} refuted.{unsure}"
+    texts = {
         Outcome.FACTUAL: "Every claim of the text is supported.",
         Outcome.UNDECIDED: "No claim of the text is refuted, and not all are supported.",
+        Outcome.UNCHECKED: "No claim of the text was checked.",
         Outcome.NOT_CHECKABLE: "The text states nothing that can be checked.",
-    }[outcome]
+    }
+    return texts[outcome] + unsure
+
+
+def heading(verdict: Verdict) -> str:
+    """The outcome of a verdict without an error."""
+    if verdict.unchecked:
+        return NOT_CHECKED.capitalize()
+    return (verdict.label or "No answer was given") + (" (unsure)" if verdict.unsure else "")
+
+
+def meaning_text(verdict: Verdict) -> str:
+    """A sentence on what the verdict means and what it does not rest on; empty where there is nothing to say."""
+    if verdict.unchecked:
+        return f"{verdict.unchecked[:1].upper()}{verdict.unchecked[1:]}."
+    words = WORDS.get(str(verdict.meaning), "")
+    if verdict.unsure:
+        why = verdict.why_unsure
+        words = f"{why[:1].upper()}{why[1:]}: it would have answered {verdict.unsure.label}."
+    if not verdict.caveat:
+        return words
+    caveat = f"{verdict.caveat[:1].upper()}{verdict.caveat[1:]}."
+    return f"{words} {caveat}" if verdict.unsure or verdict.meaning == "not_enough" else caveat
+
+
+def gaps_heading(verdict: Verdict) -> str:
+    return "What could not be searched" if verdict.unchecked == NOT_SEARCHED else "What could not be found"
+
+
+def without_gaps(verdict: Verdict) -> str:
+    searched = verdict.usage.searches
+    return "Every search found something, and no tool failed." if searched else "Nothing was searched."
 
 
 def how_decided(verdict: Verdict) -> str:
@@ -57,8 +104,9 @@ def how_decided(verdict: Verdict) -> str:
 def summary(verdict: Verdict) -> str:
     if verdict.error:
         return f"{verdict.error.type}: {verdict.error.what}"
-    how, calls = how_decided(verdict).strip(), counted(verdict.usage.calls, "call")
-    return f"Decided {how}; {calls}." if how else f"{calls}."
+    rest = f"{'; '.join(filter(None, (confidence_text(verdict), counted(verdict.usage.calls, 'call'))))}."
+    how = how_decided(verdict).strip()
+    return f"Decided {how}; {rest}" if how else f"{rest[0].upper()}{rest[1:]}"
 
 
 def cost(usage: Usage) -> str:

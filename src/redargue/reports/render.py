@@ -16,6 +16,7 @@ from redargue.reports.load import BenchRun, SingleRun, load
 from redargue.reports.markdown import bench_markdown, run_markdown
 from redargue.reports.reproducibility import commands, not_comparable, run_commands
 from redargue.reports.table import Table
+from redargue.runs.manifest import RunManifest
 
 FORMATS = ("html", "md", "json", "claimreview", "adjudication")
 SCHEMA_VERSION = 1
@@ -26,12 +27,8 @@ def render(
 ) -> str:
     """The report of a bench or a run as text; no model is called.
 
-    Args:
-        folder: of a bench or of a run.
-        format_: one of ``FORMATS``.
-        method: the system of a bench to review or queue; default: the first.
-        adjudicated: a completed queue to include.
-        csv: write the queue as CSV instead of JSON Lines.
+    ``method`` is the system to review or queue, by default the first. ``adjudicated`` is a completed queue to include;
+    ``csv`` writes a queue as CSV instead of JSON Lines.
     """
     if format_ not in FORMATS:
         raise UsageError(f"no format {format_!r}", where="--format", hint=did_you_mean(format_, list(FORMATS)))
@@ -59,7 +56,7 @@ def _bench(bench: BenchRun, format_: str, method: str, rows: tuple[Adjudicated, 
         return claim_reviews(bench.verdicts(bench.row(method)).values())
     report: dict[str, Any] = {
         "comparison": bench.comparison.model_dump(mode="json"),
-        "runs": [_without_claims(about) for about in bench.abouts],
+        "runs": [_dumped(manifest) for manifest in bench.manifests],
         "commands": commands(bench),
         "not_comparable": not_comparable(bench),
     }
@@ -76,7 +73,7 @@ def _run(run: SingleRun, format_: str) -> str:
     if format_ == "claimreview":
         return claim_reviews(run.verdicts.values())
     report = {
-        "run": _without_claims(run.about),
+        "run": _dumped(run.manifest),
         "unfinished": run.unfinished,
         "verdicts": [verdict.model_dump(mode="json") for verdict in run.verdicts.values()],
         "commands": run_commands(run),
@@ -88,8 +85,8 @@ def _as_json(kind: str, report: Mapping[str, Any]) -> str:
     return json.dumps({"schema_version": SCHEMA_VERSION, "kind": kind, **report}, indent=1) + "\n"
 
 
-def _without_claims(about: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in about.items() if name != "claims"}
+def _dumped(manifest: RunManifest) -> dict[str, Any]:
+    return manifest.model_dump(mode="json", exclude={"claims"})
 
 
 def _table(table: Table) -> dict[str, Any]:

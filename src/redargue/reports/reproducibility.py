@@ -13,6 +13,7 @@ from redargue.reports.load import BenchRun, SingleRun
 from redargue.reports.phrases import cost
 from redargue.reports.table import Column, Table, number
 from redargue.reports.tables import SYSTEM, gold_text, key, letter
+from redargue.runs.manifest import RunManifest
 from redargue.verdicts import total_usage
 
 
@@ -23,7 +24,7 @@ def commands(bench: BenchRun) -> tuple[str, ...]:
     by_arguments = groupby(bench.comparison.rows, key=lambda row: row.arguments)
     sample = bench.comparison.sample
     runs = [_run(sample, arguments, [row.spec for row in rows]) for arguments, rows in by_arguments]
-    if all(about.get("backend") == "recorded" for about in bench.abouts):
+    if all(manifest.backend == "recorded" for manifest in bench.manifests):
         runs = [shlex.join(["redargue", "bench", "import", sample["file"], "--out", "DIR"])]
     return (*runs, shlex.join(compare), shlex.join(replay))
 
@@ -46,7 +47,7 @@ def _run(sample: Mapping[str, Any], arguments: Sequence[str], specs: Sequence[st
 
 
 def versions(bench: BenchRun) -> Table:
-    systems = enumerate(zip(bench.comparison.rows, bench.abouts, strict=True))
+    systems = enumerate(zip(bench.comparison.rows, bench.manifests, strict=True))
     columns = (
         *map(Column, ("redargue", "Method", "Backend")),
         Column("Model and weights", "long"),
@@ -54,31 +55,28 @@ def versions(bench: BenchRun) -> Table:
         Column("Tools and data revisions", "long"),
     )
     note = "Weights of the embedded backend: the first characters of each model's sha256."
-    rows = tuple((*key(at, row), *_identity(about)) for at, (row, about) in systems)
+    rows = tuple((*key(at, row), *_identity(manifest)) for at, (row, manifest) in systems)
     return Table("What was run", (*SYSTEM, *columns), rows, (note,))
 
 
-def _identity(about: Mapping[str, Any]) -> tuple[str, ...]:
-    models = (f"{role}: {name}" for role, name in dict(about.get("models") or {}).items())
-    tools = (
-        f"{name} {dict(tool).get('revision', '')}".strip() for name, tool in dict(about.get("tools") or {}).items()
-    )
+def _identity(manifest: RunManifest) -> tuple[str, ...]:
+    models = (f"{role}: {name}" for role, name in manifest.models.items())
+    tools = (f"{name} {tool.revision}".strip() for name, tool in manifest.tools.items())
     return (
-        str(about.get("redargue", "unknown")),
-        f"{about.get('method', '')} ({about.get('profile', '')})",
-        str(about.get("backend", "")),
-        "; ".join(part for part in (str(about.get("identity", "")), *models) if part),
-        str(about.get("seed", "")),
+        manifest.redargue or "unknown",
+        f"{manifest.method} ({manifest.profile})",
+        manifest.backend,
+        "; ".join(filter(None, (manifest.identity, *models))),
+        str(manifest.seed),
         "; ".join(tools) or "none",
     )
 
 
-def settings(about: Mapping[str, Any]) -> str:
-    return json.dumps(about.get("settings") or {}, indent=1, ensure_ascii=False)
+def settings(manifest: RunManifest) -> str:
+    return json.dumps(manifest.settings, indent=1, ensure_ascii=False)
 
 
 def sample_facts(bench: BenchRun) -> tuple[str, ...]:
-    """What the commands do not say."""
     sample = bench.comparison.sample
     return (
         f"Data file {sample['file']}, sha256 {sample['sha256']}.",
@@ -89,8 +87,7 @@ def sample_facts(bench: BenchRun) -> tuple[str, ...]:
 
 
 def not_comparable(bench: BenchRun) -> tuple[str, ...]:
-    """Comparisons that these figures do not support."""
-    comparison, abouts = bench.comparison, bench.abouts
+    comparison, manifests = bench.comparison, bench.manifests
     rows, sample = comparison.rows, comparison.sample
     seeds = " (the table of seeds shows it)" if comparison.repeats else f" (seed {sample['seed']})"
     limits = [
@@ -99,13 +96,13 @@ def not_comparable(bench: BenchRun) -> tuple[str, ...]:
         "Intervals and tests are over claims, from one run per system: they do not include what another seed would "
         f"change{seeds}.",
     ]
-    if any(about.get("backend") == "embedded" for about in abouts):
+    if any(manifest.backend == "embedded" for manifest in manifests):
         limits.append(
             "The embedded backend performs the tasks with small models, without a language model: its figures compare "
             "methods on this backend, not what they would reach with the models of their papers."
         )
     for name, what in (("redargue", "versions of redargue"), ("identity", "models"), ("seed", "seeds")):
-        values = {json.dumps(about.get(name)) for about in abouts}
+        values = {json.dumps(getattr(manifest, name)) for manifest in manifests}
         if len(values) > 1:
             limits.append(f"The systems ran with different {what}: {', '.join(sorted(values))}.")
     limits += _different_evidence(bench)
@@ -121,7 +118,7 @@ def not_comparable(bench: BenchRun) -> tuple[str, ...]:
 
 
 def _different_evidence(bench: BenchRun) -> list[str]:
-    tools = [tuple(dict(about.get("tools") or {})) for about in bench.abouts]
+    tools = [tuple(manifest.tools) for manifest in bench.manifests]
     if len(set(tools)) < 2:
         return []
     read = "; ".join(f"{letter(at)} {', '.join(names) or 'nothing'}" for at, names in enumerate(tools))
@@ -134,7 +131,7 @@ def run_commands(run: SingleRun) -> tuple[str, ...]:
 
 
 def run_facts(run: SingleRun) -> tuple[tuple[str, str], ...]:
-    version, method, backend, identity, seed, tools = _identity(run.about)
+    version, method, backend, identity, seed, tools = _identity(run.manifest)
     usage = total_usage(run.usages)
     return (
         ("Method", method),

@@ -15,6 +15,7 @@ from redargue.reports.load import SingleRun
 from redargue.reports.phrases import NO_ANSWER, label_of
 from redargue.reports.table import Cell, Column, Link, Table, number
 from redargue.sanitize import counted
+from redargue.verdicts import rounded_down
 
 SYSTEM = (Column("Key", "key"), Column("System", "name"))
 SIGNED = "+.3f"
@@ -61,7 +62,6 @@ def gold_text(sample: Mapping[str, Any]) -> str:
 
 
 def results(comparison: Comparison) -> tuple[Table, ...]:
-    """The tables of systems that have rows, the outcomes first."""
     every = (_outcomes, _costs, _official, _retrieval, _dates, _rules, _groups, _repeats)
     return tuple(table for make in every if (table := make(comparison)).rows)
 
@@ -238,7 +238,6 @@ def classes(comparison: Comparison) -> Table:
 
 
 def _rules(comparison: Comparison) -> Table:
-    """The three rules for claims without an answer; no rows where every claim has one."""
     unanswered = any(said.label is None for row in comparison.rows for said in row.said)
     return _per_system(
         comparison,
@@ -318,9 +317,10 @@ def run_table(run: SingleRun, shown: Collection[int]) -> Table:
         label = label_of(verdict)
         sides = (sum(quote.found and quote.side == side for quote in verdict.quotes) for side in ("for", "against"))
         cell = Link(label, f"c-{item}") if item in shown else label
-        rows.append((shortened(verdict.claim.text), cell, *sides, len(verdict.gaps), verdict.usage.calls))
+        sure = None if verdict.confidence is None else rounded_down(verdict.confidence)
+        rows.append((shortened(verdict.claim.text), cell, sure, *sides, len(verdict.gaps), verdict.usage.calls))
     counts = (number(title, ",") for title in ("Quotes for", "Quotes against", "Gaps", "Calls"))
-    columns = (Column("Claim", "long"), Column("Verdict"), *counts)
+    columns = (Column("Claim", "long"), Column("Verdict"), number("Confidence", ".2f"), *counts)
     note = "“Not enough” does not mean that a claim is partly true."
     return Table("What was found for each claim", columns, tuple(rows), (note,))
 

@@ -73,7 +73,7 @@ class Budget:
         Raises:
             BudgetReached: the budget would be exceeded even if all pending requests cost nothing.
         """
-        if limit := self._passed(self.spent.plus(bound)):
+        if limit := self._limit_exceeded_by(self.spent.plus(bound)):
             raise BudgetReached(
                 f"the budget of {limit} is spent: {self.spent.calls} calls, {self.spent.tokens:,} tokens,"
                 f" ${self.spent.usd:.4f} so far, and the next call may cost {bound.tokens:,} tokens"
@@ -81,7 +81,7 @@ class Budget:
                 else f"the budget of {limit} is spent",
                 hint="raise --budget; with --run the finished calls are not repeated",
             )
-        if self._passed(self.spent.plus(self.held).plus(bound)):
+        if self._limit_exceeded_by(self.spent.plus(self.held).plus(bound)):
             return False
         self.held = self.held.plus(bound)
         return True
@@ -98,7 +98,7 @@ class Budget:
         """Counts the cost of an earlier attempt at this run."""
         self.spent = self.spent.plus(cost)
 
-    def _passed(self, total: Cost) -> str:
+    def _limit_exceeded_by(self, total: Cost) -> str:
         """The limit that a total would exceed, in words; empty for none."""
         if self.calls is not None and total.calls > self.calls:
             return f"{self.calls} calls"

@@ -30,16 +30,3 @@ class SystemClock:
 
     def elapsed(self) -> float:
         return time.monotonic() - self._start
-
-
-class FixedClock:
-    """A clock that does not advance, for tests and runs that must be equal byte for byte."""
-
-    def __init__(self, moment: datetime) -> None:
-        self._moment = moment
-
-    def now(self) -> datetime:
-        return self._moment
-
-    def elapsed(self) -> float:
-        return 0.0

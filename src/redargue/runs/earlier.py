@@ -190,8 +190,7 @@ class _Trial:
 async def align(record: Record, item: int, attempt: Attempt) -> None:
     """Assigns this release's keys to a claim's answers in an earlier recording; does nothing for a current one.
 
-    Raises:
-        ReplayMiss: an answer is missing, or several answers fit a question.
+    Raises ReplayMiss if an answer is missing or several answers fit a question.
     """
     if record.format >= FORMAT or item in record.matched:
         return

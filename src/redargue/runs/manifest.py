@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, ValidationError
@@ -43,6 +45,7 @@ class RunManifest(Frozen):
     stability: tuple[float, float]
     models: dict[str, str] = Field(default_factory=dict)
     priced: bool = False
+    min_confidence: float = 0.0
     response_format: str = ""
     prompts: dict[str, str] = Field(default_factory=dict)
     memory: dict[str, JsonValue] | None = None
@@ -50,15 +53,31 @@ class RunManifest(Frozen):
     actions: dict[str, ActionEntry] = Field(default_factory=dict)
     seed: int
     claims: tuple[Claim, ...] = ()
+    # 1: a verdict is what its method says, each quotation on one side; 2: ``redargue.methods.verdict_parts.limited``
+    # applies. A run keeps its own rules when it is resumed or replayed.
+    verdict_rules: Literal[1, 2] = 1
     text: dict[str, JsonValue] | None = None
 
     def differing(self, other: RunManifest) -> tuple[str, str, str] | None:
         """The first field that differs, with both values reduced to their difference; None if all are equal."""
-        if self.model_copy(update={"run": ""}) == other.model_copy(update={"run": ""}):
+        kept = {"run": self.run, "verdict_rules": self.verdict_rules}
+        if self == other.model_copy(update=kept):
             return None
-        mine, theirs = (manifest.model_dump(mode="json", exclude={"run"}) for manifest in (self, other))
+        mine, theirs = (manifest.model_dump(mode="json", exclude=set(kept)) for manifest in (self, other))
         name = next(name for name in sorted(mine) if mine[name] != theirs[name])
         return name, *_apart(mine[name], theirs[name])
+
+
+def load_manifest(folder: Path) -> tuple[RunManifest, int]:
+    """The manifest of a run folder, and the format in which it is recorded; raises RecordError."""
+    path = folder / "run.json"
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RecordError(f"{str(folder)!r} contains no run", hint="a run folder has a run.json") from None
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or run again") from error
+    return read_manifest(values, str(path)), values.get("format", 1)
 
 
 def read_manifest(values: object, where: str) -> RunManifest:

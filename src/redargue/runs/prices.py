@@ -40,8 +40,7 @@ class Prices(Frozen):
     def read(cls, path: Path | None = None) -> Prices:
         """The shipped table, updated by the user's: ``path``, or ``prices.toml`` in redargue's home.
 
-        Raises:
-            UsageError: ``path`` does not exist, or a file is not a price table.
+        Raises UsageError if ``path`` does not exist or a file is not a price table.
         """
         prices, file = cls.shipped(), path or home() / "prices.toml"
         if not file.is_file():

@@ -8,7 +8,6 @@ line. An unfinished claim is verified again from its start, with the answers tha
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +30,8 @@ from redargue.events import (
     EvidenceRemembered,
 )
 from redargue.net.secrets import Secrets
-from redargue.runs.manifest import FORMAT, RunManifest, read_manifest
+from redargue.paths import home
+from redargue.runs.manifest import FORMAT, RunManifest, load_manifest
 from redargue.verdicts import Verdict
 
 try:
@@ -43,11 +43,11 @@ Paid = CallFinished | EvidenceFound | EvidenceMissing | EvidenceRecalled | Evide
 Mode = Literal["record", "replay"]
 
 
-def new_run_folder(home: Path) -> Path:
+def new_run_folder() -> Path:
     """The path of a new run folder, named by the current time."""
     now = datetime.now(UTC)
     tag = hashlib.sha256(str(now.timestamp()).encode()).hexdigest()[:6]
-    return home / "runs" / f"{now:%Y%m%d-%H%M%S}-{tag}"
+    return home() / "runs" / f"{now:%Y%m%d-%H%M%S}-{tag}"
 
 
 @contextmanager
@@ -119,10 +119,9 @@ class Record:
         self._lines: dict[int, list[int]] = {}
         self.matched: dict[int, int] = {}
         self.chosen: set[int] = set()
-        self.format = FORMAT
         if manifest is None or mode == "replay":
             self.mode = "replay"
-            self.manifest = self._read_manifest()
+            self.manifest, self.format = load_manifest(folder)
             self._load()
             return
         try:
@@ -135,13 +134,13 @@ class Record:
             ) from error
         try:
             if (folder / "run.json").exists():
-                self.manifest = self._read_manifest()
+                self.manifest, self.format = load_manifest(folder)
                 self._compare(manifest)
                 self._load()
                 self._rewrite()
             else:
-                self.manifest = manifest.model_copy(update={"run": manifest.run or folder.name})
-                _write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
+                self.manifest, self.format = manifest.model_copy(update={"run": manifest.run or folder.name}), FORMAT
+                write_atomically(folder / "run.json", self.manifest.model_dump_json(indent=1) + "\n")
             self._log = (folder / "events.jsonl").open("ab")
         except BaseException:
             os.close(self._lock)
@@ -216,17 +215,6 @@ class Record:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def _read_manifest(self) -> RunManifest:
-        path = self.folder / "run.json"
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise RecordError(f"{str(self.folder)!r} contains no run", hint="a run folder has a run.json") from None
-        except (OSError, ValueError) as error:
-            raise RecordError(f"{str(path)!r} cannot be read: {error}") from error
-        self.format = values.get("format", 1) if isinstance(values, dict) else FORMAT
-        return read_manifest(values, str(path))
 
     def _compare(self, manifest: RunManifest) -> None:
         if difference := self.manifest.differing(manifest):
@@ -312,7 +300,7 @@ def _event_at(log: BinaryIO, offset: int) -> Event:
     return EVENT.validate_json(log.readline())
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     temporary = path.with_suffix(".new")
     with temporary.open("w", encoding="utf-8") as file:
         file.write(text)

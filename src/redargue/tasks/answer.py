@@ -24,19 +24,12 @@ Piece = Literal["reasoning", "quotes", "label"]
 
 
 class Answer(Frozen):
-    """An agent's answer to a claim.
+    """An agent's answer to a claim."""
 
-    Attributes:
-        text: the whole answer, the label on its last line.
-        label: None where none could be read.
-        quotes: as the agent gives them; code looks them up.
-        confidence: calibrated probability of the label, in [0, 1]; None where nothing was calibrated.
-    """
-
-    text: str
-    label: str | None
-    quotes: tuple[str, ...] = ()
-    confidence: float | None = None
+    text: str  # the whole answer, the label on its last line
+    label: str | None  # None where none could be read
+    quotes: tuple[str, ...] = ()  # as the agent gives them; code looks them up
+    confidence: float | None = None  # calibrated probability of the label, in [0, 1]; None where nothing was calibrated
 
 
 class AnswerReply(Frozen):
@@ -124,20 +117,16 @@ def documents(passages: tuple[Passage, ...], profile: Profile) -> str:
 
 
 class LabelledTask(Task[Answer]):
-    """A task whose answer ends in a label of the claim.
-
-    Attributes:
-        marks: around the label, in the paper's own form.
-        label_reading: for a reply in the paper's own form: the label on the last line (``T11``), the first label of the
-            set that occurs anywhere, or the label that occurs first.
-    """
+    """A task whose answer ends in a label of the claim."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ()
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "quotes", "label")
     quotes_in_text: ClassVar[bool] = True
-    marks: ClassVar[tuple[str, str]] = ("**", "**")
+    marks: ClassVar[tuple[str, str]] = ("**", "**")  # around the label, in the paper's own form
 
     claim: Claim
+    # for a reply in the paper's own form: the label on the last line (``T11``), the first label of the set that occurs
+    # anywhere, or the label that occurs first
     label_reading: LabelReading = "last_line"
 
     def label_of(self, text: str) -> str | None:
@@ -180,13 +169,7 @@ class LabelledTask(Task[Answer]):
 
 
 class AnswerClaim(LabelledTask):
-    """An answer from the agent's documents and, from the second round on, the other debaters' last answers (Eq. 3, 6).
-
-    Attributes:
-        has_tool: whether the agent has documents at all (a vanilla debater has none, ``T18``).
-        others: empty in the first round.
-        alert: scores of the agent's own last answer that were too low for the consensus it was part of (``T15``).
-    """
+    """An answer from the agent's documents and, after the first round, the other debaters' last answers (Eq. 3, 6)."""
 
     sections: ClassVar[Sections] = {
         "claim": "Claim: ",
@@ -196,20 +179,24 @@ class AnswerClaim(LabelledTask):
     }
 
     passages: tuple[Passage, ...] = ()
-    has_tool: bool = True
+    has_tool: bool = True  # whether the agent has documents at all (a vanilla debater has none, ``T18``)
     others: tuple[OtherAnswer, ...] = ()
-    alert: tuple[Metric, ...] = ()
+    alert: tuple[Metric, ...] = ()  # scores of its last answer, too low for the consensus it was part of (``T15``)
 
+    @property
     def instructions(self) -> str:
         low = " and ".join(METRIC_NAMES[metric] for metric in self.alert)
         return f"My last answer's {low} was too low. I will revise it." if low else ""
 
+    @property
     def hardened_rules(self) -> str:
         return STYLE_IS_NO_EVIDENCE if self.has_tool or self.others else ""
 
+    @property
     def quote_source(self) -> str:
         return "the document" if self.has_tool else ""
 
+    @property
     def output_format(self) -> str:
         return label_rules(self.claim.labels)
 

@@ -24,24 +24,20 @@ Profile = Literal["paper", "hardened"]
 Out = TypeVar("Out", bound=Frozen)
 
 Sections = Mapping[str, str | None]
-PromptPart = Literal["instructions", "worked_examples", "output_format", "input_text"]
+Layout = tuple[Literal["instructions", "worked_examples", "output_format", "input_text"], ...]
 
-FORMAT_LAST: tuple[PromptPart, ...] = ("instructions", "worked_examples", "input_text", "output_format")
+FORMAT_LAST: Layout = ("instructions", "worked_examples", "input_text", "output_format")
 
 Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Part(Frozen):
-    """A piece of a task's input, with its marks.
-
-    Attributes:
-        agent: who wrote it; empty for text that no agent wrote.
-        weight: share of attention, relative to the other agents' texts; unused where ``agent`` is empty. Only a backend
-            that ``supports_attention_weights`` reads it.
-    """
+    """A piece of a task's input, with its marks."""
 
     text: str
-    agent: str = ""
+    agent: str = ""  # who wrote it; empty for text that no agent wrote
+    # share of attention, relative to the other agents' texts; unused where ``agent`` is empty. Only a backend that
+    # ``supports_attention_weights`` reads it.
     weight: Weight = 1.0
 
 
@@ -54,32 +50,29 @@ class Exchange(Frozen):
 
 
 class RenderedTask(NamedTuple):
-    """A task's text as a model reads it: untrusted pieces fenced, rules added, no marks left.
+    """A task's text as a model reads it: untrusted pieces fenced, rules added, no marks left."""
 
-    Attributes:
-        system: the paper's system message; empty where it sends none.
-        instructions: with the rules that the profile adds, and the worked examples.
-        prompt_text: everything but ``system``, in the paper's order.
-    """
-
-    system: str
-    instructions: str
+    system: str  # the paper's system message; empty where it sends none
+    instructions: str  # with the rules that the profile adds, and the worked examples
     input_text: str
-    prompt_text: str
+    prompt_text: str  # everything but ``system``, in the paper's order
 
 
 class Task(Frozen, Generic[Out]):
     """A question to a model.
 
-    Subclasses add typed inputs as fields and return the prompt in parts: ``instructions``, ``worked_examples``,
-    ``output_format`` (the paper's own; a backend that asks for a JSON object replaces it) and ``input_text`` (claim,
-    documents, other agents' texts). Text from outside, the claim included, goes through
-    :func:`~redargue.tasks.untrusted.wrap_untrusted`; :meth:`rendered` fences it and adds the rules of the ``hardened``
-    profile. Text that is the same in every call comes first, so that providers' prompt caches hit.
+    Subclasses add typed inputs as fields and give the prompt in parts, as class attributes or properties:
+    ``instructions``, ``worked_examples``, ``output_format`` (the paper's own; a backend that asks for a JSON object
+    replaces it); ``sections`` or :meth:`input_text` give the input (claim, documents, other agents' texts). Text from
+    outside, the claim included, goes through :func:`~redargue.tasks.untrusted.wrap_untrusted`; :meth:`rendered` fences
+    it and adds the rules of the ``hardened`` profile. Text that is the same in every call comes first, so that
+    providers' prompt caches hit.
 
     Attributes:
         sections: the input's sections in order, by the keys of :meth:`template_vars`, each with its heading; empty ones
-            are left out. None for a value that is not in the input, but a slot of user-supplied prompts.
+            are left out. A heading of None: only user-supplied prompts contain the value.
+        claim_last: in the ``paper`` profile the first section, the claim, comes last, as in the papers; in the hardened
+            profile it comes first, because it changes least.
         quotes_in_text: whether the answer's text contains its quotations, in quotation marks.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
         sample: makes a deliberate repetition a different task.
@@ -87,6 +80,7 @@ class Task(Frozen, Generic[Out]):
 
     charge: ClassVar[Literal["call", "embedding"]] = "call"
     sections: ClassVar[Sections] = {}
+    claim_last: ClassVar[bool] = False
     template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)  # keys of ``template_vars``; none without a prompt
     quotes_in_text: ClassVar[bool] = False
 
@@ -95,7 +89,7 @@ class Task(Frozen, Generic[Out]):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **keywords: Any) -> None:
-        if "sections" in cls.__dict__:
+        if cls.sections and "template_var_names" not in cls.__dict__:
             cls.template_var_names = tuple(cls.sections)
 
     @classmethod
@@ -112,26 +106,32 @@ class Task(Frozen, Generic[Out]):
                 return answer
         raise TypeError(f"{cls.__name__} does not declare its answer type: class {cls.__name__}(Task[Answer])")
 
+    @property
     def system(self) -> str:
         """The paper's system message; empty where it sends none."""
         return ""
 
+    @property
     def instructions(self) -> str:
         """The question and the paper's rules; the same for every claim with these labels."""
         return ""
 
+    @property
     def hardened_rules(self) -> str:
         """Rules that the ``hardened`` profile adds, besides those on quotations and fences."""
         return ""
 
+    @property
     def quote_source(self) -> str:
         """What the answer must quote in the ``hardened`` profile ("the documents"); empty for nothing."""
         return ""
 
+    @property
     def worked_examples(self) -> str:
-        """Ours, after the instructions."""
+        """Examples written for redargue; they follow the instructions."""
         return ""
 
+    @property
     def output_format(self) -> str:
         """How to reply, in the paper's own form."""
         return ""
@@ -140,15 +140,18 @@ class Task(Frozen, Generic[Out]):
         """The material; what changes least comes first."""
         if not self.sections:
             raise NotImplementedError
-        return lines(*self.section_texts())
+        first, *rest = self.section_texts()
+        return lines(*rest, first) if self.claim_last and self.profile == "paper" else lines(first, *rest)
 
     def section_texts(self) -> list[str]:
         """The non-empty sections, with their headings."""
         values = self.template_vars()
-        headings = {name: heading for name, heading in self.sections.items() if heading is not None}
-        return [heading + values[name] for name, heading in headings.items() if values[name]]
+        return [
+            heading + values[name] for name, heading in self.sections.items() if heading is not None and values[name]
+        ]
 
-    def layout(self) -> tuple[PromptPart, ...]:
+    @property
+    def layout(self) -> Layout:
         return "instructions", "worked_examples", "output_format", "input_text"
 
     def parts(self) -> tuple[Part, ...]:
@@ -167,10 +170,6 @@ class Task(Frozen, Generic[Out]):
         """The input in pieces, by the slot names of user-supplied prompts."""
         return {"input_text": self.input_text()}
 
-    def with_claim(self, claim: str, *rest: str | None) -> str:
-        """The claim after the rest, as in the papers; in the hardened profile before it, because it changes least."""
-        return lines(*rest, claim) if self.profile == "paper" else lines(claim, *rest)
-
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """Fields of the reply that take one of several texts, which depend on the task."""
         return {}
@@ -180,11 +179,11 @@ class Task(Frozen, Generic[Out]):
         return {}
 
     def reply_type(self) -> type[Frozen]:
-        """What a reply in JSON or tags must hold, where that is not the answer itself; see :meth:`from_reply`."""
+        """The type of a reply in JSON or tags, if it differs from the answer; see :meth:`from_reply`."""
         return self.answer_type()
 
     def requested_type(self) -> type[Frozen]:
-        """What a reply is asked to hold, where that is more than it must."""
+        """The type shown to the model, if it requests more than :meth:`reply_type` requires."""
         return self.reply_type()
 
     def from_reply(self, reply: Frozen) -> Out:
@@ -205,23 +204,23 @@ class Task(Frozen, Generic[Out]):
 
     def rendered(self, instructions: str | None = None) -> RenderedTask:
         """The task as a model reads it, with other ``instructions`` if given."""
-        system, text = self.system(), self.input_text()
-        own = self.instructions() if instructions is None else instructions
+        system, text = self.system, self.input_text()
+        own = self.instructions if instructions is None else instructions
         if self.profile == "hardened":
             fenced = has_marks(system + own + text) or any(FENCE in past.input_text for past in self.chat_history())
-            own = lines(own, self.hardened_rules(), self._quote_rule(), UNTRUSTED if fenced else None)
+            own = lines(own, self.hardened_rules, self._quote_rule(), UNTRUSTED if fenced else None)
         parts = {
-            "instructions": own,
-            "worked_examples": self.worked_examples(),
-            "output_format": self.output_format(),
-            "input_text": text,
+            "instructions": self.fill(own),
+            "worked_examples": self.fill(self.worked_examples),
+            "output_format": self.fill(self.output_format),
+            "input_text": self.fill(text),
         }
-        whole = lines(*(parts[name] for name in self.layout()))
-        shown = lines(own, self.worked_examples())
-        return RenderedTask(*(self.fill(part) for part in (system, shown, text, whole)))
+        shown = lines(parts["instructions"], parts["worked_examples"])
+        whole = lines(*(parts[name] for name in self.layout))
+        return RenderedTask(self.fill(system), shown, parts["input_text"], whole)
 
     def _quote_rule(self) -> str:
-        source = self.quote_source()
+        source = self.quote_source
         marks = ", in double quotation marks," if self.quotes_in_text else ""
         return f"Quote {source} word for word{marks} for every fact you rely on." if source else ""
 
@@ -234,7 +233,7 @@ class Task(Frozen, Generic[Out]):
 
         Fences and the rules that a profile adds do not count, so recordings survive a change in how text is fenced.
         """
-        parts = (self.instructions(), self.worked_examples(), self.output_format(), self.input_text())
+        parts = (self.instructions, self.worked_examples, self.output_format, self.input_text())
         fields = json.dumps(without_retrieval_times(self.model_dump(mode="json")))
         hashed = (type(self).__qualname__, strip_marks(lines(*parts)), fields)
         return hashlib.sha256("".join(f"{part}\0" for part in hashed).encode()).hexdigest()

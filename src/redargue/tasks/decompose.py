@@ -97,7 +97,6 @@ def _first(fields: Mapping[str, Any], *names: str) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """Attributes may come as a list or an object."""
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {_as_text(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):

@@ -56,29 +56,22 @@ def numbered(sentences: tuple[str, ...]) -> str:
 
 
 class MarkOpinions(Task[SentenceMarks]):
-    """Marks the sentences of a reply that are mere opinion (Sun et al. 2024, preprocessing of dialogues).
-
-    Attributes:
-        context: the dialogue before the reply; may be empty.
-    """
+    """Marks the sentences of a reply that are mere opinion (Sun et al. 2024, preprocessing of dialogues)."""
 
     sections: ClassVar[Sections] = {"context": "Said before: ", "sentences": "Sentences: "}
 
     sentences: tuple[str, ...]
-    context: str = ""
+    context: str = ""  # the dialogue before the reply; may be empty
 
-    def instructions(self) -> str:
-        return (
-            "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
-            " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
-            " world that can be checked, right or wrong."
-        )
+    instructions: ClassVar[str] = (
+        "These are the sentences of a reply in a conversation. For each of them say whether it is subjective: 1 if"
+        " it holds nothing but opinion, feeling, taste, courtesy or a question, 0 if it states something about the"
+        " world that can be checked, right or wrong."
+    )
+    output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
         return {"marks": ("sentence", range(1, len(self.sentences) + 1))}
-
-    def output_format(self) -> str:
-        return f"Reply with one JSON object that follows this schema: {json_schema(SentenceMarks)}"
 
     def template_vars(self) -> dict[str, str]:
         return {"context": wrap_untrusted(self.context), "sentences": numbered(self.sentences)}
@@ -91,12 +84,7 @@ class MarkOpinions(Task[SentenceMarks]):
 
 
 class ExtractClaims(Task[ExtractedClaims]):
-    """Extracts the claims of a text (FacTool, claim extraction).
-
-    Attributes:
-        before: preceding sentences, which resolve pronouns; no claim is extracted from them.
-        context: the question or dialogue that the text answers; may be empty.
-    """
+    """Extracts the claims of a text (FacTool, claim extraction)."""
 
     sections: ClassVar[Sections] = {
         "context": "The text answers or follows: ",
@@ -105,22 +93,21 @@ class ExtractClaims(Task[ExtractedClaims]):
     }
 
     sentences: tuple[str, ...]
-    before: tuple[str, ...] = ()
-    context: str = ""
+    before: tuple[str, ...] = ()  # preceding sentences, which resolve pronouns; no claim is extracted from them
+    context: str = ""  # the question or dialogue that the text answers; may be empty
 
-    def instructions(self) -> str:
-        return lines(
-            "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
-            " fewer than 15 words where that is possible, in the order of the sentences, each with the number of the"
-            " sentence that makes it.",
-            "A claim must be understood without the text: put names in the place of pronouns, and say what and when is"
-            " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
-            "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
-            " several claims, or none.",
-        )
-
-    def output_format(self) -> str:
-        return f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
+    instructions: ClassVar[str] = lines(
+        "Extract every claim that the sentences make and that can be checked against evidence: one fact each, in"
+        " fewer than 15 words where that is possible, in the order of the sentences, each with the number of the"
+        " sentence that makes it.",
+        "A claim must be understood without the text: put names in the place of pronouns, and say what and when is"
+        " meant. Keep what the text says, also where it is wrong: correct nothing and add nothing.",
+        "Leave out opinions, questions, advice, courtesies and what the text says about itself. A sentence may make"
+        " several claims, or none.",
+    )
+    output_format: ClassVar[str] = (
+        f"Reply with one JSON object that follows this schema: {json_schema(ExtractedClaims)}"
+    )
 
     def template_vars(self) -> dict[str, str]:
         return {
@@ -136,5 +123,5 @@ class ExtractClaims(Task[ExtractedClaims]):
             try:
                 Claim(text=extracted.claim)
             except ValidationError as error:
-                raise ValueError(f"claims: {extracted.claim[:60]!r} is no claim: {error.errors()[0]['msg']}") from None
+                raise ValueError(f"claims: {extracted.claim[:60]!r} is invalid: {error.errors()[0]['msg']}") from None
         return answer

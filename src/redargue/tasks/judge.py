@@ -6,24 +6,19 @@ from typing import ClassVar
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_lines, claim_section, documents, label_names
-from redargue.tasks.base import lines
+from redargue.tasks.answer import METRIC_NAMES, Answer, LabelledTask, claim_section, documents, label_names
+from redargue.tasks.base import Sections, lines
 from redargue.tasks.untrusted import wrap_untrusted
 from redargue.verdicts import Metric
 
 
 class Turn(Frozen):
-    """One debater's turn in one round, counted from 1.
-
-    Attributes:
-        query: empty for a debater without a tool.
-        kept: whether it kept the last round's query, and so its documents.
-    """
+    """One debater's turn in one round, counted from 1."""
 
     agent: str
     round: int
-    query: str = ""
-    kept: bool = False
+    query: str = ""  # empty for a debater without a tool
+    kept: bool = False  # whether it kept the last round's query, and so its documents
     passages: tuple[Passage, ...] = ()
     answer: Answer
 
@@ -37,27 +32,23 @@ class MeanScore(Frozen):
 
 
 class JudgeDebate(LabelledTask):
-    """The final answer, from the whole debate and its mean scores (Eq. 7).
+    """The final answer, from the whole debate and its mean scores (Eq. 7)."""
 
-    Attributes:
-        history: by round; within a round in the order of the debaters.
-        scores: empty where the judge is not shown them (``T17``).
-    """
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "labels": None, "history": "Debate history:\n", "scores": ""}
+    claim_last: ClassVar[bool] = True
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "history", "scores")
+    history: tuple[Turn, ...]  # by round; within a round in the order of the debaters
+    scores: tuple[MeanScore, ...] = ()  # empty where the judge is not shown them (``T17``)
 
-    history: tuple[Turn, ...]
-    scores: tuple[MeanScore, ...] = ()
+    quote_source: ClassVar[str] = "the documents"
 
+    @property
     def instructions(self) -> str:
         return lines(
             "You judge a debate that checks a claim. This was its final round, and the debaters did not settle it:"
             " you determine the correct answer.",
             self._score_rule() if self.scores else None,
         )
-
-    def quote_source(self) -> str:
-        return "the documents"
 
     def _score_rule(self) -> str:
         if any(score.metric is Metric.CONSISTENCY for score in self.scores):
@@ -70,23 +61,18 @@ class JudgeDebate(LabelledTask):
             " relevance score how well it addresses what was asked. Higher is better and more reliable."
         )
 
+    @property
     def output_format(self) -> str:
         labels = "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items())
         return lines(labels or "Give the correct answer.", "Your final answer must stand on the last line only.")
-
-    def input_text(self) -> str:
-        return self.with_claim(claim_lines(self.claim), "Debate history:", self._history(), self._mean_scores())
 
     def template_vars(self) -> dict[str, str]:
         return {
             "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
-            "history": self._history(),
-            "scores": self._mean_scores(),
+            "history": lines(*map(self._turn, self.history)),
+            "scores": "\n".join(map(_mean_score, self.scores)),
         }
-
-    def _history(self) -> str:
-        return lines(*(self._turn(turn) for turn in self.history))
 
     def _turn(self, turn: Turn) -> str:
         return lines(
@@ -95,11 +81,7 @@ class JudgeDebate(LabelledTask):
             f"Answer: {wrap_untrusted(turn.answer.text)}",
         )
 
-    def _mean_scores(self) -> str:
-        return lines(
-            *(
-                f"{score.agent}'s {METRIC_NAMES[score.metric]} score: "
-                + ("not available" if score.value is None else f"{score.value:.3f}")
-                for score in self.scores
-            )
-        )
+
+def _mean_score(score: MeanScore) -> str:
+    value = "not available" if score.value is None else f"{score.value:.3f}"
+    return f"{score.agent}'s {METRIC_NAMES[score.metric]} score: {value}"

@@ -90,6 +90,7 @@ class WriteQuery(QueryTask):
     tool: str
     about: str  # what the tool finds, in a few words
 
+    @property
     def instructions(self) -> str:
         return lines(
             "You take part in a debate that checks a claim; the aim is to agree on a correct answer.",
@@ -100,6 +101,7 @@ class WriteQuery(QueryTask):
     def _request(self) -> str:
         return "Write the query that will find the evidence you need first."
 
+    @property
     def output_format(self) -> str:
         return "Reply with the query alone, in square brackets, like this: [your query]."
 
@@ -108,23 +110,19 @@ class WriteQuery(QueryTask):
 
 
 class RewriteQuery(WriteQuery):
-    """A later query, from the claim, the other debaters' last answers and the agent's own last query (Eq. 4, Fig. 4).
-
-    Attributes:
-        used: the agent's own last query, not all of them (``T6``).
-        must_revise: whether the prompt says that a contradicted or insufficient query has to change (``T34``).
-    """
+    """A later query, from the claim, the other debaters' last answers and the agent's last query (Eq. 4, Fig. 4)."""
 
     sections: ClassVar[Sections] = {
         **WriteQuery.sections,
         "others": "Other debaters' answer: ",
         "used": "The query you used before: ",
     }
+    claim_last: ClassVar[bool] = True
     can_keep: ClassVar[bool] = True
 
     others: tuple[OtherAnswer, ...]
-    used: str
-    must_revise: bool = False
+    used: str  # the agent's own last query, not all of them (``T6``)
+    must_revise: bool = False  # says that a contradicted or insufficient query has to change (``T34``)
 
     def _request(self) -> str:
         return lines(
@@ -133,11 +131,9 @@ class RewriteQuery(WriteQuery):
             MUST_REVISE if self.must_revise else None,
         )
 
+    @property
     def output_format(self) -> str:
-        return lines(super().output_format(), "Reply [Continue] to stay with the query you used before.")
-
-    def input_text(self) -> str:
-        return self.with_claim(*self.section_texts())
+        return lines(super().output_format, "Reply [Continue] to stay with the query you used before.")
 
     def template_vars(self) -> dict[str, str]:
         return {

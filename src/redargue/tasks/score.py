@@ -60,7 +60,6 @@ class Similarities(Frozen):
 
 @cache
 def _json_format(kind: type[Frozen]) -> str:
-    """Ragas' own form: JSON that follows a schema, with examples before the input."""
     examples = [
         f"Input: {json.dumps(fields, ensure_ascii=False)}\nOutput: {output.model_dump_json()}"
         for fields, output in _EXAMPLES[kind]
@@ -106,7 +105,20 @@ _EXAMPLES: dict[type[Frozen], list[tuple[dict[str, Any], Frozen]]] = {
 }
 
 
-class WriteStatements(Task[Statements]):
+class _JsonInput:
+    """A prompt whose input is one JSON object; a plain class without fields, so it goes first."""
+
+    template_var_names: ClassVar[tuple[str, ...]] = ()
+
+    def input_text(self) -> str:
+        return _json({name: getattr(self, name) for name in self.template_var_names})
+
+    def template_vars(self) -> dict[str, str]:
+        values = {name: getattr(self, name) for name in self.template_var_names}
+        return {name: wrap_untrusted(text) if isinstance(text, str) else _json(text) for name, text in values.items()}
+
+
+class WriteStatements(_JsonInput, Task[Statements]):
     """Splits an answer into statements (ragas 0.3.0, first call of faithfulness)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("question", "answer")
@@ -114,23 +126,14 @@ class WriteStatements(Task[Statements]):
     question: str
     answer: str
 
-    def instructions(self) -> str:
-        return (
-            "Break each sentence of the answer into one or more statements that can be understood alone."
-            " Use no pronouns. Reply with the statements only, in the answer's order."
-        )
-
-    def output_format(self) -> str:
-        return _json_format(Statements)
-
-    def input_text(self) -> str:
-        return _json({"question": self.question, "answer": self.answer})
-
-    def template_vars(self) -> dict[str, str]:
-        return {"question": wrap_untrusted(self.question), "answer": wrap_untrusted(self.answer)}
+    instructions: ClassVar[str] = (
+        "Break each sentence of the answer into one or more statements that can be understood alone."
+        " Use no pronouns. Reply with the statements only, in the answer's order."
+    )
+    output_format: ClassVar[str] = _json_format(Statements)
 
 
-class CheckStatements(Task[CheckedStatements]):
+class CheckStatements(_JsonInput, Task[CheckedStatements]):
     """Judges statements against a context (ragas 0.3.0, second call of faithfulness)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("context", "statements")
@@ -138,46 +141,28 @@ class CheckStatements(Task[CheckedStatements]):
     context: str
     statements: tuple[str, ...]
 
-    def instructions(self) -> str:
-        return (
-            "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
-            " 0 if it cannot."
-        )
+    instructions: ClassVar[str] = (
+        "For each statement give a reason and a verdict: 1 if it can be inferred from the context directly,"
+        " 0 if it cannot."
+    )
+    output_format: ClassVar[str] = _json_format(CheckedStatements)
 
     def fixed_items(self) -> dict[str, tuple[str, Sequence[Any]]]:
         return {"statements": ("statement", self.statements)}
 
-    def output_format(self) -> str:
-        return _json_format(CheckedStatements)
 
-    def input_text(self) -> str:
-        return _json({"context": self.context, "statements": self.statements})
-
-    def template_vars(self) -> dict[str, str]:
-        return {"context": wrap_untrusted(self.context), "statements": _json(self.statements)}
-
-
-class WriteQuestion(Task[Question]):
+class WriteQuestion(_JsonInput, Task[Question]):
     """Writes a question for a response, which alone is shown (ragas 0.3.0, answer relevance); asked three times."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("response",)
 
     response: str
 
-    def instructions(self) -> str:
-        return (
-            "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
-            " evasive, vague or says that it does not know, 0 otherwise."
-        )
-
-    def output_format(self) -> str:
-        return _json_format(Question)
-
-    def input_text(self) -> str:
-        return _json({"response": self.response})
-
-    def template_vars(self) -> dict[str, str]:
-        return {"response": wrap_untrusted(self.response)}
+    instructions: ClassVar[str] = (
+        "Write a question that the response answers, and say whether the response is noncommittal: 1 if it is"
+        " evasive, vague or says that it does not know, 0 otherwise."
+    )
+    output_format: ClassVar[str] = _json_format(Question)
 
 
 class CompareTexts(Task[Similarities]):
@@ -211,19 +196,15 @@ class Inferences(Frozen):
 
 
 class InferClaim(Task[Inferences]):
-    """Whether premises entail a hypothesis; a local small model reads each premise, on every backend.
-
-    Attributes:
-        premises: texts of evidence; a text that is too long is cut off at the end.
-        sigmoid: whether the probability is the sigmoid of the model's first output, as WeCheck is trained, instead of
-            the softmax over all outputs.
-    """
+    """Whether premises entail a hypothesis; a local small model reads each premise, on every backend."""
 
     charge = "embedding"
     template_var_names: ClassVar[tuple[str, ...]] = ()
 
     hypothesis: str
-    premises: tuple[str, ...]
+    premises: tuple[str, ...]  # texts of evidence; a text that is too long is cut off at the end
+    # whether the probability is the sigmoid of the model's first output, as WeCheck is trained, instead of the softmax
+    # over all outputs
     sigmoid: bool = False
 
     def input_text(self) -> str:

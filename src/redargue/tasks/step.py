@@ -23,15 +23,11 @@ class ActionTool(Frozen):
 
 
 class ToolCall(Frozen):
-    """A tool call that an agent asks for.
-
-    Attributes:
-        input: one text for the tool's first required parameter, or a JSON object of named ones (``M2``).
-    """
+    """A tool call that an agent asks for."""
 
     name: str
     reason: str = ""
-    input: str = ""
+    input: str = ""  # one text for the tool's first required parameter, or a JSON object of named ones (``M2``)
 
     @model_validator(mode="before")
     @classmethod
@@ -100,17 +96,12 @@ class StepReply(Frozen):
 
 
 class PastStep(Frozen):
-    """A step that was taken, and its outcome.
-
-    Attributes:
-        action: None where the step could not be read.
-        problem: why there is nothing, or why the tool was not called; the agent reads it.
-    """
+    """A step that was taken, and its outcome."""
 
     thought: str = ""
-    action: ToolCall | None = None
+    action: ToolCall | None = None  # None where the step could not be read
     passages: tuple[Passage, ...] = ()
-    problem: str = ""
+    problem: str = ""  # why there is nothing, or why the tool was not called; the agent reads it
 
 
 def label_words(labels: LabelSet) -> dict[str, str]:
@@ -135,25 +126,17 @@ def label_in(labels: LabelSet, text: str) -> str | None:
 
 
 class StepTask(Task[Step]):
-    """The next step of an agent that calls tools.
-
-    Attributes:
-        background: None without a decomposer.
-        memory: evidence from earlier claims.
-        steps: so far.
-        step: number of this step, from 1.
-        last: number of the last step.
-    """
+    """The next step of an agent that calls tools."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ()
 
     claim: Claim
-    background: Decomposition | None = None
-    memory: tuple[Recalled, ...] = ()
-    steps: tuple[PastStep, ...] = ()
+    background: Decomposition | None = None  # None without a decomposer
+    memory: tuple[Recalled, ...] = ()  # evidence from earlier claims
+    steps: tuple[PastStep, ...] = ()  # so far
     tools: tuple[ActionTool, ...] = ()
-    step: int = 1
-    last: int = 5
+    step: int = 1  # number of this step, from 1
+    last: int = 5  # number of the last step
 
     def rules(self) -> str:
         """The instructions without the list of tools."""

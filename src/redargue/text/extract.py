@@ -8,6 +8,7 @@ from typing import Any
 from redargue.claims import Frozen
 from redargue.concurrency import gather_or_cancel
 from redargue.methods.agent import Agent
+from redargue.nli.language import ENGLISH_ONLY, language_of
 from redargue.run import Run
 from redargue.tasks.base import AnyTask, Profile
 from redargue.tasks.extract import BLOCK, ExtractClaims, MarkOpinions
@@ -40,8 +41,8 @@ def extraction_tasks(text: Text) -> tuple[type[AnyTask], ...]:
 async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Extraction:
     """Extracts the claims of a text.
 
-    In a dialogue, sentences that only express opinions are excluded first (Sun et al. 2024). A question and its answer
-    are one claim, verbatim.
+    In a dialogue, sentences that only express opinions are excluded first (Sun et al. 2024), and with an English-only
+    backend those in other languages. A question and its answer are one claim, verbatim.
 
     Raises:
         BadReply, BudgetReached, ProviderError: the extraction failed.
@@ -50,8 +51,11 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
         start = len(text.text) - len(text.text.lstrip())
         return Extraction(claims=(LocatedClaim(claim=text.whole, start=start, end=len(text.text.rstrip())),))
     extractor, sentences = Agent(EXTRACTOR, run), sentences_of(text.text)
-    subjective = await _subjective(sentences, text, extractor, profile) if text.kind == "dialogue" else set()
-    objective = [sentence for sentence in sentences if sentence not in subjective]
+    why = {sentence: reason for sentence in sentences if (reason := _unread(sentence, run))}
+    if text.kind == "dialogue":
+        read = [sentence for sentence in sentences if sentence not in why]
+        why |= dict.fromkeys(await _subjective(read, text, extractor, profile), "subjective")
+    objective = [sentence for sentence in sentences if sentence not in why]
     blocks = [range(start, min(start + BLOCK, len(objective))) for start in range(0, len(objective), BLOCK)]
     claims_by_block = await gather_or_cancel(_claims(objective, block, text, extractor, profile) for block in blocks)
     claims = tuple(claim for block_claims in claims_by_block for claim in block_claims)
@@ -62,12 +66,17 @@ async def extract(text: Text, run: Run, *, profile: Profile = "hardened") -> Ext
             UncheckedSentence(
                 start=sentence.start,
                 end=sentence.end,
-                why="subjective" if sentence in subjective else "states nothing that can be checked",
+                why=why.get(sentence, "states nothing that can be checked"),
             )
             for sentence in sentences
             if (sentence.start, sentence.end) not in spans
         ),
     )
+
+
+def _unread(sentence: Sentence, run: Run) -> str:
+    language = language_of(sentence.text) if getattr(run.backend, "english_only", False) else ""
+    return f"{ENGLISH_ONLY} (the sentence seems to be in {language})" if language else ""
 
 
 async def _subjective(sentences: Sequence[Sentence], text: Text, extractor: Agent, profile: Profile) -> set[Sentence]:

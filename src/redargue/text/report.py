@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from redargue.claims import Frozen, Meaning
 from redargue.text.extract import Extraction
-from redargue.text.segment import Kind, Text, UncheckedSentence
+from redargue.text.segment import NOT_CLAIMS, Kind, Text, UncheckedSentence
 from redargue.verdicts import Usage, Verdict, total_usage
 
 
@@ -18,6 +21,7 @@ class Outcome(StrEnum):
     FACTUAL = "factual"
     NON_FACTUAL = "non_factual"
     UNDECIDED = "undecided"
+    UNCHECKED = "unchecked"
     NOT_CHECKABLE = "not_checkable"
 
 
@@ -43,8 +47,9 @@ class Report(Frozen):
         text: the input text; all offsets count its characters (Unicode code points).
         context: question or conversation that the text responds to.
         outcome: ``non_factual`` if a claim is refuted; ``factual`` if every claim is supported; ``not_checkable`` if
-            there are no claims; otherwise ``undecided``.
+            there are no claims; ``unchecked`` if there may be claims and none was checked; otherwise ``undecided``.
         claims: in text order.
+        not_checked: number of sentences without a verdict, by reason.
         usage: total of the extraction and all verdicts.
     """
 
@@ -55,17 +60,28 @@ class Report(Frozen):
     outcome: Outcome
     claims: tuple[CheckedClaim, ...]
     unchecked: tuple[UncheckedSentence, ...] = ()
+    not_checked: dict[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()
     run: str = ""
 
 
-def outcome(verdicts: Sequence[Verdict]) -> Outcome:
-    """Outcome for a text from the verdicts on its claims; a claim whose verification failed is undecided."""
-    meanings = [None if verdict.error else verdict.meaning for verdict in verdicts]
-    if not meanings:
-        return Outcome.NOT_CHECKABLE
+def unread(sentences: Sequence[UncheckedSentence]) -> tuple[str, ...]:
+    """The reasons of sentences that may state something that was not checked."""
+    return tuple(sentence.why for sentence in sentences if sentence.why not in NOT_CLAIMS)
+
+
+def outcome(verdicts: Sequence[Verdict], sentences: Sequence[UncheckedSentence] = ()) -> Outcome:
+    """Outcome for a text from the verdicts on its claims and the sentences without claims.
+
+    A claim whose verification failed is undecided.
+    """
+    meanings = [None if verdict.why_unchecked else verdict.meaning for verdict in verdicts]
     if Meaning.REFUTED in meanings:
         return Outcome.NON_FACTUAL
+    if all(verdict.unchecked for verdict in verdicts):
+        return Outcome.UNCHECKED if verdicts or unread(sentences) else Outcome.NOT_CHECKABLE
+    if unread(sentences):
+        return Outcome.UNDECIDED
     return Outcome.FACTUAL if set(meanings) == {Meaning.SUPPORTED} else Outcome.UNDECIDED
 
 
@@ -73,12 +89,21 @@ def report(text: Text, extraction: Extraction, verdicts: Sequence[Verdict], spen
     """Assembles the report; ``spent`` is the usage of the extraction."""
     return Report(
         **dict(text),
-        outcome=outcome(verdicts),
+        outcome=outcome(verdicts, extraction.unchecked),
         claims=tuple(
             CheckedClaim(start=claim.start, end=claim.end, stated=text.text[claim.start : claim.end], verdict=verdict)
             for claim, verdict in zip(extraction.claims, verdicts, strict=True)
         ),
         unchecked=extraction.unchecked,
+        not_checked=_not_checked(extraction, verdicts),
         usage=total_usage([spent, *(verdict.usage for verdict in verdicts)]),
         run=verdicts[0].run if verdicts else "",
     )
+
+
+def _not_checked(extraction: Extraction, verdicts: Sequence[Verdict]) -> dict[str, int]:
+    reasons: dict[tuple[int, int], str] = {(span.start, span.end): span.why for span in extraction.unchecked}
+    for claim, verdict in zip(extraction.claims, verdicts, strict=True):
+        if why := verdict.why_unchecked:
+            reasons.setdefault((claim.start, claim.end), why)
+    return dict(Counter(reasons.values()))

@@ -66,12 +66,15 @@ class LocatedClaim(Frozen):
     end: int
 
 
+NOT_CLAIMS = ("subjective", "states nothing that can be checked")  # other reasons leave possible claims unread
+
+
 class UncheckedSentence(Frozen):
-    """The span of a sentence without claims, and the reason."""
+    """The span of a sentence without claims, and why: it is ``subjective``, states nothing, or is not English."""
 
     start: int
     end: int
-    why: Literal["subjective", "states nothing that can be checked"]
+    why: str
 
 
 class Sentence(Frozen):

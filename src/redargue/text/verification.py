@@ -119,7 +119,6 @@ async def prepare(
 async def _extracted(
     text: Text, verifier: Verifier, folder: Path | None, models: Mapping[str, str]
 ) -> tuple[Extraction, Usage, tuple[Event, ...]]:
-    """The claims of a text, the usage of the extraction, and its calls unless it was recorded before."""
     if folder and (record := _recorded(folder, text)):
         verifier.budget.recall(cost_of(record[1]))
         return *record, ()

@@ -11,10 +11,9 @@ from redargue.bench.datasets.bingcheck import BingCheck
 from redargue.bench.datasets.factcheck_bench import FactCheckBench
 from redargue.bench.datasets.factool_qa import FacToolQa
 from redargue.bench.datasets.felm import Felm
-from redargue.bench.datasets.fire import Fire
+from redargue.bench.datasets.fire import Fire, Snapshots
 from redargue.bench.datasets.halueval import HaluEval
 from redargue.bench.datasets.labels import BINGCHECK, FACTCHECK_BENCH, HALLUCINATED, TRUE_FALSE
-from redargue.bench.datasets.snapshots import Snapshots
 from redargue.claims import Meaning
 from redargue.errors import UsageError
 

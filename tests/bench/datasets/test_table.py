@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redargue.bench.datasets.labels import TRUE_FALSE
-from redargue.bench.datasets.table import Table, read_mapping
+from redargue.bench.datasets.table import Table, check_roles, split_mapping
 from redargue.claims import TWO
 from redargue.errors import UsageError
 
@@ -58,7 +58,7 @@ def test_without_a_column_for_labels_gold_is_hidden(samples: Path) -> None:
 )
 def test_a_wrong_mapping_says_what_is_wrong(mapping: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        read_mapping(mapping)
+        check_roles(split_mapping(mapping))
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(samples: Path) -> None:

@@ -112,8 +112,8 @@ def test_names_of_figures_say_whether_wordnet_was_used(
         scores = averitec(["R"], ["R"], [["the tower"]], [["the tower"]])
     finally:
         installed_meteor.cache_clear()
-    assert (scores.score.name, scores.evidence.name) == (f"averitec-score{suffix}", f"hungarian-meteor{suffix}")
-    assert scores.evidence.value == (0.75 if data else pytest.approx(1 - 0.5 / 8))
+    assert scores.figures[0].name == f"averitec-score{suffix}"
+    assert scores[f"hungarian-meteor{suffix}"].value == (0.75 if data else pytest.approx(1 - 0.5 / 8))
 
 
 def best_sum(table: list[list[float]]) -> float:
@@ -160,16 +160,16 @@ def test_averitec_score_wants_the_label_and_evidence_above_the_threshold() -> No
         meteor=by(lambda candidate, _: values[candidate]),
     )
     assert scores.items == (False, True, False)  # exactly the threshold is not above it; no gold pairs, no score
-    assert scores.evidence.value == pytest.approx((0.25 + 0.3 + 0.9) / 3)
-    assert [figure.value for figure in scores.thresholds] == pytest.approx([2 / 3, 2 / 3, 1 / 3, 0, 0, 0])
-    assert scores.score.value == pytest.approx(1 / 3)
-    assert scores.accuracy.value == 0.75
+    assert scores["hungarian-meteor"].value == pytest.approx((0.25 + 0.3 + 0.9) / 3)
+    assert [figure.value for figure in scores.figures[3:]] == pytest.approx([2 / 3, 2 / 3, 1 / 3, 0, 0, 0])
+    assert scores["averitec-score"].value == pytest.approx(1 / 3)
+    assert scores["label-accuracy"].value == 0.75
 
 
 def test_averitec_without_gold_pairs_is_undefined() -> None:
     scores = averitec(["R"], ["R"], [["x"]], [[]])
-    assert scores.score.value is None
-    assert "question-answer pairs" in scores.score.undefined
+    assert scores.figures[0].value is None
+    assert "question-answer pairs" in scores.figures[0].undefined
 
 
 def test_a_boolean_answer_has_its_explanation_appended() -> None:

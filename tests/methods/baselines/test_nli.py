@@ -140,7 +140,7 @@ def test_the_first_output_alone_as_wecheck_has_it(tmp_path: Path) -> None:
 # NLI-1
 def test_only_the_premise_is_cut(tmp_path: Path) -> None:
     entailer = model(tmp_path)
-    row = entailer._session._tokenizer.encode("word " * 900, "the claim")
+    row = entailer._session.tokenizer.encode("word " * 900, "the claim")
     vocabulary = json.loads((WEIGHTS / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
     assert (len(row.ids), row.ids[-3:]) == (UserNli.longest, [vocabulary[token] for token in ("the", "claim", "[SEP]")])
     with pytest.raises(UsageError, match="a claim of more than 512 tokens"):

@@ -10,30 +10,10 @@ from pathlib import Path
 import pytest
 
 from redargue.errors import UnreadableFile, UsageError
-from redargue.retrieval.corpus import ingest
+from redargue.retrieval.corpus import ingest, markup
 from redargue.retrieval.corpus.documents import Document
 from redargue.retrieval.corpus.ingest import read_documents
-
-
-def pdf(text: str, title: str = "", extra: str = "") -> bytes:
-    """A PDF file with one page."""
-    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else ""
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-        f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        f"<< /Title ({title}) >>",
-    ]
-    out, offsets = "%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        offsets.append(len(out))
-        out += f"{number} 0 obj\n{body}\nendobj\n"
-    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
-    trailer = f"trailer\n<< /Size 7 /Root 1 0 R /Info 6 0 R {extra} >>\nstartxref\n{len(out)}\n%%EOF"
-    return (out + f"xref\n0 7\n0000000000 65535 f \n{table}{trailer}").encode()
-
+from support.files import docx, pdf
 
 PAGE = """<html><head><title>The Tower | Example</title><meta property="og:title" content="The Tower">
 <meta property="og:site_name" content="Example News"><link rel="canonical" href="https://example.org/tower">
@@ -180,7 +160,16 @@ def test_an_unfit_pdf_is_named(tmp_path: Path, content: bytes, message: str) -> 
         ("a.md", b"ab\0c", "NUL byte at byte 2"),
         ("a.html", b"<html></html>", "a page without text"),
         ("a.jsonl", b"", "the file is empty"),
-        ("a.docx", b"x", "unknown file type '.docx'"),
+        ("a.odt", b"x", "unknown file type '.odt'"),
+        ("a.docx", b"x", "the Word document is damaged"),
+        ("a.docx", docx(""), "the Word document contains no text"),
+        ("a.docx", docx("<w:p>"), "the Word document is damaged"),
+        ("a.csv", b"a,b\n1\n", "row 2 has 1 cells, and the first row 2"),
+        ("a.csv", b'a\n"b', "not a table: unexpected end of data"),
+        ("a.csv", b"a,b\n", "text: must not be blank"),
+        ("a.json", b"{", "not JSON: Expecting property name"),
+        ("a.json", b"[]", "the file is empty"),
+        ("a.json", b'{"title": "T"}', "missing field 'text'"),
         ("README", b"x", "unknown file type 'README'"),
         ("a.tar.gz", b"x", "unknown file type '.gz'"),
         ("a.txt.gz", b"plain", "damaged gzip data"),
@@ -193,7 +182,45 @@ def test_an_unfit_file_is_named(tmp_path: Path, name: str, content: bytes, messa
 
 
 def test_an_unknown_kind_says_which_are_known(tmp_path: Path) -> None:
-    assert ".txt .md .html .htm .pdf .jsonl" in refused(write(tmp_path / "a.docx", "x")).hint
+    assert ".txt .md .html .htm .pdf .docx .csv .tsv .jsonl .json" in refused(write(tmp_path / "a.odt", "x")).hint
+
+
+def test_a_word_document_gives_its_paragraphs_and_title_without_deleted_and_repeated_text(tmp_path: Path) -> None:
+    box = "<mc:AlternateContent><mc:Choice><w:p>{0}</w:p></mc:Choice><mc:Fallback><w:p>{0}</w:p></mc:Fallback>"
+    body = (
+        "<w:p><w:pPr><w:tabs><w:tab/></w:tabs></w:pPr><w:r><w:t>The tower opened</w:t></w:r>"
+        "<w:r><w:t> in 1889.</w:t></w:r>"
+        "<w:del><w:r><w:delText>Never.</w:delText></w:r></w:del><w:moveFrom><w:r><w:t>Moved.</w:t></w:r></w:moveFrom></w:p>"
+        "<w:p/><w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p></w:tc></w:tr>"
+        f"</w:tbl><w:p>{box.format('<w:r><w:t>A box.</w:t></w:r>')}</mc:AlternateContent></w:p>"
+    )
+    document = one(write(tmp_path / "a.docx", docx(body, title=" The\nTower ")))
+    assert document.text == "The tower opened in 1889.\n\na\tb\nc\n\nA box."
+    assert document.title == "The Tower"
+
+
+def test_a_word_document_cannot_read_files_or_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = write(tmp_path / "secret", "secret")
+    entity = f'<!DOCTYPE d [<!ENTITY s SYSTEM "{secret.as_uri()}">]>'
+    document = one(write(tmp_path / "a.docx", docx("<w:p><w:r><w:t>A b.&s;</w:t></w:r></w:p>", before=entity)))
+    assert document.text == "A b."
+    monkeypatch.setattr(markup, "LARGEST_PART", 1000)
+    assert "decompresses to more than 1,000 bytes" in refused(write(tmp_path / "b.docx", docx("<w:p/>" * 1000))).what
+
+
+def test_the_rows_of_a_table_name_their_columns(tmp_path: Path) -> None:
+    table = write(tmp_path / "a.csv", '\ufeffCity,People\r\n"Orvell, Old",4000\r\n\r\nSund,\r\n')
+    assert one(table).text == "City: Orvell, Old; People: 4000.\nCity: Sund."
+    assert one(write(tmp_path / "a.tsv", "City\tPeople\nSund\t1,5\n")).text == "City: Sund; People: 1,5."
+
+
+def test_a_json_file_is_one_document_or_a_list_of_them(tmp_path: Path) -> None:
+    assert one(write(tmp_path / "a.json", '{\n "id": "a",\n "text": "One."\n}\n')).id == "a"
+    path = write(tmp_path / "b.json", '[{"text": "One."},\n {"text": 5}]')
+    first, second = read_documents(path)
+    assert isinstance(first, Document)
+    assert isinstance(second, UnreadableFile)
+    assert (first.text, first.id, second.where) == ("One.", f"{path}:1", f"{path}:2")
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.pdf"])

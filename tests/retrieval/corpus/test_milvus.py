@@ -286,7 +286,7 @@ def silent() -> Iterator[str]:
 
 @needs_lite
 def test_a_server_that_does_not_answer_is_given_up(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(milvus_client, "CONNECT", 1.0)
+    monkeypatch.setattr(milvus_client, "CONNECT_TIMEOUT", 1.0)
     for uri in (silent, "http://127.0.0.1:1"):
         with pytest.raises(CorpusError, match=f"Milvus at '{uri}' does not answer"):
             open_corpus(f"milvus:{uri}")

@@ -207,6 +207,7 @@ async def test_a_failing_tool_says_so_and_its_inner_state_stays_inside(shared: s
             await call(tools["fail"])
 
 
+@pytest.mark.slow
 async def test_a_server_gets_no_key_but_those_that_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERPER_API_KEY", "5f1c0ffee7aa94d2b1e88d77")
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-dev-9sKq27Lw0XcVbNm4")
@@ -360,6 +361,6 @@ def test_what_went_wrong_is_told_and_is_no_evidence() -> None:
 
 
 def test_without_the_sdk_the_error_is_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redargue.retrieval.mcp.extra.find_spec", lambda name: None)
+    monkeypatch.setattr("redargue.retrieval.mcp.connection.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'redargue\[mcp\]'"):
         servers([STDIO], sources(), {})

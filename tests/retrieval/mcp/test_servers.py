@@ -76,7 +76,7 @@ async def ask(
     (one,) = servers([kind], made, {})
     async with one:
         called = (await list_tools([one]))[tool]
-        called.most = 1_000_000
+        called.max_chars = 1_000_000
         found = [json.loads(each.text) for each in await called.call(arguments, search=Search(account=Account()))]
     return found[0] if kind == "wikipedia" else found
 
@@ -365,6 +365,7 @@ COMMAND = (sys.executable, "-m", "redargue.cli.app", "mcp-tools")
 
 
 @pytest.mark.usefixtures("environment")
+@pytest.mark.slow
 async def test_the_command_serves_over_standard_input_and_output(server: Loopback) -> None:
     passed = {"REDARGUE_WIKIPEDIA_URL": server.url, "REDARGUE_MCP_OURS_ENV": "REDARGUE_WIKIPEDIA_URL"}
     (ours,) = servers([f"ours={' '.join(COMMAND)} wikipedia"], sources(server.url), passed)

@@ -28,16 +28,15 @@ NO_CLAIM = "[this row has no claim]"
 class Averitec(Dataset, name="averitec"):
     """Reads the official JSON list: the as-of date is the claim's date, and the context names its speaker and source.
 
-    Args:
+    Attributes:
         sentences: file of retrieved web sentences (:func:`web_sentences`), provided as frozen evidence.
     """
+
+    sentences: Path | None = None
 
     about = "AVeriTeC: real claims with gold questions and answers (fever.ai; non-commercial)"
     labels = AVERITEC
     metric = "averitec"
-
-    def __init__(self, *, sentences: Path | str | None = None) -> None:
-        self.sentences = Path(sentences) if sentences else None
 
     def read(self, path: Path) -> Iterator[Example]:
         passages = web_sentences(self.sentences) if self.sentences else {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from pydantic import Field
 
@@ -50,8 +51,11 @@ class Example(Frozen):
     row: int = Field(ge=1)
 
 
+@dataclass_transform(kw_only_default=True)
 class Dataset(ABC):
-    """Reads one data set's official format; a subclass is registered under its ``name``.
+    """Reads one data set's official format.
+
+    A subclass is registered under its ``name``, and made a dataclass whose fields are the data set's options.
 
     Attributes:
         about: one-line description and source.
@@ -66,7 +70,7 @@ class Dataset(ABC):
     def __init_subclass__(cls, *, name: str, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.name = name
-        datasets.register(name)(cls)
+        datasets.register(name)(dataclass(kw_only=True)(cls))
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Example]:
@@ -95,7 +99,7 @@ datasets: Registry[type[Dataset]] = Registry(
         "mermaid-runs": "redargue.bench.datasets.mermaid_runs:MermaidRuns",
         "pubmedqa": "redargue.bench.datasets.pubmedqa:PubMedQa",
         "scifact": "redargue.bench.datasets.scifact:SciFact",
-        "snapshots": "redargue.bench.datasets.snapshots:Snapshots",
+        "snapshots": "redargue.bench.datasets.fire:Snapshots",
         "table": "redargue.bench.datasets.table:Table",
     },
     group="redargue.datasets",

@@ -28,17 +28,17 @@ _BINARY = {"supported": "true", "partially supported": "true", "refuted": "false
 class BingCheck(Dataset, name="bingcheck"):
     """Reads both forms; a passage is a whole web page, its sentences joined by line breaks.
 
-    Args:
+    Attributes:
         binary: two labels by FIRE's rule; drops claims that are "not supported".
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
+    binary: bool = False
+    with_question: bool = False
+
     about = "BingCheck: claims in Bing Chat's answers with the web pages found (Miaoranmmm/SelfChecker)"
     labels = BINGCHECK
     metric = "macro-f1"
-
-    def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
-        self.binary, self.with_question = binary, with_question
 
     def read(self, path: Path) -> Iterator[Example]:
         folder = path.is_dir()

@@ -21,17 +21,17 @@ class FactCheckBench(Dataset, name="factcheck-bench"):
 
     Opinions have no label and are dropped, as in the official count of 661 claims. A response's id is its row number.
 
-    Args:
+    Attributes:
         binary: keeps only true and false claims, as FIRE does.
         with_question: puts the question into the context; the papers' methods see the claim alone.
     """
 
+    binary: bool = False
+    with_question: bool = False
+
     about = "FactCheck-Bench: claims in ChatGPT's answers with web evidence (yuxiaw/Factcheck-GPT)"
     labels = FACTCHECK_BENCH
     metric = "macro-f1"
-
-    def __init__(self, *, binary: bool = False, with_question: bool = False) -> None:
-        self.binary, self.with_question = binary, with_question
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

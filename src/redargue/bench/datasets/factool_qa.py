@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
+from redargue.bench.datasets.fire import Snapshots
 from redargue.bench.datasets.labels import TRUE_FALSE
 from redargue.bench.datasets.rows import rows
-from redargue.bench.datasets.snapshots import Snapshots
 
 
 class FacToolQa(Dataset, name="factool-qa"):
@@ -19,18 +19,18 @@ class FacToolQa(Dataset, name="factool-qa"):
 
     A row's label must follow from its claims' labels: an answer is true if all its claims are.
 
-    Args:
+    Attributes:
         with_question: puts the question into the context; the papers' methods see the claim alone.
         evidence: frozen searches (data set ``snapshots``), matched to claims by text; a claim that is not there gets
             the passages of the other claims of its answer.
     """
 
+    with_question: bool = False
+    evidence: Path | None = None
+
     about = "FacTool-QA: claims in ChatGPT's answers (GAIR-NLP/factool)"
     labels = TRUE_FALSE
     metric = "macro-f1"
-
-    def __init__(self, *, with_question: bool = False, evidence: Path | None = None) -> None:
-        self.with_question, self.evidence = with_question, evidence
 
     def read(self, path: Path) -> Iterator[Example]:
         snapshots = Snapshots().read(self.evidence) if self.evidence else ()

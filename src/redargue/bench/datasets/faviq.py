@@ -18,16 +18,14 @@ from redargue.evidence import Passage
 class Faviq(Dataset, name="faviq"):
     """Reads the official JSON lines; the gold document is the positive passage's id.
 
-    Args:
+    Attributes:
         with_evidence: provides the positive passage, which was chosen knowing the answer.
     """
 
+    with_evidence: bool = False
     about = "FAVIQ: claims made of questions people asked (faviq/faviq)"
     labels = TWO
     metric = "accuracy"
-
-    def __init__(self, *, with_evidence: bool = False) -> None:
-        self.with_evidence = with_evidence
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

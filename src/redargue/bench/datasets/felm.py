@@ -20,19 +20,19 @@ from redargue.errors import UsageError
 class Felm(Dataset, name="felm"):
     """Reads the official JSON lines; skips segments without a letter or digit.
 
-    Args:
+    Attributes:
         unit: ``segment`` (FELM's own scoring), with question and answer as context; or ``response`` (FIRE's use), true
             if all its segments are.
     """
 
+    unit: Literal["segment", "response"] = "segment"
     about = "FELM: segments of ChatGPT's answers in five domains (hkust-nlp/felm)"
     labels = TRUE_FALSE
     metric = "macro-f1"
 
-    def __init__(self, *, unit: Literal["segment", "response"] = "segment") -> None:
-        if unit not in ("segment", "response"):
-            raise UsageError(f"unknown unit {unit!r} for FELM", hint="use segment or response")
-        self.unit = unit
+    def __post_init__(self) -> None:
+        if self.unit not in ("segment", "response"):
+            raise UsageError(f"unknown unit {self.unit!r} for FELM", hint="use segment or response")
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

@@ -35,7 +35,6 @@ class Fever(Dataset, name="fever"):
 
 
 def _groups(row: Row) -> tuple[tuple[GoldEvidence, ...], ...]:
-    """Distinct gold groups in the file's order; empty for a claim that is not verifiable."""
     groups: dict[tuple[GoldEvidence, ...], None] = {}
     for place, group in enumerate(row.items("evidence")):
         if not isinstance(group, list) or not all(isinstance(item, list) and len(item) == 4 for item in group):

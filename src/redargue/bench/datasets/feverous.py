@@ -26,16 +26,14 @@ _LINK = re.compile(r"\[\[[^\[\]|]*\|([^\[\]]*)\]\]")
 class Feverous(Dataset, name="feverous"):
     """Reads both forms and skips the file's dummy row; an element of gold evidence has a name like ``cell_0_2_1``.
 
-    Args:
+    Attributes:
         with_evidence: provides the gold sentences of the sentence-only form as passages.
     """
 
+    with_evidence: bool = False
     about = "FEVEROUS: claims over Wikipedia's sentences and tables (fever.ai)"
     labels = FEVER
     metric = "feverous"
-
-    def __init__(self, *, with_evidence: bool = False) -> None:
-        self.with_evidence = with_evidence
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

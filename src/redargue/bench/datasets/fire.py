@@ -1,16 +1,20 @@
 """The claim files that FIRE (Xie et al. 2025) made of FacTool-QA, FELM-WK, BingCheck and FactCheck-Bench.
 
-MERMAID uses them too. Rows: ``{"claim", "label": true | false | "true" | "false", …}``.
+MERMAID uses them too. Rows: ``{"claim", "label": true | false | "true" | "false", …}``; frozen evidence adds what real
+searches returned for each claim: ``"passages": [{"query", "title", "url", "publisher", "text"}, …]``. It compares
+readers with retrieval held fixed; reports must say that language-model agents wrote the queries.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from redargue.bench.datasets.base import Dataset, Example
 from redargue.bench.datasets.labels import TRUE_FALSE
-from redargue.bench.datasets.rows import rows
+from redargue.bench.datasets.rows import Row, printable, rows
+from redargue.evidence import Passage
 
 
 class Fire(Dataset, name="fire"):
@@ -22,7 +26,22 @@ class Fire(Dataset, name="fire"):
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
-            yield row.example(
-                claim=row.claim("claim", labels=TRUE_FALSE),
-                gold=row.label("label", TRUE_FALSE),
-            )
+            claim, passages = row.claim("claim", labels=TRUE_FALSE), tuple(self._passages(row))
+            yield row.example(claim=claim, gold=row.label("label", TRUE_FALSE), passages=passages)
+
+    def _passages(self, row: Row) -> Iterator[Passage]:
+        return iter(())
+
+
+class Snapshots(Fire, name="snapshots"):
+    """Reads the passages too; a passage's rank is its position among those of its query."""
+
+    about = "claims with frozen evidence: what real searches returned (shared data)"
+
+    def _passages(self, row: Row) -> Iterator[Passage]:
+        ranks: Counter[str] = Counter()
+        for fields in row.children("passages"):
+            query = fields.optional("query")
+            ranks[query] += 1
+            metadata = {name: fields.optional(name) for name in ("title", "url", "publisher")}
+            yield Passage(text=printable(fields.text("text")), **metadata, query=query, rank=ranks[query])

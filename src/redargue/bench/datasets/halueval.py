@@ -33,16 +33,14 @@ class HaluEval(Dataset, name="halueval"):
     official evaluation shows (question, dialogue, document, user's request); the knowledge is a passage, so that only
     methods that read evidence see it. *yes* (hallucinated) means refuted.
 
-    Args:
+    Attributes:
         question_in_claim: for qa, the claim is question and answer in one text, as in dual-position debate.
     """
 
+    question_in_claim: bool = False
     about = "HaluEval: right and hallucinated answers, replies, summaries (RUCAIBox/HaluEval)"
     labels = HALLUCINATED
     metric = "accuracy"
-
-    def __init__(self, *, question_in_claim: bool = False) -> None:
-        self.question_in_claim = question_in_claim
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):

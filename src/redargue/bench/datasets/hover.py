@@ -17,16 +17,14 @@ from redargue.bench.datasets.rows import Row, rows
 class Hover(Dataset, name="hover"):
     """Reads the official JSON list; groups are ``2-hop``, ``3-hop``, ``4-hop``.
 
-    Args:
+    Attributes:
         hops: keeps only claims that take this number of pages; 0 for all.
     """
 
+    hops: int = 0
     about = "HoVer: claims over two to four Wikipedia pages (hover-nlp/hover)"
     labels = HOVER
     metric = "hover"
-
-    def __init__(self, *, hops: int = 0) -> None:
-        self.hops = hops
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
@@ -43,7 +41,6 @@ class Hover(Dataset, name="hover"):
 
 
 def _facts(row: Row) -> tuple[GoldEvidence, ...]:
-    """The single gold group: all facts are needed together."""
     facts = []
     for fact in row.items("supporting_facts"):
         if not isinstance(fact, list) or [type(part) for part in fact] != [str, int]:

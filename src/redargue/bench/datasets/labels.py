@@ -11,59 +11,51 @@ def _label(name: str, meaning: Meaning, description: str, *aliases: str) -> Labe
     return Label(name=name, meaning=meaning, aliases=aliases, description=description)
 
 
-TRUE_FALSE = LabelSet(
-    name="true-false",
-    labels=(
-        _label("true", Meaning.SUPPORTED, "the claim is correct"),
-        _label("false", Meaning.REFUTED, "the claim is incorrect"),
-    ),
+def _label_set(name: str, *labels: Label, in_prose: bool = True) -> LabelSet:
+    return LabelSet(name=name, labels=labels, in_prose=in_prose)
+
+
+TRUE_FALSE = _label_set(
+    "true-false",
+    _label("true", Meaning.SUPPORTED, "the claim is correct"),
+    _label("false", Meaning.REFUTED, "the claim is incorrect"),
     in_prose=False,
 )
 """FacTool-QA, FELM, and the claim files of FIRE and MERMAID."""
 
-FACTCHECK_BENCH = LabelSet(
-    name="factcheck-bench",
-    labels=(
-        *TRUE_FALSE.labels,
-        _label("not_enough_evidence", Meaning.NOT_ENOUGH, "the evidence does not settle the claim", "unknown"),
-    ),
+FACTCHECK_BENCH = _label_set(
+    "factcheck-bench",
+    *TRUE_FALSE.labels,
+    _label("not_enough_evidence", Meaning.NOT_ENOUGH, "the evidence does not settle the claim", "unknown"),
     in_prose=False,
 )
 
-BINGCHECK = LabelSet(
-    name="bingcheck",
-    labels=(
-        _label("supported", Meaning.SUPPORTED, "the evidence supports the claim"),
-        _label("partially supported", Meaning.SUPPORTED, "the evidence supports part of the claim"),
-        _label("not supported", Meaning.NOT_ENOUGH, "the evidence does not settle the claim"),
-        _label("refuted", Meaning.REFUTED, "the evidence contradicts the claim"),
-    ),
+BINGCHECK = _label_set(
+    "bingcheck",
+    _label("supported", Meaning.SUPPORTED, "the evidence supports the claim"),
+    _label("partially supported", Meaning.SUPPORTED, "the evidence supports part of the claim"),
+    _label("not supported", Meaning.NOT_ENOUGH, "the evidence does not settle the claim"),
+    _label("refuted", Meaning.REFUTED, "the evidence contradicts the claim"),
 )
 
-HOVER = LabelSet(
-    name="hover",
-    labels=(
-        _label("SUPPORTED", Meaning.SUPPORTED, "the claim is correct"),
-        _label("NOT_SUPPORTED", Meaning.REFUTED, "the claim is incorrect, or nothing settles it", "NOT SUPPORTED"),
-    ),
+HOVER = _label_set(
+    "hover",
+    _label("SUPPORTED", Meaning.SUPPORTED, "the claim is correct"),
+    _label("NOT_SUPPORTED", Meaning.REFUTED, "the claim is incorrect, or nothing settles it", "NOT SUPPORTED"),
 )
 
 _CONTRADICT = ("CONTRADICTS", "CONTRADICTED", "REFUTE", "REFUTES", "REFUTED")
-SCIFACT = LabelSet(
-    name="scifact",
-    labels=(
-        _label("SUPPORT", Meaning.SUPPORTED, "the abstracts support the claim", "SUPPORTS", "SUPPORTED"),
-        _label("CONTRADICT", Meaning.REFUTED, "the abstracts contradict the claim", *_CONTRADICT),
-        _label("NOT ENOUGH INFO", Meaning.NOT_ENOUGH, "no abstract settles the claim", "NEI"),
-    ),
+SCIFACT = _label_set(
+    "scifact",
+    _label("SUPPORT", Meaning.SUPPORTED, "the abstracts support the claim", "SUPPORTS", "SUPPORTED"),
+    _label("CONTRADICT", Meaning.REFUTED, "the abstracts contradict the claim", *_CONTRADICT),
+    _label("NOT ENOUGH INFO", Meaning.NOT_ENOUGH, "no abstract settles the claim", "NEI"),
 )
 
-HALLUCINATED = LabelSet(
-    name="hallucinated",
-    labels=(
-        _label("yes", Meaning.REFUTED, "the text holds something made up or wrong"),
-        _label("no", Meaning.SUPPORTED, "the text is right"),
-    ),
+HALLUCINATED = _label_set(
+    "hallucinated",
+    _label("yes", Meaning.REFUTED, "the text holds something made up or wrong"),
+    _label("no", Meaning.SUPPORTED, "the text is right"),
     in_prose=False,
 )
 """HaluEval asks whether a text is hallucinated, so *yes* means refuted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_type_hints
@@ -38,12 +38,10 @@ def load(
     """Reads a whole data set and draws a sample.
 
     Args:
-        name: registered name.
         path: the official file or folder, gzipped or not.
         limit: maximum number of examples; per group if ``take`` is ``group``.
         take: ``first``, ``random``, ``balanced`` by label, or ``group``: random within each group.
         half: ``even``, ``odd`` or ``all``, by the claim's hash.
-        seed: of random choices.
         options: of the data set (``{"with_evidence": True}``).
     """
     path = Path(path)
@@ -72,24 +70,20 @@ def _sampling(limit: int | None, take: str, half: str, seed: int) -> Sampling:
 
 def make(name: str, **options: Any) -> Dataset:
     """A data set's reader with these options."""
-    kind: Any = datasets[name]
-    known = {} if kind.__init__ is object.__init__ else get_type_hints(kind.__init__)
-    known.pop("return", None)
+    kind: Callable[..., Dataset] = datasets[name]
+    known = {name: type_ for name, type_ in get_type_hints(kind.__init__).items() if name != "return"}
     for option, value in options.items():
         if option not in known:
             raise UsageError(f"{name!r} has no option {option!r}", hint=did_you_mean(option, list(known)))
         options[option] = _checked(f"{name}, {option}", value, known[option])
-    reader: Dataset = kind(**options)
-    return reader
+    return kind(**options)
 
 
 def _checked(where: str, value: Any, type_: Any) -> Any:
-    """Converts an option's value to its type; ``true`` and ``false`` may be text in any case."""
     if isinstance(value, str) and value.lower() in ("true", "false") and type_ is bool:
         value = value.lower() == "true"
     try:
-        return TypeAdapter(type_, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(
-            value, strict=type_ is bool
-        )
+        adapter = TypeAdapter(type_, config=ConfigDict(arbitrary_types_allowed=True))
+        return adapter.validate_python(value, strict=type_ is bool)
     except ValidationError as error:
         raise UsageError(f"invalid value {value!r}: {error.errors()[0]['msg']}", where=where) from None

@@ -31,9 +31,7 @@ class MedQa(Dataset, name="medqa"):
             if gold and row.text("answer").strip() != options[letters.names.index(gold)].strip():
                 raise row.field_error("answer", f"the text of option {gold}")
             yield row.example(
-                claim=row.claim("question", labels=letters, options=options),
-                gold=gold,
-                group=row.optional("meta_info"),
+                claim=row.claim("question", labels=letters, options=options), gold=gold, group=row.optional("meta_info")
             )
 
 

@@ -21,16 +21,14 @@ _REST = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "LONG_ANSWER")
 class PubMedQa(Dataset, name="pubmedqa"):
     """Reads ``ori_pqal.json``; ids are PubMed ids, and the gold document is the article.
 
-    Args:
+    Attributes:
         with_evidence: provides the abstract without its conclusion as passages.
     """
 
+    with_evidence: bool = False
     about = "PubMedQA PQA-L: questions of PubMed articles (pubmedqa/pubmedqa)"
     labels = YES_NO_MAYBE
     metric = "accuracy"
-
-    def __init__(self, *, with_evidence: bool = False) -> None:
-        self.with_evidence = with_evidence
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in keyed_rows(path):

@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,6 +56,19 @@ class Row:
     def optional(self, field: str) -> str:
         """A string, or "" if the field is absent or null."""
         return "" if self.fields.get(field) is None else self._typed(field, str, "text or null")
+
+    def cell(self, field: str) -> str:
+        """Text, a whole number as text, or "" if the field is null; it must exist."""
+        value = self._required(field)
+        return value or "" if value is None or isinstance(value, str) else self.key(field)
+
+    def iso_date(self, field: str) -> date | None:
+        """An ISO date; None if the cell is empty."""
+        text = self.cell(field)
+        try:
+            return date.fromisoformat(text) if text else None
+        except ValueError:
+            raise self.field_error(field, "a date like '2021-03-31'") from None
 
     def key(self, field: str) -> str:
         """An identifier: text, or a whole number as text."""

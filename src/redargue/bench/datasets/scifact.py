@@ -20,16 +20,14 @@ from redargue.retrieval.corpus.documents import Document
 class SciFact(Dataset, name="scifact"):
     """Reads the official claims; each rationale is a gold group of one abstract's sentences, numbered from 0.
 
-    Args:
+    Attributes:
         decided: keeps only claims that an abstract supports or contradicts, as FOLK and MERMAID do.
     """
 
+    decided: bool = False
     about = "SciFact: scientific claims over abstracts (allenai/scifact)"
     labels = SCIFACT
     metric = "scifact"
-
-    def __init__(self, *, decided: bool = False) -> None:
-        self.decided = decided
 
     def read(self, path: Path) -> Iterator[Example]:
         for row in rows(path):
@@ -37,12 +35,7 @@ class SciFact(Dataset, name="scifact"):
             gold, groups = (None, ()) if hidden else _rationales(row)
             if self.decided and not groups:
                 continue
-            yield row.example(
-                id=row.key("id"),
-                claim=row.claim("claim", labels=SCIFACT),
-                gold=gold,
-                evidence=groups,
-            )
+            yield row.example(id=row.key("id"), claim=row.claim("claim", labels=SCIFACT), gold=gold, evidence=groups)
 
 
 def _rationales(row: Row) -> tuple[str | None, tuple[tuple[GoldEvidence, ...], ...]]:

@@ -13,30 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from redargue.bench.extra import bench_extra
-from redargue.bench.metrics.base import MetricValue, OfficialScores, mean, same_length
+from redargue.bench.metrics.base import OfficialScores, mean, same_length
 from redargue.bench.metrics.classification import correct_items
 from redargue.bench.metrics.meteor import Meteor, installed_meteor
 
 THRESHOLDS = (0.1, 0.2, 0.25, 0.3, 0.4, 0.5)
 OFFICIAL = 0.25
 PAIRS = 10
-
-
-class AveritecScores(OfficialScores):
-    """AVeriTeC's figures; ``items`` has only the claims with gold pairs.
-
-    Attributes:
-        evidence: Hungarian METEOR of questions and answers, a mean over claims with gold pairs.
-        thresholds: the score at every reported threshold.
-    """
-
-    evidence: MetricValue
-    accuracy: MetricValue
-    thresholds: tuple[MetricValue, ...]
-
-    @property
-    def figures(self) -> tuple[MetricValue, ...]:
-        return (*super().figures, *self.thresholds)
 
 
 def pair_text(question: str, answer: str, explanation: str = "") -> str:
@@ -69,15 +52,12 @@ def averitec(
     pairs: Sequence[Sequence[str]],
     *,
     meteor: Meteor | None = None,
-) -> AveritecScores:
-    """AVeriTeC score, Hungarian METEOR and label accuracy.
+) -> OfficialScores:
+    """AVeriTeC score, Hungarian METEOR, label accuracy, and the score at every reported threshold.
 
     Args:
-        gold: gold labels.
-        said: predicted labels; None is wrong.
         predicted: predicted evidence texts by claim, of which the first ten count.
         pairs: gold pair texts by claim (see ``pair_text``); claims without any count only in the accuracy.
-        meteor: by default the installed implementation.
     """
     same_length(gold=gold, said=said, predicted=predicted, pairs=pairs)
     meteor = meteor or installed_meteor()
@@ -90,12 +70,12 @@ def averitec(
     ]
     empty = "no claim has gold question-answer pairs"
     above = {threshold: [hit and score > threshold for hit, score in scored] for threshold in THRESHOLDS}
-    return AveritecScores(
-        score=mean(f"averitec-score{suffix}", above[OFFICIAL], empty=empty),
-        items=tuple(above[OFFICIAL]),
-        evidence=mean(f"hungarian-meteor{suffix}", (score for _, score in scored), empty=empty),
-        accuracy=mean("label-accuracy", hits),
-        thresholds=tuple(
-            mean(f"averitec-score@{threshold}{suffix}", flags, empty=empty) for threshold, flags in above.items()
+    return OfficialScores(
+        figures=(
+            mean(f"averitec-score{suffix}", above[OFFICIAL], empty=empty),
+            mean(f"hungarian-meteor{suffix}", (score for _, score in scored), empty=empty),
+            mean("label-accuracy", hits),
+            *(mean(f"averitec-score@{at}{suffix}", flags, empty=empty) for at, flags in above.items()),
         ),
+        items=tuple(above[OFFICIAL]),
     )

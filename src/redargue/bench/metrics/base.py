@@ -34,19 +34,13 @@ class MetricValue(Frozen):
 
 
 class OfficialScores(Frozen):
-    """A data set's official score and the figures behind it.
+    """A data set's official score, first among ``figures``, and whether each of the ``items`` counts in it."""
 
-    Attributes:
-        items: whether each claim counts in ``score``.
-    """
-
-    score: MetricValue
+    figures: tuple[MetricValue, ...]
     items: tuple[bool, ...]
 
-    @property
-    def figures(self) -> tuple[MetricValue, ...]:
-        """The metric values in the order of the fields."""
-        return tuple(value for _, value in self if isinstance(value, MetricValue))
+    def __getitem__(self, name: str) -> MetricValue:
+        return {figure.name: figure for figure in self.figures}[name]
 
 
 def undefined(name: str, reason: str, *, n: int = 0) -> MetricValue:

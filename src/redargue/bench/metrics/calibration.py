@@ -84,7 +84,6 @@ def brier(confidence: Sequence[float], right: Sequence[bool]) -> MetricValue:
 
 
 def _ties(confidence: Sequence[float], right: Sequence[bool]) -> list[tuple[float, int, int]]:
-    """Each confidence, highest first, with its number of answers and of wrong answers."""
     answers = Counter(confidence)
     errors = Counter(value for value, hit in zip(confidence, right, strict=True) if not hit)
     return [(value, answers[value], errors[value]) for value in sorted(answers, reverse=True)]

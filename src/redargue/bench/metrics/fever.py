@@ -27,15 +27,6 @@ CELL_LIMIT = 25
 _CELL_LIKE = ("cell_", "item_", "table_caption_", "header_cell_")
 
 
-class EvidenceScores(OfficialScores):
-    """Scores of labels and evidence; ``f1`` is that of the mean precision and the mean recall."""
-
-    accuracy: MetricValue
-    precision: MetricValue
-    recall: MetricValue
-    f1: MetricValue
-
-
 def _evidence_scores(
     name: str,
     gold: Sequence[str],
@@ -44,8 +35,8 @@ def _evidence_scores(
     predicted: Sequence[Sequence[Element]],
     *,
     not_enough: str | None = None,
-) -> EvidenceScores:
-    """Scores of labels and of evidence; for gold label ``not_enough``, no evidence is needed."""
+) -> OfficialScores:
+    """Scores of labels and of evidence; F1 is that of the mean precision and the mean recall."""
     same_length(gold=gold, said=said, groups=groups, predicted=predicted)
     empty = "no claim has gold evidence"
     hits = correct_items(gold, said)
@@ -66,13 +57,9 @@ def _evidence_scores(
         f1 = undefined("evidence-f1", empty)
     else:
         f1 = MetricValue(name="evidence-f1", value=f1_score(precision.value, recall.value), n=precision.n)
-    return EvidenceScores(
-        score=mean(name, items),
+    return OfficialScores(
+        figures=(mean(name, items), mean("label-accuracy", hits), precision, recall, f1),
         items=items,
-        accuracy=mean("label-accuracy", hits),
-        precision=precision,
-        recall=recall,
-        f1=f1,
     )
 
 
@@ -84,16 +71,10 @@ def fever(
     *,
     not_enough: str = NOT_ENOUGH,
     limit: int | None = LIMIT,
-) -> EvidenceScores:
+) -> OfficialScores:
     """FEVER score, label accuracy, evidence precision, recall and F1.
 
-    Args:
-        gold: gold labels.
-        said: predicted labels; None is wrong.
-        groups: gold groups by claim.
-        predicted: predicted (page, sentence) pairs by claim, best first.
-        not_enough: the label of claims without evidence.
-        limit: number of predicted sentences that count; None for all.
+    ``predicted`` lists the (page, sentence) pairs of each claim, best first, of which ``limit`` count (None: all).
     """
     cut = [elements[:limit] for elements in predicted]
     return _evidence_scores("fever-score", gold, said, groups, cut, not_enough=not_enough)
@@ -112,10 +93,7 @@ def limit_elements(predicted: Sequence[Element]) -> tuple[Element, ...]:
 
 
 def feverous(
-    gold: Sequence[str],
-    said: Sequence[str | None],
-    groups: Sequence[Groups],
-    predicted: Sequence[Sequence[Element]],
-) -> EvidenceScores:
+    gold: Sequence[str], said: Sequence[str | None], groups: Sequence[Groups], predicted: Sequence[Sequence[Element]]
+) -> OfficialScores:
     """FEVEROUS score, label accuracy, evidence precision, recall and F1; elements have names like ``cell_0_2_1``."""
     return _evidence_scores("feverous-score", gold, said, groups, list(map(limit_elements, predicted)))

@@ -2,29 +2,16 @@
 
 The repository (hover-nlp/hover@39b8469) has no script for the HoVer score; it is computed as in the paper (Jiang et al.
 2020, §5): the correct label and at least one supporting sentence retrieved from every supporting document. A stricter
-score also requires every supporting fact.
+score (``all-facts``) also requires every supporting fact; ``every-document`` ignores the label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redargue.bench.metrics.base import MetricValue, OfficialScores, mean, same_length
+from redargue.bench.metrics.base import OfficialScores, mean, same_length
 from redargue.bench.metrics.classification import correct_items
 from redargue.bench.metrics.fever import Element
-
-
-class HoverScores(OfficialScores):
-    """HoVer's figures.
-
-    Attributes:
-        all_facts: share of claims with the correct label and every supporting sentence.
-        documents: share of claims with a supporting sentence of every supporting document, whatever the label.
-    """
-
-    accuracy: MetricValue
-    all_facts: MetricValue
-    documents: MetricValue
 
 
 def hover(
@@ -32,8 +19,8 @@ def hover(
     said: Sequence[str | None],
     facts: Sequence[Sequence[Element]],
     predicted: Sequence[Sequence[Element]],
-) -> HoverScores:
-    """HoVer score and label accuracy, from labels and (title, sentence) pairs of each claim."""
+) -> OfficialScores:
+    """Scores from labels and (title, sentence) pairs of each claim."""
     same_length(gold=gold, said=said, facts=facts, predicted=predicted)
     hits = correct_items(gold, said)
     missing = [set(needed).difference(elements) for needed, elements in zip(facts, predicted, strict=True)]
@@ -42,10 +29,6 @@ def hover(
         for needed, lacking in zip(facts, missing, strict=True)
     ]
     items = tuple(hit and reached for hit, reached in zip(hits, documents, strict=True))
-    return HoverScores(
-        score=mean("hover-score", items),
-        items=items,
-        accuracy=mean("label-accuracy", hits),
-        all_facts=mean("all-facts", (hit and not lacking for hit, lacking in zip(hits, missing, strict=True))),
-        documents=mean("every-document", documents),
-    )
+    all_facts = mean("all-facts", (hit and not lacking for hit, lacking in zip(hits, missing, strict=True)))
+    figures = (mean("hover-score", items), mean("label-accuracy", hits), all_facts, mean("every-document", documents))
+    return OfficialScores(figures=figures, items=items)

@@ -30,7 +30,6 @@ class Meteor(Frozen):
 
 @lru_cache(maxsize=1)
 def _stemmer() -> SimpleNamespace:
-    """Porter's stemmer with a cache: the same words are stemmed for every pair of texts."""
     with bench_extra():
         from nltk.stem.porter import PorterStemmer
     return SimpleNamespace(stem=lru_cache(maxsize=16384)(PorterStemmer().stem))

@@ -84,10 +84,8 @@ def f1_at(k: int, responses: Sequence[str], supported: Sequence[bool | None]) ->
 
     With S supported and N unsupported claims, precision is S / (S + N) and recall min(S / K, 1); F1 is 0 if S is 0.
 
-    Args:
-        k: the number of supported claims that a response should have; the paper uses 64 and 178.
-        responses: the response of each claim.
-        supported: ratings; None (not rated, or irrelevant) does not count.
+    K is the number of supported claims that a response should have (64 and 178 in the paper); claims rated None (not
+    rated, or irrelevant) do not count.
     """
     if k < 1:
         raise UsageError(f"expected K of at least 1 for F1@K, got {k}")

@@ -34,39 +34,10 @@ class PredictedAbstract(Frozen):
     sentences: tuple[str, ...] = ()
 
 
-class Level(Frozen):
-    """Precision, recall and F1 at one level."""
-
-    precision: MetricValue
-    recall: MetricValue
-    f1: MetricValue
-
-
-class SciFactScores(Frozen):
-    """The leaderboard's four levels."""
-
-    abstract_label: Level
-    abstract_rationale: Level
-    sentence_selection: Level
-    sentence_label: Level
-
-    @property
-    def figures(self) -> tuple[MetricValue, ...]:
-        """F1 of the four levels."""
-        return tuple(level.f1 for _, level in self)
-
-
-def _level(name: str, correct: int, retrieved: int, relevant: int) -> Level:
-    nothing = "nothing was predicted and nothing is gold"
-    return Level(
-        precision=ratio(f"{name}-precision", correct, retrieved, empty="nothing was predicted"),
-        recall=ratio(f"{name}-recall", correct, relevant, empty="nothing is gold"),
-        f1=ratio(f"{name}-f1", 2 * correct, retrieved + relevant, empty=nothing),  # 2PR / (P + R)
-    )
-
-
-def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]) -> SciFactScores:
-    """F1 of abstracts and of sentences, from the gold and predicted abstracts of each claim."""
+def scifact(
+    gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[PredictedAbstract]]
+) -> dict[str, MetricValue]:
+    """The 12 metrics by name, from the gold and predicted abstracts of each claim."""
     same_length(gold=gold, said=said)
     right: Counter[str] = Counter()
     for claim, (gold_abstracts, said_abstracts) in enumerate(zip(gold, said, strict=True), start=1):
@@ -79,19 +50,29 @@ def scifact(gold: Sequence[Sequence[GoldAbstract]], said: Sequence[Sequence[Pred
             if truth is None:
                 continue
             whole = (rationale for rationale in truth.rationales if set(abstract.sentences).issuperset(rationale))
-            sentences = len(set().union(*whole))
-            right["selection"] += sentences
+            covered = len(set().union(*whole))
+            right["selection"] += covered
             if abstract.label == truth.label:
                 first = set(abstract.sentences[:SENTENCES])
                 right["label"] += 1
                 right["rationale"] += any(first.issuperset(rationale) for rationale in truth.rationales)
-                right["both"] += sentences
+                right["both"] += covered
     abstracts = sum(map(len, said)), sum(map(len, gold))
-    sentences_said = sum(len(abstract.sentences) for claim_said in said for abstract in claim_said)
-    sentences_gold = sum(len(part) for claim_gold in gold for abstract in claim_gold for part in abstract.rationales)
-    return SciFactScores(
-        abstract_label=_level("abstract-label-only", right["label"], *abstracts),
-        abstract_rationale=_level("abstract-rationalized", right["rationale"], *abstracts),
-        sentence_selection=_level("sentence-selection", right["selection"], sentences_said, sentences_gold),
-        sentence_label=_level("sentence-label", right["both"], sentences_said, sentences_gold),
+    sentences = (
+        sum(len(abstract.sentences) for of_claim in said for abstract in of_claim),
+        sum(len(part) for of_claim in gold for abstract in of_claim for part in abstract.rationales),
     )
+    figures = []
+    for name, correct, retrieved, relevant in (
+        ("abstract-label-only", right["label"], *abstracts),
+        ("abstract-rationalized", right["rationale"], *abstracts),
+        ("sentence-selection", right["selection"], *sentences),
+        ("sentence-label", right["both"], *sentences),
+    ):
+        nothing = "nothing was predicted and nothing is gold"
+        figures += [
+            ratio(f"{name}-precision", correct, retrieved, empty="nothing was predicted"),
+            ratio(f"{name}-recall", correct, relevant, empty="nothing is gold"),
+            ratio(f"{name}-f1", 2 * correct, retrieved + relevant, empty=nothing),  # 2PR / (P + R)
+        ]
+    return {figure.name: figure for figure in figures}

@@ -113,7 +113,6 @@ def paired_difference(first: Sequence[float], second: Sequence[float], **resampl
 
 
 def _label_indices(answers: Sequence[str | None], labels: Sequence[str], column: str) -> Ints:
-    """The index of each answer among the labels; for a non-answer, the number of labels."""
     require_known_labels([answer for answer in answers if answer is not None], among=labels, column=column)
     index = {label: at for at, label in enumerate(labels)}
     return np.array([len(labels) if answer is None else index[answer] for answer in answers], dtype=np.int64)
@@ -136,10 +135,7 @@ def _macro_f1(gold: Ints, predicted: Ints, k: int, averaged: list[int]) -> Float
 
 
 def _macro_f1_statistic(
-    gold: Sequence[str],
-    predictions: dict[str, Sequence[str | None]],
-    labels: Sequence[str],
-    over: Sequence[str] | None,
+    gold: Sequence[str], predictions: dict[str, Sequence[str | None]], labels: Sequence[str], over: Sequence[str] | None
 ) -> Statistic | None:
     """The macro-F1 of one column of predicted labels, or the difference of two; None without averaged labels."""
     same_length(gold=gold, **predictions)

@@ -115,7 +115,7 @@ def power_analysis(test: McNemar, *, alpha: float = ALPHA, power: float = POWER)
             f" {power:.0%} power. Evaluate more claims."
         )
     elif undetected:
-        warning = f"Significant, but fewer than {power:.0%} of samples of {test.n} claims would show such a difference."
+        warning = f"Significant, but fewer than {power:.0%} of samples of {test.n} claims are, if this is the true gap."
     return PowerAnalysis(
         n=test.n,
         discordant=share,

@@ -11,7 +11,7 @@ from redargue.errors import UsageError
 
 
 class SeedAgreement(Frozen):
-    """Agreement of runs; a non-answer is a category of its own.
+    """Agreement of runs; a non-answer is a separate category.
 
     Attributes:
         flipped: share of items whose label is not the same in all runs.

@@ -97,7 +97,6 @@ def _has_reasons(task: type[AnyTask]) -> bool:
 
 
 def _structure(line: PublishedRow, runner: Runner) -> ComparedRow:
-    """The properties of a method, from its configuration."""
     if not line.method:
         return ComparedRow(name=line.name, ours=(line.missing,))
     system = System.parse(line.method.format(**runner.words))
@@ -146,7 +145,6 @@ def _refused(table: PublishedTable, line: PublishedRow, names: tuple[str, ...], 
 
 
 def _cell(line: PublishedRow, figure: MetricValue | None, *, shares: bool = False) -> str:
-    """The text of a figure: shares in per cent, gains in points, scores unchanged."""
     if figure is None or figure.value is None:
         return EMPTY
     if figure.name == "searches":
@@ -190,15 +188,15 @@ def _notes(table: PublishedTable, names: tuple[str, ...], runner: Runner) -> lis
         if roles["search"] not in tools or not tools[roles["search"]].online:
             note += f" in place of {chosen.live}"
         if name in choice.stores:
-            note += "; a corpus of your own"
+            note += "; user-supplied corpus"
         elif chosen.note and {chosen.rag, chosen.search} & set(roles.values()):
             note += f"; {chosen.note}"
         notes.append(note)
     rows = [required_systems(table, line) for line in table.rows]
     if table.average and any(map(runner.lacking, names)):
-        notes.append("the average is over the data sets that are there: another average than the paper's")
+        notes.append("the average is over the available data sets only: not comparable with the paper's")
     if not runner.choice.config.model and any(spec.startswith("self-consistency") for row in rows for spec in row):
-        notes.append("'as many answers': the embedded models draw no words, so that all answers to a question are one")
+        notes.append("'as many answers': the embedded models do not sample, so all answers to a question are the same")
     for line in table.rows:  # a row that was refused everywhere shows the reason as its figure
         refused = _refused(table, line, names, runner)
         if len(refused) < len([name for name in names if not runner.lacking(name)]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,22 +17,27 @@ from redargue.bench.tables.cell import AgentAnswer, Cell
 from redargue.bench.tables.schema import PublishedRow
 
 
-def measure_cell(line: PublishedRow, cell: Cell, against: Cell | None = None) -> MetricValue:
+def measure_cell(row: PublishedRow, cell: Cell, against: Cell | None = None) -> MetricValue:
     """The value of a cell; shares and gains as fractions of one."""
-    if line.measure == "gain":
+    if row.measure == "gain":
         assert against is not None
         gain = paired_difference(cell.hits, against.hits)
         return MetricValue(name="gain", **gain.model_dump(include={"value", "undefined", "n", "low", "high"}))
-    if line.measure in classes.MEASURES:
-        return classes.MEASURES[line.measure](cell)
-    return _MEASURES[line.measure](cell, line)
+    if row.measure in classes.MEASURES:
+        return classes.MEASURES[row.measure](cell)
+    if row.measure in _SHARES:
+        select, empty = _SHARES[row.measure]
+        hits = select(cell, row)
+        return with_interval(mean(row.measure, hits), interval(hits)) if hits else undefined(row.measure, empty)
+    values = _values(cell, row)
+    if row.measure == "quantile" and values:
+        return MetricValue(name="quantile", value=float(np.quantile(values, row.at)), n=len(values))
+    # Shares above a threshold have no interval: the answers of one debate are not independent.
+    measured = [value > row.at for value in values] if row.measure == "above" else values
+    return mean(row.measure, measured, empty="no such answer is scored")
 
 
-def _share(name: str, hits: Sequence[bool], empty: str) -> MetricValue:
-    return with_interval(mean(name, hits), interval(hits)) if hits else undefined(name, empty)
-
-
-def _values(cell: Cell, line: PublishedRow) -> list[float]:
+def _values(cell: Cell, row: PublishedRow) -> list[float]:
     last: dict[int, int] = {}
     for answer in cell.answers:
         last[answer.item] = max(last.get(answer.item, 0), answer.round)
@@ -41,25 +46,13 @@ def _values(cell: Cell, line: PublishedRow) -> list[float]:
         "right": lambda answer: answer.right is True,
         "wrong": lambda answer: answer.right is False,
         "last": lambda answer: answer.round == last[answer.item],
-    }[line.answers]
-    return [answer.scores[line.metric] for answer in cell.answers if line.metric in answer.scores and selected(answer)]
+    }[row.answers]
+    return [answer.scores[row.metric] for answer in cell.answers if row.metric in answer.scores and selected(answer)]
 
 
-def _quantile(cell: Cell, line: PublishedRow) -> MetricValue:
-    values = _values(cell, line)
-    if not values:
-        return undefined("quantile", "no answer is scored")
-    return MetricValue(name="quantile", value=float(np.quantile(values, line.at)), n=len(values))
-
-
-def _above(cell: Cell, line: PublishedRow) -> MetricValue:
-    # Without an interval: the answers of one debate are not independent.
-    return mean("above", [value > line.at for value in _values(cell, line)], empty="no answer is scored")
-
-
-def _settled(cell: Cell, line: PublishedRow) -> list[tuple[bool, bool]]:
+def _settled(cell: Cell, row: PublishedRow) -> list[tuple[bool, bool]]:
     """For each claim with answers: whether round 1 settles it under the gate, and whether its label is right."""
-    gate = cell.gate(line)
+    gate = cell.gate(row)
     first_rounds: dict[int, list[AgentAnswer]] = defaultdict(list)
     for answer in cell.answers:
         if answer.round == 1:
@@ -73,16 +66,8 @@ def _settled(cell: Cell, line: PublishedRow) -> list[tuple[bool, bool]]:
     return settled
 
 
-def _settled_share(cell: Cell, line: PublishedRow) -> MetricValue:
-    return _share("settled", [settled for settled, _ in _settled(cell, line)], "no claim has an answer")
-
-
-def _settled_right(cell: Cell, line: PublishedRow) -> MetricValue:
-    return _share("settled-right", [right for settled, right in _settled(cell, line) if settled], "none is settled")
-
-
-def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
-    """For each claim that the judge decided between different answers: the last answer of the highest-scoring agent."""
+def _ahead(cell: Cell, row: PublishedRow) -> list[tuple[int, AgentAnswer]]:
+    """For each judge-decided claim with different last answers: the last answer of the highest-scoring agent."""
     debates: dict[int, dict[str, list[AgentAnswer]]] = defaultdict(lambda: defaultdict(list))
     for answer in cell.answers:
         debates[answer.item][answer.agent].append(answer)
@@ -93,7 +78,7 @@ def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
         scored = {
             agent: statistics.fmean(values)
             for agent, answers in agents.items()
-            if (values := [answer.scores[line.metric] for answer in answers if line.metric in answer.scores])
+            if (values := [answer.scores[row.metric] for answer in answers if row.metric in answer.scores])
         }
         last = {agent: max(agents[agent], key=lambda answer: answer.round) for agent in scored}
         order = sorted(scored, key=lambda agent: -scored[agent])
@@ -106,22 +91,14 @@ def _ahead(cell: Cell, line: PublishedRow) -> list[tuple[int, AgentAnswer]]:
 NO_CONTEST = "the judge never decided between debaters with different answers and scores"
 
 
-def _judge_follows(cell: Cell, line: PublishedRow) -> MetricValue:
-    hits = [cell.verdicts[item].label == answer.label for item, answer in _ahead(cell, line)]
-    return _share("judge-follows", hits, NO_CONTEST)
-
-
-def _higher_is_right(cell: Cell, line: PublishedRow) -> MetricValue:
-    return _share("higher-is-right", [bool(answer.right) for _, answer in _ahead(cell, line)], NO_CONTEST)
-
-
-_MEASURES: dict[str, Callable[[Cell, PublishedRow], MetricValue]] = {
-    "accuracy": lambda cell, line: _share("accuracy", cell.hits, NO_ITEMS),
-    "mean": lambda cell, line: mean("mean", _values(cell, line), empty="no such answer is scored"),
-    "quantile": _quantile,
-    "above": _above,
-    "settled": _settled_share,
-    "settled-right": _settled_right,
-    "judge-follows": _judge_follows,
-    "higher-is-right": _higher_is_right,
+Hits = Callable[[Cell, PublishedRow], list[bool]]
+_SHARES: dict[str, tuple[Hits, str]] = {  # and why a share without items is undefined
+    "accuracy": (lambda cell, row: cell.hits, NO_ITEMS),
+    "settled": (lambda cell, row: [settled for settled, _ in _settled(cell, row)], "no claim has an answer"),
+    "settled-right": (lambda cell, row: [hit for settled, hit in _settled(cell, row) if settled], "none is settled"),
+    "judge-follows": (
+        lambda cell, row: [cell.verdicts[item].label == answer.label for item, answer in _ahead(cell, row)],
+        NO_CONTEST,
+    ),
+    "higher-is-right": (lambda cell, row: [bool(answer.right) for _, answer in _ahead(cell, row)], NO_CONTEST),
 }

@@ -92,7 +92,7 @@ class Runner:
         """Why a data set cannot be run; empty if it can."""
         chosen = self.paper.sets[name]
         if self._path(name) is None:
-            return f"no file {chosen.path!r}: --data DIR holds it, or --path {name}=FILE"
+            return f"no file {chosen.path!r}: use --data DIR, or --path {name}=FILE"
         for file in chosen.files.values():
             if self._file(file) is None:
                 return f"no file {file!r} in the folder --data"
@@ -102,7 +102,7 @@ class Runner:
             parts = self.paper.corpora[chosen.corpus].documents
             missing = [part.path for part in parts if self._file(part.path) is None]
             if missing:
-                return f"no file {missing[0]!r} to search: --data DIR holds it, or --store {name}=CORPUS"
+                return f"no file {missing[0]!r} to search: use --data DIR, or --store {name}=CORPUS"
         return ""
 
     def limit(self, name: str) -> int:
@@ -174,7 +174,6 @@ class Runner:
             self.cells[name, system.spec] = read_cell(bench, system)
 
     def _store(self, name: str, systems: Sequence[System]) -> str | None:
-        """The corpus of a data set, indexed if missing."""
         if name in self.choice.stores:
             return self.choice.stores[name]
         if not {tool for system in systems for tool in system.tools} & set(SEARCHED):
@@ -200,7 +199,6 @@ class Runner:
         return self.choice.paths.get(name) or self._file(self.paper.sets[name].path)
 
     def _file(self, place: str) -> Path | None:
-        """A file of the data folder, gzipped or not."""
         if self.choice.data is None:
             return None
         return next((path for end in ("", ".gz") if (path := self.choice.data / f"{place}{end}").is_file()), None)

@@ -20,29 +20,10 @@ from redargue.verdicts import Metric
 NOT_HERE = "not here yet"
 PAPERS = ("tool_mad.toml", "mermaid.toml", "dual_position.toml")
 
-Measure = Literal[
-    "accuracy",
-    "gain",
-    "mean",
-    "quantile",
-    "above",
-    "settled",
-    "settled-right",
-    "judge-follows",
-    "higher-is-right",
-    "true-f1",
-    "false-f1",
-    "macro-f1",
-    "two-way",
-    "recall",
-    "precision",
-    "f1",
-    "searches",
-    "response-accuracy",
-    "response-recall",
-    "response-precision",
-    "response-f1",
-]
+AgentMeasure = Literal["mean", "quantile", "above", "settled", "settled-right", "judge-follows", "higher-is-right"]
+ClassMeasure = Literal["true-f1", "false-f1", "macro-f1", "two-way", "recall", "precision", "f1", "searches"]
+ResponseMeasure = Literal["response-accuracy", "response-recall", "response-precision", "response-f1"]
+Measure = Literal["accuracy", "gain", AgentMeasure, ClassMeasure, ResponseMeasure]
 
 
 class Part(Frozen):

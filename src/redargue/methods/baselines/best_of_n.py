@@ -21,13 +21,9 @@ from redargue.verdicts import Verdict
 
 
 class BestOfNSettings(SamplingSettings):
-    """Settings of ``best-of-n``: those of a method that samples answers.
+    """Settings of ``best-of-n``: those of a method that samples answers."""
 
-    Attributes:
-        n: answers; each takes three calls.
-    """
-
-    n: int = Field(default=10, ge=1, le=200)
+    n: int = Field(default=10, ge=1, le=200)  # answers; each takes three calls
 
 
 class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
@@ -82,7 +78,6 @@ class BestOfN(Sampling, name="best-of-n", settings=BestOfNSettings):
             searches=dict.fromkeys(settings.tools, 1),
             asked_by=dict.fromkeys(tasks, readers),
             call_depth=len(tasks),
-            search_depth=1,
         )
         least = {"calls": dict.fromkeys(tasks[:-1], len(readers)), "call_depth": len(tasks) - 1}
         return CostRange(plan.model_copy(update=least), plan, plan)

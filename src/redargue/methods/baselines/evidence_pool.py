@@ -18,11 +18,7 @@ class EvidencePool(Method):
     passages: tuple[Passage, ...] = ()
 
     async def fill_pool(self, *counts: int) -> None:
-        """Searches for the claim itself with every tool.
-
-        Args:
-            counts: passages per tool, in the order of the tools; the last count holds for all further tools.
-        """
+        """Searches for the claim with every tool; ``counts``: passages per tool, the last one for all further tools."""
         tools = dict.fromkeys(self.settings.tools)
         if not tools:
             return

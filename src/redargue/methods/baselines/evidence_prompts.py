@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from redargue.claims import Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, claim_lines, documents
-from redargue.tasks.base import Task
+from redargue.tasks.base import Task, lines
 
 
 class OnEvidence(Frozen):
@@ -19,12 +19,10 @@ class OnEvidence(Frozen):
 class DebatePrompt:
     """What a debater's prompts share; a plain class without fields, so it goes first."""
 
-    def instructions(self) -> str:
-        return ""
+    instructions: ClassVar[str] = ""
+    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
 
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
-
+    @property
     def quote_source(self) -> str:
         return "the evidence" if isinstance(self, OnEvidence) else ""
 
@@ -37,15 +35,15 @@ def label_question(labels: LabelSet) -> str:
 
 
 def label_in(text: str, labels: LabelSet) -> str:
-    """The label that an agent names.
-
-    Raises:
-        ValueError: another text, or several labels.
-    """
+    """The label that an agent names; a ValueError for another text, or several labels."""
     label = labels.single(text)
     if label is None:
         raise ValueError(f"{text[:60]!r} is none of the labels {', '.join(labels.names)}")
     return label
+
+
+def topic(task: Any) -> str:
+    return lines(claim_lines(task.claim), evidence_line(task), label_question(task.claim.labels))
 
 
 def topic_vars(task: Any) -> dict[str, str]:

@@ -10,18 +10,14 @@ from pydantic import Field, field_validator
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.base import Method
-from redargue.tasks.answer import Answer, claim_lines, documents
-from redargue.tasks.base import Task, lines, max_length, quotes_field
+from redargue.tasks.answer import Answer, claim_section, documents
+from redargue.tasks.base import Sections, Task, lines, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.verdicts import Verdict
 
 
 def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """At most ``most`` distinct queries or questions, without line breaks.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """At most ``most`` distinct queries or questions, without line breaks; a ValueError where there is none."""
     plain = dict.fromkeys(line for text in texts if (line := " ".join(text.split())[:LONGEST_QUERY]))
     if not plain:
         raise ValueError("the list is empty")
@@ -31,16 +27,14 @@ def plain_texts(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
 class ClaimPrompt:
     """A prompt with the claim alone, and examples if there are any; a plain class without fields, so it goes first."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "demonstrations": None}
 
+    @property
     def worked_examples(self: Any) -> str:
         return f"Examples:\n{self.demonstrations}" if self.demonstrations else ""
 
-    def input_text(self: Any) -> str:
-        return claim_lines(self.claim)
-
     def template_vars(self: Any) -> dict[str, str]:
-        return {"claim": claim_lines(self.claim).removeprefix("Claim: "), "demonstrations": self.demonstrations}
+        return {"claim": claim_section(self.claim), "demonstrations": self.demonstrations}
 
 
 class FactualityCheck(Frozen):
@@ -65,35 +59,25 @@ class FactualityCheck(Frozen):
 class CheckFactuality(Task[FactualityCheck]):
     """Whether a claim holds a factual error, given evidence that may contradict itself."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("text", "evidence")
+    sections: ClassVar[Sections] = {"text": "TEXT: ", "evidence": "EVIDENCE: "}
 
     claim: Claim
     passages: tuple[Passage, ...] = ()
 
-    def instructions(self) -> str:
-        return lines(
-            "You get a TEXT. Find out whether anything in it is factually wrong.",
-            "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
-            "Say why; say what the error is, if there is one, and how the text would be right without it.",
-        )
-
-    def quote_source(self) -> str:
-        return "the evidence"
-
-    def output_format(self) -> str:
-        return (
-            "Reply with one JSON object and nothing else:"
-            ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
-            ' "factuality": true or false}'
-        )
-
-    def input_text(self) -> str:
-        text = claim_lines(self.claim).replace("Claim: ", "TEXT: ", 1)
-        return lines(text, f"EVIDENCE: {documents(self.passages, self.profile)}")
+    instructions: ClassVar[str] = lines(
+        "You get a TEXT. Find out whether anything in it is factually wrong.",
+        "Use the EVIDENCE where it helps. Pieces of it may contradict each other: be careful with them.",
+        "Say why; say what the error is, if there is one, and how the text would be right without it.",
+    )
+    quote_source: ClassVar[str] = "the evidence"
+    output_format: ClassVar[str] = (
+        "Reply with one JSON object and nothing else:"
+        ' {"reasoning": "why", "error": "None, or what is wrong", "correction": "None, or the text put right",'
+        ' "factuality": true or false}'
+    )
 
     def template_vars(self) -> dict[str, str]:
-        text = claim_lines(self.claim).removeprefix("Claim: ")
-        return {"text": text, "evidence": documents(self.passages, self.profile)}
+        return {"text": claim_section(self.claim), "evidence": documents(self.passages, self.profile)}
 
 
 VERIFIER = "verifier"

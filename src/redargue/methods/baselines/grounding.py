@@ -54,11 +54,7 @@ def context(asked: tuple[Grounded, ...], profile: Profile) -> str:
 
 
 def bracketed(text: str) -> Side:
-    """The label in the first square brackets.
-
-    Raises:
-        ValueError: no brackets, or something else in them.
-    """
+    """The label in the first square brackets; a ValueError without brackets, or for something else in them."""
     match = re.search(r"\[(.*?)\]", text)
     if match is None or match.group(1) not in ("SUPPORTED", "NOT_SUPPORTED"):
         content = f"hold {match.group(1)[:60]!r}" if match else "are missing"
@@ -67,11 +63,7 @@ def bracketed(text: str) -> Side:
 
 
 def questions_in(text: str) -> tuple[str, ...]:
-    """The lines that begin with "Followup Question:", before the start of a next example.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """The lines that begin with "Followup Question:", up to a next example; a ValueError where there is none."""
     body = text.partition(NEXT_EXAMPLE)[0]
     questions = re.findall(r"(?im)^[ \t]*follow[ -]?up question:[ \t]*(\S.*)$", body)
     if not questions:
@@ -110,6 +102,7 @@ def asked_whether(claim: Claim) -> str:
 class ShowsExamples:
     """A prompt with examples; a plain class without fields, so it goes first."""
 
+    @property
     def worked_examples(self: Any) -> str:
         return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
 
@@ -130,8 +123,7 @@ class AsksQuestions(ShowsExamples):
 class JudgesResults(ShowsExamples):
     """A prompt with questions and their search results."""
 
-    def quote_source(self) -> str:
-        return "what was found"
+    quote_source: ClassVar[str] = "what was found"
 
 
 class GroundingMethod(Method):
@@ -154,11 +146,7 @@ class GroundingMethod(Method):
 
 
 def examples_in(profile: Profile, package: str, name: str, read: Callable[[str], Frozen]) -> str:
-    """Examples with their replies in the paper's format or, hardened, as JSON.
-
-    Args:
-        read: reads a reply in the paper's format.
-    """
+    """Examples with their replies in the paper's format, which ``read`` parses, or, hardened, as JSON."""
     text = read_examples(package, name)
     if profile == "paper":
         return text

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from redargue.claims import Claim, Meaning
 from redargue.events import Answered
-from redargue.evidence import Passage
+from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.nli.backend import EmbeddedBackend, perform
 from redargue.tasks.score import InferClaim, Inferences, Inferred
 from redargue.verdicts import Verdict
@@ -23,22 +23,14 @@ from redargue.verdicts import Verdict
 READER = "reader"
 
 
-class NliSettings(MethodSettings):
-    """Settings of ``nli``; no prompt is sent in either profile.
+class NliSettings(SearchSettings):
+    """Settings of ``nli``; no prompt is sent in either profile."""
 
-    Attributes:
-        tools: each is searched once, with the claim.
-        evidence: all passages are one premise (``joined``), or each is a premise and the most probable support counts
-            (``each``).
-        threshold: a claim is factual if the probability of support reaches it.
-        sigmoid: takes the sigmoid of the model's first output, as WeCheck is trained, instead of the softmax of all
-            outputs; the bundled model is always read with the softmax.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
+    # all passages are one premise (``joined``), or each is a premise and the most probable support counts (``each``)
     evidence: Literal["joined", "each"] = "joined"
-    threshold: float = Field(default=0.5, ge=0, le=1)
+    threshold: float = Field(default=0.5, ge=0, le=1)  # a claim is factual if the probability of support reaches it
+    # takes the sigmoid of the model's first output, as WeCheck is trained, instead of the softmax of all outputs; the
+    # bundled model is always read with the softmax
     sigmoid: bool = False
 
 
@@ -47,7 +39,8 @@ class Nli(Method, name="nli", settings=NliSettings):
 
     The small models play it on every backend, and no call is counted. A claim that is not supported is refuted; where
     the label set has a label for unsettled claims, and the model tells contradiction from neutrality, refutation has to
-    reach the threshold too, and the stronger side wins. Without evidence the label is that one, or none.
+    reach the threshold too, and the stronger side wins. Without evidence the label is that one, or none. Hardened, the
+    passages of a premise that reaches the threshold are quoted whole.
     """
 
     profiles = {"paper": {"profile": "paper", "sigmoid": True}, "hardened": {}}
@@ -57,6 +50,7 @@ class Nli(Method, name="nli", settings=NliSettings):
     )
     graph = "searches -> inference"
     roles = {READER: FROM_SETTINGS}
+    asks_once = True
     asks = (InferClaim,)
 
     settings: NliSettings
@@ -65,20 +59,32 @@ class Nli(Method, name="nli", settings=NliSettings):
         self.two_sides()
         passages = await reader.search(claim.text, self.settings.top_k, round_=1)
         label, text = claim.labels.named(Meaning.NOT_ENOUGH), "no evidence was found"
+        quotes: tuple[Quote, ...] = ()
         if passages:
-            inferred = await self.infer(passages, reader)
+            inferences = await self.infer(passages, reader)
+            inferred = strongest(inferences)
             label, text = self.label(inferred), _in_words(inferred)
-        self.run.emit(Answered(agent=READER, round=1, text=text, label=label))
+            if self.settings.profile == "hardened" and self.run.verdict_rules > 1:
+                quotes = self.cite(self.deciding(passages, inferences, label), label=label, passages=passages)
+        self.run.emit(Answered(agent=READER, round=1, text=text, label=label, quotes=quotes))
         return self.verdict(label, reason=text, rounds=1)
 
-    async def infer(self, passages: tuple[Passage, ...], reader: Agent) -> Inferred:
-        """All passages as one premise; or the strongest reading of any of them, on each side."""
+    async def infer(self, passages: tuple[Passage, ...], reader: Agent) -> tuple[Inferred, ...]:
+        """Reads all passages as one premise, or each as one."""
         texts = tuple(f"{passage.title}. {passage.text}" if passage.title else passage.text for passage in passages)
         premises = texts if self.settings.evidence == "each" else ("\n".join(texts),)
         task = InferClaim(hypothesis=self.claim.text, premises=premises, sigmoid=self.settings.sigmoid)
-        inferences = (await reader.perform(task, round_=1)).inferences
-        refuting = [inferred.refutes for inferred in inferences if inferred.refutes is not None]
-        return Inferred(supports=max(inferred.supports for inferred in inferences), refutes=max(refuting, default=None))
+        return (await reader.perform(task, round_=1)).inferences
+
+    def deciding(self, passages: tuple[Passage, ...], inferences: tuple[Inferred, ...], label: str) -> tuple[str, ...]:
+        """The texts of the premises that reach the threshold on the label's side."""
+        sides = self.two_sides()
+        if label not in sides:
+            return ()
+        scores = [inferred.supports if label == sides[0] else inferred.refutes or 0.0 for inferred in inferences]
+        scores = scores if self.settings.evidence == "each" else scores * len(passages)
+        pairs = zip(passages, scores, strict=True)
+        return tuple(passage.text for passage, score in pairs if score >= self.settings.threshold)
 
     def label(self, inferred: Inferred) -> str:
         """The side that reaches the threshold; neither where the label set and the model know a third outcome."""
@@ -90,11 +96,11 @@ class Nli(Method, name="nli", settings=NliSettings):
             return undecided
         return correct if inferred.supports >= inferred.refutes else incorrect
 
-    @classmethod
-    def plan_for(cls, settings: NliSettings) -> CostRange:
-        searches = dict.fromkeys(settings.tools, 1)
-        plan = CostPlan(calls={"InferClaim": 1}, searches=searches, call_depth=0, search_depth=1)
-        return CostRange(plan, plan, plan)
+
+def strongest(inferences: tuple[Inferred, ...]) -> Inferred:
+    """The strongest reading of any premise, on each side."""
+    refuting = [inferred.refutes for inferred in inferences if inferred.refutes is not None]
+    return Inferred(supports=max(inferred.supports for inferred in inferences), refutes=max(refuting, default=None))
 
 
 def _in_words(inferred: Inferred) -> str:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from redargue.claims import Frozen
 from redargue.evidence import Passage
-from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Profile, lines
+from redargue.tasks.answer import claim_section, documents
+from redargue.tasks.base import Profile, Sections
 
 NOTHING_KNOWN = "N/A"
 
@@ -42,12 +42,7 @@ def knowledge(results: tuple[SearchResult, ...], profile: Profile) -> str:
 class ShowsKnowledge:
     """A prompt with a statement and what is known of it; a plain class without fields, so it goes first."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge")
-
-    def input_text(self: Any) -> str:
-        statement = claim_lines(self.claim).replace("Claim: ", "STATEMENT: ", 1)
-        return lines(statement, f"KNOWLEDGE: {knowledge(self.results, self.profile)}")
+    sections: ClassVar[Sections] = {"statement": "STATEMENT: ", "knowledge": "KNOWLEDGE: "}
 
     def template_vars(self: Any) -> dict[str, str]:
-        statement = claim_lines(self.claim).removeprefix("Claim: ")
-        return {"statement": statement, "knowledge": knowledge(self.results, self.profile)}
+        return {"statement": claim_section(self.claim), "knowledge": knowledge(self.results, self.profile)}

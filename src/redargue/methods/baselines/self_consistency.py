@@ -17,28 +17,20 @@ from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles, usual_calls
+from redargue.methods.base import CostPlan, CostRange, Method, Roles, SearchSettings, usual_calls
 from redargue.tasks.answer import Answer, AnswerClaim
 from redargue.verdicts import Verdict
 
 SEARCHER = "searcher"
 
 
-class SamplingSettings(MethodSettings):
-    """Settings of a method that samples answers to one question.
+class SamplingSettings(SearchSettings):
+    """Settings of a method that samples answers to one question."""
 
-    Attributes:
-        tools: each is searched once, with the claim.
-        n: answers; by default the paper's number.
-        like: a method's name; makes as many calls as it usually makes with its default settings, instead of ``n``.
-        calls: makes this many calls instead of ``n``; 0 for no such limit.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
-    n: int = Field(default=40, ge=1, le=200)
+    n: int = Field(default=40, ge=1, le=200)  # answers; by default the paper's number
+    # a method's name; makes as many calls as it usually makes with its default settings, instead of ``n``
     like: str = ""
-    calls: int = Field(default=0, ge=0, le=1000)
+    calls: int = Field(default=0, ge=0, le=1000)  # makes this many calls instead of ``n``; 0 for no such limit
     temperature: float = Field(default=0.7, ge=0, le=2)
 
     @model_validator(mode="after")
@@ -132,7 +124,6 @@ class SelfConsistency(Sampling, name="self-consistency", settings=SamplingSettin
             searches=dict.fromkeys(settings.tools, 1),
             asked_by={"AnswerClaim": readers},
             call_depth=1,
-            search_depth=1,
         )
         return CostRange(plan, plan, plan)
 

@@ -6,22 +6,17 @@ of ``bench run``) it differs from the debate only in not debating.
 
 from __future__ import annotations
 
-from pydantic import Field
-
 from redargue.claims import Claim
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, Method, SearchSettings
 from redargue.tasks.answer import AnswerClaim
 from redargue.verdicts import Verdict
 
 READER = "reader"
 
 
-class SingleReaderSettings(MethodSettings):
+class SingleReaderSettings(SearchSettings):
     """Settings of ``single-reader``."""
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
 
 
 class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
@@ -30,6 +25,7 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
     paper = "none: what a debate has to beat"
     graph = "searches of all tools concurrently -> answer"
     roles = {READER: FROM_SETTINGS}
+    asks_once = True
     asks = (AnswerClaim,)
 
     settings: SingleReaderSettings
@@ -40,9 +36,3 @@ class SingleReader(Method, name="single-reader", settings=SingleReaderSettings):
         answer = await reader.perform(task, round_=1)
         self.answered(READER, answer, round_=1, passages=passages)
         return self.verdict(answer.label, reason=answer.text, confidence=answer.confidence, rounds=1)
-
-    @classmethod
-    def plan_for(cls, settings: SingleReaderSettings) -> CostRange:
-        searches = dict.fromkeys(settings.tools, 1)
-        plan = CostPlan(calls={"AnswerClaim": 1}, searches=searches, call_depth=1, search_depth=1)
-        return CostRange(plan, plan, plan)

@@ -56,10 +56,7 @@ def sided(
 ) -> tuple[bool, tuple[SourcedSentence, ...], str]:
     """Whether a claim is more probably true than false, the sentences that say so, and both as a text.
 
-    Where nothing speaks for the likelier side, nothing is quoted, and the text leaves the claim open.
-
-    Raises:
-        BadReply: there is no evidence to read.
+    Without support for the likelier side, nothing is quoted and the claim is left open; BadReply without evidence.
     """
     reading = backend.reader.read(claim, not_empty(passages))
     supports, refutes, _ = reading.probabilities()

@@ -71,7 +71,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return await self.debate()
 
     async def debate(self) -> Verdict:
-        """Both teams prepare; rounds of statements and votes follow until enough confidence is behind one team."""
         preparations = (prepare(position) for position in STANCES for prepare in (self.gather, self.analyse))
         await gather_or_cancel(preparations)
         if self.settings.min_rounds == 0:  # one referee's opinion (D9)
@@ -86,11 +85,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return self.conclude(round_, voted)
 
     def is_decided(self, voted: Outcome) -> bool:
-        """Whether enough of all confidence is behind one team (``D8``)."""
         return voted.consensus >= self.settings.consensus and voted.winner != "tie"
 
     async def gather(self, position: Position) -> None:
-        """Searches for the team's own view and against the opponent's, once for the whole debate."""
         if not self.settings.gatherers:
             return
         gatherer = self.member(position, "gatherer")
@@ -100,7 +97,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.records[position] = await self.search_all(gatherer, (written.support, written.refute), per_search)
 
     async def analyse(self, position: Position) -> None:
-        """Checks how the claim is written (style, common sense, bias, language), once."""
         if not self.settings.analysts:
             return
         task = AnalyseText(claim=self.claim, position=position, profile=self.settings.profile)
@@ -109,7 +105,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         self.run.emit(Spoke(agent=member_name(position, "analyst"), round=0, text=analysis.summary))
 
     async def make_statements(self, round_: int, opener: Position | None) -> list[Speech]:
-        """Both teams' statements: concurrently, or the second in answer to this round's first (``D9``)."""
         last = {speech.position: speech.argument.text for speech in self.speeches}
         if opener is None:
             return await gather_or_cancel(self.make_statement(round_, position, last) for position in STANCES)
@@ -138,7 +133,6 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         return Speech(position=position, round=round_, argument=argument, verified=verified)
 
     async def select(self, round_: int, position: Position, opponent: str) -> tuple[Passage, ...]:
-        """The team's passages nearest to the claim and to what the opponent said last (``D13``)."""
         records = self.records[position]
         if len(records) <= self.settings.selected:
             return records
@@ -177,22 +171,18 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
     def with_confidence(self, texts: Mapping[str, Statement]) -> tuple[AgentText, ...]:
         """The texts with their certainty: as attention weights where the backend supports them, else in words (D6)."""
         uncertainties = {role: text.uncertainty for role, text in texts.items() if text.uncertainty is not None}
-        values = tuple(uncertainties.values())
-        confidence: dict[str, dict[str, Any]]
-        if self.run.backend.supports_attention_weights:
-            weights = attention_weights(values)
-            confidence = {role: {"weight": weight} for role, weight in zip(uncertainties, weights, strict=True)}
-        else:
-            levels = confidence_levels(values)
-            confidence = {role: {"level": level} for role, level in zip(uncertainties, levels, strict=True)}
+        weighted = self.run.backend.supports_attention_weights
+        shown = (attention_weights if weighted else confidence_levels)(tuple(uncertainties.values()))
+        confidence: dict[str, Any] = dict(zip(uncertainties, shown, strict=True))
+        name = "weight" if weighted else "level"
         return tuple(
-            AgentText(agent=role, text=text.argument.text, **confidence.get(role, {})) for role, text in texts.items()
+            AgentText(agent=role, text=text.argument.text, **({name: confidence[role]} if role in confidence else {}))
+            for role, text in texts.items()
         )
 
     async def measured(
         self, position: Position, role: str, task: Task[Out], round_: int = 0
     ) -> tuple[Out, float | None]:
-        """A member's answer, and how uncertain the model was of it (``D6``, ``D7``)."""
         member, measure = self.member(position, role), self.settings.uncertainty
         if measure == "off" or not self.settings.summarisers:
             return await member.perform(task, round_=round_), None
@@ -208,15 +198,7 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         voted = outcome([(judgement.voted, judgement.sure) for judgement in judgements], self.settings.rule)
         reasons = (judgement.reason for judgement in judgements if judgement.voted == voted.winner)
         self.reason = next(filter(None, reasons), "")
-        self.run.emit(
-            RoundVoted(
-                round=round_,
-                winner=voted.winner,
-                consensus=round(voted.consensus, 6),
-                masses=dict(voted.masses),
-                weights=dict(voted.weights),
-            )
-        )
+        self.run.emit(RoundVoted(round=round_, **voted._asdict() | {"consensus": round(voted.consensus, 6)}))
         return voted
 
     async def judge(self, round_: int, referee: str) -> Judgement | BadReply:
@@ -234,16 +216,9 @@ class DualPosition(Method, name="dual-position", settings=DualPositionSettings):
         except BadReply as error:
             self.run.emit(Refereed(agent=name, round=round_, problem=error.what))
             return error
-        self.run.emit(
-            Refereed(
-                agent=name,
-                round=round_,
-                vote=judgement.voted,
-                confidence=judgement.sure,
-                reason=judgement.reason,
-                scores={position: judgement.scores(position) for position in STANCES},
-            )
-        )
+        scores = {position: judgement.scores(position) for position in STANCES}
+        vote, sure, reason = judgement.voted, judgement.sure, judgement.reason
+        self.run.emit(Refereed(agent=name, round=round_, vote=vote, confidence=sure, reason=reason, scores=scores))
         return judgement
 
     def conclude(self, rounds: int, voted: Outcome) -> Verdict:

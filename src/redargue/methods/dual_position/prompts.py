@@ -10,7 +10,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.tasks.answer import claim_lines, documents
-from redargue.tasks.base import Part, Sections, Task, Weight, lines, list_bounds, max_length
+from redargue.tasks.base import Part, Sections, Task, Weight, lines, max_length, quotes_field
 from redargue.tasks.untrusted import split_marked, wrap_untrusted
 
 Position = Literal["affirmative", "negative"]
@@ -43,11 +43,7 @@ class Argument(Frozen):
     """A team member's statement, with the quotations that it relies on."""
 
     text: str = Field(description="your argument", json_schema_extra=max_length(1_000))
-    quotes: tuple[str, ...] = Field(
-        default=(),
-        description="what you rely on, copied word for word from the documents",
-        json_schema_extra=list_bounds(6, 400),
-    )
+    quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the documents")
 
 
 class _OfATeam(Frozen):
@@ -63,6 +59,9 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view", "opposing")
 
+    output_format: ClassVar[str] = 'Reply in JSON: {"support": "a query", "refute": "a query"}'
+
+    @property
     def instructions(self) -> str:
         return lines(
             "You gather information for a team that debates a claim. You search once, before the debate begins.",
@@ -70,9 +69,6 @@ class WriteTeamQueries(Task[TeamQueries], _OfATeam):
             "Write one query for information that supports your team's view, and one for information that refutes the"
             " opponent's view.",
         )
-
-    def output_format(self) -> str:
-        return 'Reply in JSON: {"support": "a query", "refute": "a query"}'
 
     def input_text(self) -> str:
         return claim_lines(self.claim)
@@ -86,6 +82,11 @@ class AnalyseText(Task[Analysis], _OfATeam):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "view")
 
+    output_format: ClassVar[str] = (
+        'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
+    )
+
+    @property
     def instructions(self) -> str:
         weight = "so it is less likely to be true" if self.profile == "paper" else "which is a note and no evidence"
         return lines(
@@ -97,9 +98,6 @@ class AnalyseText(Task[Analysis], _OfATeam):
             f"Language: are there mistakes of spelling or grammar, {weight}?",
             "Then summarise the issues that you found.",
         )
-
-    def output_format(self) -> str:
-        return 'Reply in JSON: {"phrases": "", "common_sense": "", "bias": "", "language": "", "summary": ""}'
 
     def input_text(self) -> str:
         return claim_lines(self.claim)
@@ -124,6 +122,10 @@ class Rebut(Task[Argument], _OfATeam):
     passages: tuple[Passage, ...] = ()
     analysis: str = ""
 
+    quote_source: ClassVar[str] = "the documents"
+    output_format: ClassVar[str] = 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
+
+    @property
     def instructions(self) -> str:
         return lines(
             "You rebut for a team that debates a claim.",
@@ -132,12 +134,6 @@ class Rebut(Task[Argument], _OfATeam):
             " evidence; the authority of its sources; whether it is consistent with the context; contradictions in what"
             " it says; repetition in its explanations.",
         )
-
-    def quote_source(self) -> str:
-        return "the documents"
-
-    def output_format(self) -> str:
-        return 'Reply in JSON: {"text": "your rebuttal", "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
         return lines(claim_lines(self.claim), *self.section_texts())
@@ -158,18 +154,16 @@ class SummariseTeam(Task[Argument], _OfATeam):
 
     texts: tuple[AgentText, ...]
 
+    hardened_rules: ClassVar[str] = "Keep quotations word for word, in double quotation marks."
+    output_format: ClassVar[str] = 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
+
+    @property
     def instructions(self) -> str:
         return lines(
             "You summarise for a team that debates a claim: one statement from what its members found.",
             _view(self.position),
             LEVELS if any(text.level is not None for text in self.texts) else None,
         )
-
-    def hardened_rules(self) -> str:
-        return "Keep quotations word for word, in double quotation marks."
-
-    def output_format(self) -> str:
-        return 'Reply in JSON: {"text": "the statement", "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
         return "".join(part.text for part in self.parts())

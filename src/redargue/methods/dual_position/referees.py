@@ -81,7 +81,6 @@ class Judgement(Frozen):
 
     @property
     def difference(self) -> float:
-        """The affirmative team's mean minus the negative team's, in [−1, 1]."""
         return self.mean("affirmative") - self.mean("negative")
 
     @property
@@ -119,6 +118,9 @@ class JudgeTeams(Task[Judgement]):
     speeches: tuple[Speech, ...]
     passages: tuple[Passage, ...] = ()
 
+    hardened_rules: ClassVar[str] = "Quotations that were not found in the documents are no evidence."
+
+    @property
     def instructions(self) -> str:
         return lines(
             f"You referee a debate on a claim. The affirmative team says: {STANCES['affirmative']} The negative team"
@@ -129,9 +131,7 @@ class JudgeTeams(Task[Judgement]):
             "Then vote for the team that won, or for a tie, and say how sure you are, from 0 to 1.",
         )
 
-    def hardened_rules(self) -> str:
-        return "Quotations that were not found in the documents are no evidence."
-
+    @property
     def output_format(self) -> str:
         fields = ", ".join(f'"{side}_{dimension}": 0.0' for side in STANCES for dimension in DIMENSIONS)
         return (

@@ -69,7 +69,6 @@ class DualPositionSettings(MethodSettings):
         return self
 
     def opener(self, factual: bool | None) -> Position | None:
-        """The team that opens the next round; None for both concurrently."""
         openers: dict[Transition, Position | None] = {
             "none": None,
             "always-skeptic": "negative",
@@ -128,5 +127,4 @@ def member_name(position: Position, role: str) -> str:
 
 
 def referee_name(referee: str) -> str:
-    """As in events and ``--model``: ``factual-referee``."""
     return f"{referee}-referee"

@@ -1,4 +1,4 @@
-"""What the small models play of Dual-Position Debate: each team collects the best evidence for its own view.
+"""How small models perform the tasks of Dual-Position Debate: each team collects the best evidence for its own view.
 
 Referees weigh evidence (how strongly the quotations support the team), consistency (that they do not support the other)
 and independence (the number of sources). Nothing is generated, so the language is always neutral.
@@ -31,8 +31,6 @@ QUOTES = 2  # a rebuttal gives at most
 MEANINGS: dict[Position, Meaning] = {"affirmative": Meaning.SUPPORTED, "negative": Meaning.REFUTED}
 OPENINGS: dict[Position, str] = {"affirmative": CORRECT, "negative": INCORRECT}
 SOURCES = 3  # independent ones that make a case complete
-
-
 _LOUD = re.compile(
     r"\b(?:shocking|unbelievable|outrageous|scandal\w*|disgusting|horrifying|explosive|bombshell|miracle|secret)\b|!{2,}",
     re.IGNORECASE,
@@ -47,7 +45,6 @@ def _write_team_queries(task: WriteTeamQueries, backend: EmbeddedBackend) -> Tea
 
 @perform.register
 def _analyse(task: AnalyseText, backend: EmbeddedBackend) -> Analysis:
-    """Finds loud words and shouting; says that it cannot judge the rest."""
     text = f"{task.claim.context} {task.claim.text}"
     loud = list(dict.fromkeys(match.group() for match in _LOUD.finditer(text)))
     shouted = [word for word in re.findall(r"\b[A-Z]{4,}\b", text) if len(text.split()) > 4]
@@ -74,7 +71,6 @@ def write_argument(claim: str, position: Position, reading: Reading) -> Argument
 
 @perform.register
 def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
-    """Selects from what the members quote, the most certain member's first."""
     order = sorted(task.texts, key=lambda text: -(text.level or 5))
     answers = (OtherAnswer(agent=member.agent, text=member.text) for member in order)
     quotations = dict.fromkeys(text for answer in answers for text in quoted((answer,)))
@@ -84,11 +80,8 @@ def _summarise(task: SummariseTeam, backend: EmbeddedBackend) -> Argument:
 
 @perform.register
 def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
-    """Scores what each team could quote, and votes by the referee's emphasis."""
     claim = task.claim.text
-    evidence = {position: _evidence(task.speeches, position) for position in MEANINGS}
-    if task.passages:
-        evidence = dict.fromkeys(MEANINGS, task.passages)
+    evidence = {position: task.passages or _evidence(task.speeches, position) for position in MEANINGS}
     both = backend.reader.read(claim, (*evidence["affirmative"], *evidence["negative"]))
     own = {position: backend.reader.read(claim, passages) for position, passages in evidence.items()}
     scores: dict[str, float] = {}
@@ -101,7 +94,9 @@ def _judge(task: JudgeTeams, backend: EmbeddedBackend) -> Judgement:
         scores[f"{position}_persuasiveness"] = min(1.0, sources / SOURCES) * scores[f"{position}_evidence"]
     rounded = {name: round(min(1.0, max(0.0, value)), 6) for name, value in scores.items()}
     vote, sure = _vote(task.referee, both, rounded)
-    return Judgement(reason=_reason(both, vote), vote=vote, confidence=round(sure, 6), **rounded)
+    meaning = Meaning.NOT_ENOUGH if vote == "tie" else MEANINGS[vote]
+    reason = "\n".join(map(cite, both.best(meaning, QUOTES)))
+    return Judgement(reason=reason, vote=vote, confidence=round(sure, 6), **rounded)
 
 
 def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, ...]:
@@ -110,7 +105,6 @@ def _evidence(speeches: Sequence[Speech], position: Position) -> tuple[Passage, 
 
 
 def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, float]:
-    """Votes by all evidence read together; the logical and the rhetorical referee by their own dimensions."""
     if referee in ("logical", "rhetorical"):
         name = "logic" if referee == "logical" else "persuasiveness"
         sides = {side: scores[f"{side}_evidence"] * scores[f"{side}_{name}"] for side in MEANINGS}
@@ -122,8 +116,3 @@ def _vote(referee: str, both: Reading, scores: dict[str, float]) -> tuple[Vote, 
     shares: dict[Vote, float] = {"affirmative": supports, "negative": refutes, "tie": neither}
     vote = max(shares, key=shares.__getitem__)
     return vote, shares[vote]
-
-
-def _reason(reading: Reading, vote: Vote) -> str:
-    meaning = Meaning.NOT_ENOUGH if vote == "tie" else MEANINGS[vote]
-    return "\n".join(map(cite, reading.best(meaning, QUOTES)))

@@ -28,10 +28,7 @@ Measure = Literal["entropy", "token-sar", "agreement"]
 
 @dataclass(frozen=True)
 class Uncertain(Generic[Out]):
-    """An answer (the first of several samples) with its writer's uncertainty, 0 or more.
-
-    Values of different measures cannot be compared.
-    """
+    """The first of several samples with its writer's uncertainty, 0 or more; different measures cannot be compared."""
 
     output: Output[Out]
     value: float

@@ -68,7 +68,7 @@ class MarkovDebate(Method, name="markov-debate", settings=MarkovDebateSettings):
         return factual if opinion.factuality else not_factual
 
     def label(self, opinion: Opinion) -> str:
-        """The label that an opinion earns: without a quotation that was found, not enough evidence (``D21``)."""
+        """The opinion's label; not enough evidence if ``unproven`` says so and no quotation is found (``D21``)."""
         proven = any(find_quote(text, self.evidence).found for text in opinion.quotes)
         undecided = self.claim.labels.named(Meaning.NOT_ENOUGH) if self.settings.unproven == "not-enough" else None
         return self.stated(opinion) if proven else undecided or self.stated(opinion)

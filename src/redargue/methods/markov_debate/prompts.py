@@ -57,14 +57,14 @@ class GiveOpinion(Task[Opinion]):
     passages: tuple[Passage, ...]
     others: tuple[Opinion, ...] = ()
 
+    quote_source: ClassVar[str] = "the evidence"
+    output_format: ClassVar[str] = (
+        'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
+    )
+
+    @property
     def instructions(self) -> str:
         return lines(ROLES[self.part], f"Say whether the claim is factual, and how grave its error is: {SEVERITIES}.")
-
-    def quote_source(self) -> str:
-        return "the evidence"
-
-    def output_format(self) -> str:
-        return 'Reply in JSON: {"opinion": "", "factuality": true, "severity": 0, "quotes": ["word for word"]}'
 
     def input_text(self) -> str:
         return lines(claim_lines(self.claim), *self.section_texts())

@@ -38,10 +38,5 @@ class MarkovDebateSettings(MethodSettings):
     unproven: Literal["believed", "not-enough"] = "believed"
 
     def state(self, factual: bool) -> tuple[Part, Part, Part]:
-        doubted = {
-            "true-skeptic": factual,
-            "true-trust": not factual,
-            "always-skeptic": True,
-            "always-trust": False,
-        }
+        doubted = {"true-skeptic": factual, "true-trust": not factual, "always-skeptic": True, "always-trust": False}
         return STATES["skeptic" if doubted[self.transition] else "trust"]

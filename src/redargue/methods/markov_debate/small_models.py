@@ -1,4 +1,4 @@
-"""What the small models play of Markov-chain debate."""
+"""How small models perform the tasks of Markov-chain debate."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ LEANING = 0.1  # of a probability: what an agent that trusts or doubts grants it
 
 @perform.register
 def _opine(task: GiveOpinion, backend: EmbeddedBackend) -> Opinion:
-    """Trust and doubt each need less for their own side, the leader and the judge as much for both.
-
-    The form has no place for an open claim: one without evidence gets an opinion without quotations.
-    """
+    """Trust and doubt each need less for their own side; without evidence the opinion has no quotations."""
     reading = backend.reader.read(task.claim.text, task.passages)
     supports, refutes, _ = reading.probabilities()
     leaning = {"trust": LEANING, "skeptic": -LEANING}.get(task.part, 0.0)

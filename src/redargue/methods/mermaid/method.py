@@ -83,7 +83,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return (await self.run.recall(self.entities, agent=EXECUTOR, claim=self.claim)).items
 
     async def remember(self) -> None:
-        """Stores everything found under all of the claim's entities (``M6``)."""
         if self.settings.remembering and self.findings:
             await self.run.remember(self.findings, entities=self.entities, agent=EXECUTOR, claim=self.claim)
 
@@ -93,7 +92,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return self.background.entities if self.background else ()
 
     def offer_tools(self) -> tuple[ActionTool, ...]:
-        """The executor's toolset: search tools, the memory, tools of MCP servers."""
         for name in self.agents[EXECUTOR].tools:
             self.run.actions[name] = SearchAction(self.run.tools[name], self.settings.top_k)
         if self.settings.memory_lookup and self.settings.remembering:
@@ -132,7 +130,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
             self.steps.append(PastStep(action=further, problem=NOT_MADE))
 
     def repetition(self, number: int, tool: str, arguments: dict[str, Any]) -> str:
-        """A note on where the same call was made before; empty where it was not."""
         key = tool, json.dumps(arguments, sort_keys=True)
         first = self.first_calls.setdefault(key, number)
         return f"This call was made in step {first}; its answer stands there." if first != number else ""
@@ -154,7 +151,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return {names[0]: call.input}
 
     async def force_answer(self) -> Verdict:
-        """The answer after the last step (``M9``); an unreadable reply gives no label (``M11``)."""
         task = ForceAnswer(**self.state(), claim=self.claim)
         try:
             answer = await self.agents[EXECUTOR].perform(task, round_=self.settings.max_steps + 1)
@@ -166,12 +162,8 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
         return self.conclude(self.settings.max_steps, step, decided_by="forced")
 
     def state(self) -> dict[str, Any]:
-        return {
-            "background": self.background,
-            "memory": self.memory,
-            "steps": tuple(self.steps),
-            "profile": self.settings.profile,
-        }
+        history = {"background": self.background, "memory": self.memory, "steps": tuple(self.steps)}
+        return history | {"profile": self.settings.profile}
 
     def conclude(self, steps: int, step: Step, *, decided_by: str = "executor") -> Verdict:
         """The verdict of an answer, whose quotations are looked up in the recalled and observed passages."""
@@ -200,7 +192,6 @@ class Mermaid(Method, name="mermaid", settings=MermaidSettings):
 
 
 def _findings(tool: str, arguments: dict[str, Any], observed: Observation) -> list[Finding]:
-    """An observation for the memory: its passages or a miss; what the memory itself returned is not stored again."""
     if tool == LOOKUP or observed.is_error:
         return []
     if not observed.passages:

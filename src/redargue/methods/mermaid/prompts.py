@@ -23,22 +23,18 @@ class DecomposeClaim(Task[Decomposition]):
 
     claim: Claim
 
-    def instructions(self) -> str:
-        return lines(
-            "You analyse claims in a system of several agents that assesses whether claims are true.",
-            "First, extract the knowledge triplets of the claim below. Each consists of:",
-            "1. subject (must be a noun)",
-            "2. relation (must be a verb)",
-            "3. object (must be a noun)",
-            "4. attributes (only for what cannot be said as a subject, a relation or an object)",
-            "Second, say what the topic of the claim is.",
-        )
-
-    def output_format(self) -> str:
-        return (
-            'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}],'
-            ' "topics": [""]}'
-        )
+    instructions: ClassVar[str] = lines(
+        "You analyse claims in a system of several agents that assesses whether claims are true.",
+        "First, extract the knowledge triplets of the claim below. Each consists of:",
+        "1. subject (must be a noun)",
+        "2. relation (must be a verb)",
+        "3. object (must be a noun)",
+        "4. attributes (only for what cannot be said as a subject, a relation or an object)",
+        "Second, say what the topic of the claim is.",
+    )
+    output_format: ClassVar[str] = (
+        'Reply in JSON: {"triplets": [{"subject": "", "relation": "", "object": "", "attributes": ""}], "topics": [""]}'
+    )
 
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True)}
@@ -49,6 +45,9 @@ class NextStep(StepTask):
 
     sections: ClassVar[Sections] = {**SECTIONS, "tools": None}
 
+    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
+
+    @property
     def instructions(self) -> str:
         return lines(self.rules(), f"Available tools: {_tool_lines(self.tools)}")
 
@@ -59,9 +58,7 @@ class NextStep(StepTask):
             "As soon as the evidence is sufficient, give the final answer.",
         )
 
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
-
+    @property
     def output_format(self) -> str:
         words = " | ".join(f'"{word}"' for word in self.answers())
         return lines(
@@ -94,11 +91,11 @@ class ForceAnswer(LabelledTask):
     memory: tuple[Recalled, ...] = ()
     steps: tuple[PastStep, ...] = ()
 
-    def instructions(self) -> str:
-        return (
-            "You verified a claim in steps, and the steps are used up. Give your final answer now, from what is there."
-        )
+    instructions: ClassVar[str] = (
+        "You verified a claim in steps, and the steps are used up. Give your final answer now, from what is there."
+    )
 
+    @property
     def output_format(self) -> str:
         words = ", ".join(f"**{word}**" for word in label_words(self.claim.labels))
         return f"Explain first; then give your answer alone on the last line: {words or 'your answer'}."
@@ -111,7 +108,6 @@ class ForceAnswer(LabelledTask):
         }
 
     def label_of(self, text: str) -> str | None:
-        """The label on the last line, True and False included; else the last one anywhere in the text (``M11``)."""
         written = [line for line in text.splitlines() if line.strip()]
         return (label_in(self.claim.labels, written[-1]) if written else None) or super().label_of(text)
 
@@ -121,13 +117,11 @@ def _background(background: Decomposition | None) -> str:
 
 
 def _tool_lines(tools: tuple[ActionTool, ...]) -> str:
-    """Names, descriptions and parameters as JSON, one tool per line."""
     rows = ({"name": tool.name, "description": tool.about, "parameters": tool.parameters} for tool in tools)
     return "\n".join(["", *(json.dumps(row, ensure_ascii=False) for row in rows)]) if tools else "none"
 
 
 def _history_lines(memory: tuple[Recalled, ...], steps: tuple[PastStep, ...], profile: Profile) -> str:
-    """What is remembered, marked as such, and then every step."""
     parts: list[str] = []
     for item in memory:
         passage = item.passage

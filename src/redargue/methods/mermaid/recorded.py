@@ -33,13 +33,13 @@ class Recording(Frozen):
 class RecordedBackend:
     """MERMAID's two agents, from recordings in the order of the run's claims.
 
-    A step or a decomposition counts as one call. The program's output without an answer of its agent replaces the
-    forced answer, and counts as no call.
+    A step or a decomposition counts as one call, the program's own output, which replaces the forced answer, as none.
     """
 
     name = "recorded"
     stability = PAPER_STABILITY
     supports_attention_weights = False
+    english_only = False
     tasks: ClassVar[tuple[type[AnyTask], ...]] = (DecomposeClaim, NextStep, ForceAnswer)
 
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:
@@ -54,7 +54,6 @@ class RecordedBackend:
         return ""
 
     def for_claim(self, item: int) -> RecordedBackend:
-        """The backend of one claim of the run, counted from 0."""
         backend = RecordedBackend()
         backend.recordings, backend.identity = self.recordings[item : item + 1], self.identity
         return backend

@@ -21,6 +21,5 @@ class ReleasedMermaid(Mermaid, when=lambda settings: settings.repeat_calls or no
         """``force_answer=false``: no answer is asked for, and ``non_answer=true`` counts its absence as True."""
         if self.settings.force_answer:
             return await super().force_answer()
-        correct = self.claim.labels.named(Meaning.SUPPORTED)
-        label = correct if self.settings.non_answer == "true" else None
+        label = self.claim.labels.named(Meaning.SUPPORTED) if self.settings.non_answer == "true" else None
         return self.conclude(self.settings.max_steps, Step(answer=label))

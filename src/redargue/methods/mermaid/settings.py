@@ -77,7 +77,6 @@ class MermaidSettings(MethodSettings):
         )
 
     def plan(self, steps: int, *, forced: bool) -> CostPlan:
-        """The cost of a verification of that many steps, all of which search except an answering one."""
         searches = steps if forced or steps == self.max_steps else steps - 1
         calls = {"DecomposeClaim": int(self.decomposer), "NextStep": steps, "ForceAnswer": int(forced)}
         return CostPlan(

@@ -23,6 +23,5 @@ def _next_step(task: NextStep, backend: EmbeddedBackend) -> Step:
 
 @perform.register
 def _force_answer(task: ForceAnswer, backend: EmbeddedBackend) -> Answer:
-    """Reads everything that was recalled and found once more."""
     passages = passages_read(task.memory, task.steps)
     return compose_answer(task.claim, passages, backend)

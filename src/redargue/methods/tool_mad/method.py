@@ -11,7 +11,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from redargue.claims import Claim
 from redargue.concurrency import first_error, gather_or_cancel
@@ -59,8 +59,8 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
 
     paper = "Jeong et al., Tool-MAD, 2026, arXiv 2601.04742"
     graph = (
-        "each round: (query -> search -> answer -> (statements -> check | question -> similarity)) of both "
-        "debaters at once; without a consensus after the last: -> judge"
+        "each round: both debaters concurrently: query -> search -> answer -> (statements -> check | question -> "
+        "similarity); no consensus after the last round: -> judge"
     )
     profiles = PROFILES
     may_ask = (CheckConsensus,)
@@ -132,7 +132,6 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
     async def write_query(
         self, round_: int, debater: Agent, own: Turn | None, others: tuple[OtherAnswer, ...]
     ) -> tuple[str, bool]:
-        """The query of this round (Eq. 1, 4), and whether it is the last round's."""
         if not self.settings.query_formulation:
             return self.claim.text, own is not None
         assert debater.tool is not None
@@ -186,10 +185,7 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return turn
 
     async def agreement(self, turns: tuple[Turn, ...]) -> Agreement:
-        """Whether all labels are equal (``T10``); an answer without a label agrees with nothing (``T12``).
-
-        Free-text answers have no labels: a task compares them (``T29``).
-        """
+        """Whether all labels are equal (``T10``, ``T29``); an answer without one agrees with nothing (``T12``)."""
         labels = {turn.answer.label for turn in turns}
         if None in labels or (len(labels) > 1 and not self.claim.labels.free_text):
             return Agreement(False)
@@ -264,14 +260,13 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
         return tuple(
             MeanScore(agent=debater.name, metric=metric, value=self.mean(values[debater.name, metric]))
             for debater in self.debaters
-            for metric in self.settings.metrics(armed=debater.tool is not None)
+            for metric in self.settings.metrics(has_documents=debater.tool is not None)
         )
 
     def mean(self, values: list[float]) -> float | None:
         return sum(values) / len(values) if values else None
 
     def start_scoring(self, turn: Turn) -> asyncio.Task[tuple[Score, ...]]:
-        """Starts to score a turn's answer, unless it has been started."""
         key = turn.round, turn.agent
         if key not in self.scores:
             scoring = self.score(turn)
@@ -284,24 +279,16 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
 
     async def score(self, turn: Turn) -> tuple[Score, ...]:
         """The metrics of one answer; without documents there is relevance alone, or nothing (``T18``)."""
-        settings, debater, answer = self.settings, self.agents[turn.agent], turn.answer.text
+        settings, debater, answer, claim = self.settings, self.agents[turn.agent], turn.answer.text, self.claim.text
         documents = tuple(passage.text for passage in turn.passages)
+        shared: dict[str, Any] = {"round_": turn.round, "profile": settings.profile}
+        questions: dict[str, Any] = {"noncommittal": settings.noncommittal, "one_request": settings.one_request}
         metrics = {
-            Metric.FAITHFULNESS: lambda: faithfulness(
-                debater, self.claim.text, answer, documents, round_=turn.round, profile=settings.profile
-            ),
-            Metric.RELEVANCE: lambda: relevance(
-                debater,
-                self.claim.text,
-                answer,
-                round_=turn.round,
-                noncommittal=settings.noncommittal,
-                one_request=settings.one_request,
-                profile=settings.profile,
-            ),
+            Metric.FAITHFULNESS: lambda: faithfulness(debater, claim, answer, documents, **shared),
+            Metric.RELEVANCE: lambda: relevance(debater, claim, answer, **questions, **shared),
             Metric.CONSISTENCY: lambda: consistency(debater, answer, documents, round_=turn.round),
         }
-        names = settings.metrics(armed=debater.tool is not None)
+        names = settings.metrics(has_documents=debater.tool is not None)
         scores = tuple(await gather_or_cancel(metrics[name]() for name in names))
         for score in scores:
             self.run.emit(Scored(agent=turn.agent, round=turn.round, score=score))
@@ -318,15 +305,9 @@ class ToolMad(Method, name="tool-mad", settings=ToolMadSettings):
             ungrounded = (turn.agent for turn in turns if not self.is_grounded(turn))
             why = [self.objection(score) for score in scores if not self.is_stable(score)]
             why += [f"{agent}: no quotation was found in its documents" for agent in ungrounded]
-        self.run.emit(
-            RoundEnded(
-                round=turns[0].round,
-                labels=tuple(turn.answer.label for turn in turns),
-                agreed=agreement.reached,
-                accepted=accepted,
-                why=tuple(why),
-            )
-        )
+        labels = tuple(turn.answer.label for turn in turns)
+        ended: dict[str, Any] = {"labels": labels, "agreed": agreement.reached, "accepted": accepted, "why": tuple(why)}
+        self.run.emit(RoundEnded(round=turns[0].round, **ended))
 
     def objection(self, score: Score) -> str:
         if score.value is None:

@@ -61,14 +61,14 @@ class WriteKeywords(Task[Keywords]):
     query: str
     most: int = Field(default=MOST_KEYWORDS, ge=1)
 
+    output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Keywords)}"
+
+    @property
     def instructions(self) -> str:
         return (
             "Take the keywords out of a query, for a catalogue of scientific papers that finds papers in which all of"
             f" them occur: at most {self.most}, the most telling first, in the query's own words."
         )
-
-    def output_format(self) -> str:
-        return f"Reply with one JSON object that follows this schema: {json_schema(Keywords)}"
 
     def template_vars(self) -> dict[str, str]:
         return {"query": wrap_untrusted(self.query), "most": str(self.most)}
@@ -84,14 +84,14 @@ class SummariseAbstract(Task[Summary]):
     abstract: str
     sentences: int = Field(default=LONGEST_SUMMARY, ge=1)
 
+    output_format: ClassVar[str] = f"Reply with one JSON object that follows this schema: {json_schema(Summary)}"
+
+    @property
     def instructions(self) -> str:
         return (
             f"Summarise a paper's abstract in at most {self.sentences} sentences: what it says about the query, with"
             " its numbers and its reservations. Say nothing that the abstract does not say."
         )
-
-    def output_format(self) -> str:
-        return f"Reply with one JSON object that follows this schema: {json_schema(Summary)}"
 
     def input_text(self) -> str:
         paper = wrap_untrusted(lines(self.title, self.abstract))
@@ -110,11 +110,10 @@ class CheckConsensus(Task[Agreement]):
     claim: Claim
     answers: tuple[OtherAnswer, ...]
 
-    def instructions(self) -> str:
-        return (
-            "Several debaters answered the same question. Say whether their final answers are the same answer,"
-            " whatever words they use. Do not judge which of them is right."
-        )
+    instructions: ClassVar[str] = (
+        "Several debaters answered the same question. Say whether their final answers are the same answer,"
+        " whatever words they use. Do not judge which of them is right."
+    )
 
     def template_vars(self) -> dict[str, str]:
         return {"claim": wrap_untrusted(self.claim.text, inline=True), "answers": others(self.answers)}

@@ -44,7 +44,7 @@ JUDGE, MODERATOR = "judge", "moderator"
 
 
 class ToolMadSettings(MethodSettings):
-    """Settings of ``tool-mad``; the defaults are the paper's, the ablations are fields.
+    """Settings of ``tool-mad``; thresholds default to the backend's own, not the paper's.
 
     Attributes:
         debaters: one evidence tool per debater, or ``none`` (the paper's VANILLA); a tool may occur several times.
@@ -60,7 +60,7 @@ class ToolMadSettings(MethodSettings):
         judge_scores: whether the judge is shown the scores (``T17``).
         judge_metric: the judge is shown the stability score, or the ACL version's consistency score, which gates
             nothing (``T24``).
-        order: debaters answer concurrently from the last round (Eq. 6), or each also hears those before it (``T5``).
+        order: debaters answer concurrently (Eq. 6), or in turn, reading this round's earlier answers (``T5``).
         noncommittal: whether any or all of three questions make an answer noncommittal (:func:`.scores.relevance`).
         one_request: three questions from one request, or from three.
         label_reading: the label on the last line, or the first of the set anywhere in an answer (``T11``), which then
@@ -71,7 +71,7 @@ class ToolMadSettings(MethodSettings):
         judge_divisor: the judge's scores are sums over the rounds, divided by the rounds scored or by three (``T3``).
         low_score_alert: who is warned that its score blocked a consensus: nobody, every debater whose score was too
             low, or the first of them (``T15``).
-        must_revise: tools whose debaters are told when a query has to change (``T34``).
+        must_revise: tools whose debaters' prompts state when a query has to change (``T34``).
         unread_is_conflicting: an unreadable judgement gets the label for conflicting evidence, if any (``T22``).
     """
 
@@ -105,15 +105,14 @@ class ToolMadSettings(MethodSettings):
             Metric.RELEVANCE: stability.relevance if relevant is None else relevant,
         }
 
-    def metrics(self, *, armed: bool) -> tuple[Metric, ...]:
+    def metrics(self, *, has_documents: bool) -> tuple[Metric, ...]:
         """The metrics of a debater with documents or without (``T18``)."""
         if self.judge_metric == "consistency":
-            return (Metric.CONSISTENCY,) if armed else ()
-        return (Metric.FAITHFULNESS, Metric.RELEVANCE) if armed else (Metric.RELEVANCE,)
+            return (Metric.CONSISTENCY,) if has_documents else ()
+        return (Metric.FAITHFULNESS, Metric.RELEVANCE) if has_documents else (Metric.RELEVANCE,)
 
     @property
     def released(self) -> bool:
-        """Whether any setting asks for a deviation of the authors' program."""
         return any(getattr(self, name) != type(self).model_fields[name].default for name in _RELEASED)
 
     @property
@@ -131,9 +130,8 @@ class ToolMadSettings(MethodSettings):
         return self
 
     def plan(self, rounds: int, *, judged: bool) -> CostPlan:
-        """The cost of a debate of that many rounds, with the judge or without."""
         debaters = len(self.debaters)
-        armed = sum(tool != NO_TOOL for tool in self.debaters)
+        has_documents = sum(tool != NO_TOOL for tool in self.debaters)
         scored = rounds if self.scoring == "on" or (judged and self.judge_scores) else 0
         rated = scored if self.judge_metric == "consistency" else 0
         scored -= rated
@@ -141,16 +139,16 @@ class ToolMadSettings(MethodSettings):
         searched = rounds if asked else 1  # the claim itself, asked again, keeps its documents
         papers = sum(tool in self.summarised for tool in self.debaters) * searched
         calls = {
-            "WriteQuery": armed * asked,
-            "RewriteQuery": armed * asked * (rounds - 1),
+            "WriteQuery": has_documents * asked,
+            "RewriteQuery": has_documents * asked * (rounds - 1),
             "WriteKeywords": papers,
             "SummariseAbstract": papers * self.top_k,
             "AnswerClaim": debaters * rounds,
-            "WriteStatements": armed * scored,
-            "CheckStatements": armed * scored,
+            "WriteStatements": has_documents * scored,
+            "CheckStatements": has_documents * scored,
             "WriteQuestion": debaters * scored * (1 if self.one_request else QUESTIONS),
             "CompareTexts": debaters * scored,
-            "RateTexts": armed * rated,
+            "RateTexts": has_documents * rated,
             "JudgeDebate": int(judged),
         }
         searches = Counter(tool for tool in self.debaters if tool != NO_TOOL)
@@ -162,7 +160,7 @@ class ToolMadSettings(MethodSettings):
             | {name: debater_names(self.debaters) for name in calls if name != "JudgeDebate"},
             samples={"WriteQuestion": QUESTIONS} if self.one_request and scored else {},
             call_depth=(asked + 1) * rounds + 2 * bool(papers) * searched + waited + int(judged),
-            search_depth=searched if armed else 0,
+            search_depth=searched if has_documents else 0,
         )
 
 

@@ -9,13 +9,11 @@ from redargue.nli.reader import sentences
 
 @perform.register
 def _write_keywords(task: WriteKeywords, backend: EmbeddedBackend) -> Keywords:
-    """The query's first content words."""
     return Keywords(keywords=tuple(words(task.query)[: task.most]))
 
 
 @perform.register
 def _summarise(task: SummariseAbstract, backend: EmbeddedBackend) -> Summary:
-    """The abstract's sentences nearest to the query, verbatim and in their order."""
     extract = sentences(task.abstract)
     if len(extract) > task.sentences:
         vectors = backend.embedder.encode([task.query, *extract])

@@ -153,7 +153,6 @@ def _reliability(row: Row, key: str) -> Chart:
 
 
 def _span(shares: Iterable[float]) -> tuple[float, float]:
-    """From the tenth below the least to the tenth above the greatest."""
     every = list(shares)
     low, high = int(min(every) * 10 + 1e-9) / 10, -int(-max(every) * 10 + 1e-9) / 10
     high = high if high >= max(every) - 1e-9 else high + 0.1
@@ -161,7 +160,6 @@ def _span(shares: Iterable[float]) -> tuple[float, float]:
 
 
 def _step(most: float) -> float:
-    """A round step that gives at most six ticks."""
     size: float = 10.0 ** (len(str(int(most))) - 1) if most >= 1 else 1e-6
     steps = (size * 10.0**power * factor for power in count() for factor in (0.2, 0.5, 1, 2, 5))
     return next(step for step in steps if most / step <= 6)

@@ -19,8 +19,7 @@ LONGEST = 2000  # characters of a passage or an answer that are shown
 JUDGE = "judge"
 
 
-def at_most(text: str, length: int = LONGEST) -> tuple[str, int]:
-    """The beginning of a text, and how many characters are left out."""
+def shorten(text: str, length: int = LONGEST) -> tuple[str, int]:
     return text[:length], max(0, len(text) - length)
 
 
@@ -47,7 +46,7 @@ class Passages:
         """A passage in pieces, quoted ones marked, cut after the last quotation; and how many characters are cut."""
         text = self.by_sha[sha].text
         spans = self._spans.get(sha, [])
-        shown, cut = at_most(text, max([LONGEST, *(end for _, end, _ in spans)]))
+        shown, cut = shorten(text, max([LONGEST, *(end for _, end, _ in spans)]))
         return [part for part in segments(shown, spans) if part[0]], cut
 
 
@@ -60,8 +59,7 @@ class Answer(NamedTuple):
 
 
 def answer(text: str, quotes: Sequence[Quote]) -> Answer:
-    """Marks quotations in an answer; of two that overlap, the earlier."""
-    shown, cut = at_most(text)
+    shown, cut = shorten(text)
     places = ((shown.find(quote.text), quote) for quote in quotes if quote.text)
     spans: list[tuple[int, int, Quote]] = []
     for start, quote in sorted(places, key=lambda place: (place[0], len(place[1].text))):
@@ -143,7 +141,6 @@ def _by_team(turns: Mapping[str, Turn]) -> tuple[tuple[tuple[Turn, ...], ...], t
 def _lines(
     agent_events: Iterable[events.Event], passages: Passages, said: dict[str, tuple[int, Markup]], line: Line
 ) -> tuple[Markup, ...]:
-    """Each line once; a statement repeated from an earlier round becomes a reference to that round."""
     lines: dict[Markup, None] = {}
     for event in agent_events:
         shown = line(event, passages)

@@ -13,10 +13,10 @@ from markupsafe import Markup
 
 from redargue.evidence import Side
 from redargue.reports import phrases
-from redargue.reports.html.debate import answer, at_most
+from redargue.reports.html.debate import answer, shorten
 from redargue.reports.table import Cell, Column
 from redargue.reports.tables import anchor, letter, said_label
-from redargue.sanitize import WORDS, counted, link_address, printable
+from redargue.sanitize import counted, link_address, printable
 
 COLOURS = 6  # of systems, in report.css
 SIDES = {Side.FOR: "for", Side.AGAINST: "against", Side.CONTEXT: "neither"}
@@ -42,17 +42,21 @@ def environment() -> Environment:
         "Side": Side,
         "answer": answer,
         "anchor": anchor,
-        "at_most": at_most,
+        "shorten": shorten,
         "cell_class": cell_class,
         "colour": colour,
+        "confidence_text": phrases.confidence_text,
         "counted": counted,
+        "gaps_heading": phrases.gaps_heading,
+        "heading": phrases.heading,
         "label_of": phrases.label_of,
         "letter": letter,
-        "meanings": WORDS,
+        "meaning_text": phrases.meaning_text,
         "quote_status": phrases.QUOTE_STATUS,
         "said_label": said_label,
         "sides": SIDES,
         "summary": phrases.summary,
+        "without_gaps": phrases.without_gaps,
         "link_address": link_address,
     }
     return shared

@@ -67,13 +67,12 @@ def bench_page(bench: BenchRun, adjudication: Sequence[Table] = ()) -> str:
         command_lines=reproducibility.commands(bench),
         versions=reproducibility.versions(bench),
         facts=reproducibility.sample_facts(bench),
-        settings_of=[(row, reproducibility.settings(about)) for row, about in zip(rows, bench.abouts, strict=True)],
+        settings_of=[(row, reproducibility.settings(run)) for row, run in zip(rows, bench.manifests, strict=True)],
         limits=reproducibility.not_comparable(bench),
     )
 
 
 def _within_bound(items: Iterable[int], make: Callable[[int], Markup]) -> dict[int, Markup]:
-    """The reports of as many claims as a file has room for."""
     reports: dict[int, Markup] = {}
     size = 0
     for item in items:
@@ -112,13 +111,12 @@ def _view(item: int, verdict: Verdict, trace: Trace) -> VerdictView:
 
 
 def run_page(run: SingleRun) -> str:
-    """A run as a page: one claim in full, or a table of claims with each in full below."""
     shown = list(run.verdicts)[:CLAIMS_SHOWN]
     events = traces(run.folder, shown)
     done = {
         "command_lines": reproducibility.run_commands(run),
         "facts": reproducibility.run_facts(run),
-        "settings": reproducibility.settings(run.about),
+        "settings": reproducibility.settings(run.manifest),
     }
     if len(run.verdicts) == 1 and not run.unfinished and run.text is None:
         ((item, verdict),) = run.verdicts.items()

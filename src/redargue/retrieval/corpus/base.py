@@ -27,17 +27,11 @@ AGAIN = 0.5  # factor on the score of a further chunk of the same document: pref
 
 
 class Added(Frozen):
-    """Counts of an addition to a corpus.
-
-    Attributes:
-        unchanged: documents that the corpus already contained with the same content.
-        replaced: documents whose id existed with different content.
-        chunks: chunks that were embedded and stored.
-    """
+    """Documents added to a corpus, and the chunks that were embedded and stored."""
 
     added: int = 0
-    unchanged: int = 0
-    replaced: int = 0
+    unchanged: int = 0  # already in the corpus with the same content
+    replaced: int = 0  # in the corpus with other content
     chunks: int = 0
 
     @property
@@ -118,11 +112,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def remove(self, names: Iterable[str]) -> int:
-        """Removes documents by id, or by the file or folder that they were read from; returns how many.
-
-        Raises:
-            UnknownName: a name matches no document; nothing was removed.
-        """
+        """Removes documents by id, file or folder, and returns how many; none if a name is unknown (UnknownName)."""
 
     @abstractmethod
     def clear(self) -> int:
@@ -183,7 +173,6 @@ def _validated(query: str, k: int) -> str:
 
 
 def _passages(hits: Hits, query: str, k: int) -> tuple[Passage, ...]:
-    """The best hits as passages, without text that a better hit of the same document contains."""
     passages: list[Passage] = []
     shown: dict[str, list[Span]] = {}
     with closing(hits):
@@ -209,10 +198,7 @@ class Opener(Protocol):
     def __call__(self, address: str, *, write: bool, embedder: Encoder | None) -> Corpus: ...
 
 
-STORES = {
-    "sqlite": "redargue.retrieval.corpus.sqlite:_open",
-    "milvus": "redargue.retrieval.corpus.milvus.store:_open",
-}
+STORES = {"sqlite": "redargue.retrieval.corpus.sqlite:_open", "milvus": "redargue.retrieval.corpus.milvus.store:_open"}
 
 stores: Registry[Opener] = Registry("corpus store", builtin=STORES)
 """Stores by scheme; an address without a scheme is a path to a ``sqlite`` store."""

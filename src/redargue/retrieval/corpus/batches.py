@@ -67,7 +67,6 @@ def updated_checksum(content: str, digest: str, sign: int) -> str:
 
 
 def is_from(path: str, place: str) -> bool:
-    """Whether a document's path is that file or below that folder."""
     where = os.path.abspath(place)
     return bool(place and path) and (path == where or path.startswith(where.rstrip(os.sep) + os.sep))
 

@@ -63,7 +63,6 @@ def sentence_spans(text: str) -> Iterator[Span]:
 
 
 def _strip(text: str, start: int, end: int) -> Span | None:
-    """Strips white space from both ends of a span; None if nothing remains."""
     part = text[start:end].strip()
     start += len(text[start:end]) - len(text[start:end].lstrip())
     return (start, start + len(part)) if part else None
@@ -73,18 +72,16 @@ _SPACE = re.compile(r"\s")
 
 
 def _parts(text: str, sentence: Span, size: int) -> Iterator[Span]:
-    """The sentence, or spans of at most ``size`` characters if it is longer."""
-    start, end = sentence
-    while end - start > size:
+    rest: Span | None = sentence
+    while rest and rest[1] - rest[0] > size:
+        start, end = rest
         spaces = [match.start() for match in _SPACE.finditer(text, start, start + size + 1)]
         cut = spaces[-1] if spaces else start + size
         if part := _strip(text, start, cut):
             yield part
         rest = _strip(text, cut, end)
-        if rest is None:
-            return
-        start, end = rest
-    yield start, end
+    if rest:
+        yield rest
 
 
 def _step_back(pieces: list[Span], first: int, after: int, size: int, overlap: int) -> int:

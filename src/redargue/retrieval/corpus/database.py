@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import ClassVar
 
 from redargue.errors import CorpusError, DiskFull, RedargueError, StoreDamaged, StoreForeign, StoreLocked, UsageError
@@ -22,6 +22,7 @@ SCHEMA = 1
 
 _MAGIC = b"SQLite format 3\0"
 _OPEN: Counter[tuple[int, int]] = Counter()  # how often this process has each file open, by device and inode
+_OPENING = Lock()  # held from the check of a file's header until the file is counted as open
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -67,15 +68,16 @@ class Database:
     synchronous: ClassVar[str] = "NORMAL"
     busy_timeout: ClassVar[float] = 5.0
 
-    def __init__(self, path: Path, *, write: bool, embedder: str) -> None:
+    def __init__(self, path: Path, *, write: bool, embedder: str = "") -> None:
         self.path, self.writable = path, write
         self._lock = RLock()
-        self._check_header()
-        with self._errors():
-            self._connection = self._connect()
-        self._file = _identity(path)
-        if self._file:
-            _OPEN[self._file] += 1
+        with _OPENING:
+            self._check_header()
+            with self._errors():
+                self._connection = self._connect()
+            self._file = _identity(path)
+            if self._file:
+                _OPEN[self._file] += 1
         try:
             with self._errors():
                 self._prepare(embedder)
@@ -99,7 +101,7 @@ class Database:
         elif not version:
             raise self._missing()
         made_by = execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
-        if made_by != (embedder,):
+        if embedder and made_by != (embedder,):
             raise UsageError(
                 f"{str(self.path)!r} holds vectors of {made_by and made_by[0]!r}, not of {embedder!r}",
                 hint=f"create a separate {self.noun} for this embedder: {self.create_command} PATH",
@@ -117,19 +119,12 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A read-only transaction on a snapshot."""
         with self._lock, self._errors(), self._transaction("BEGIN"):
             yield self._connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: commits at the end of the block, rolls back if the block raises.
-
-        Raises:
-            UsageError: the file was opened for reading only.
-            StoreLocked: another process held the write lock for longer than ``busy_timeout``.
-            DiskFull: the disk is full; nothing was changed.
-        """
+        """A write transaction: commits at the end of the block, rolls back if it raises (StoreLocked, DiskFull, …)."""
         self.require_writable()
         with self._lock, self._errors(), self._transaction("BEGIN IMMEDIATE"):
             yield self._connection
@@ -150,7 +145,6 @@ class Database:
             raise
 
     def shrink(self) -> None:
-        """Returns the space of removed rows to the file system."""
         with self._lock, self._errors():
             self._connection.execute("VACUUM")
 

@@ -5,8 +5,11 @@
 ``.md``            the text; the first ``# heading`` is the title
 ``.html .htm``     the main text without navigation; title, date, address and publisher from the page's metadata
 ``.pdf``           the text layer
+``.docx``          the paragraphs; deleted text is left out
+``.csv .tsv``      the rows as sentences, each cell with the name of its column
 ``.jsonl``         one document per line: ``text``, and optionally ``id title url publisher published``; or SciFact's
                    format: ``doc_id``, ``title``, ``abstract`` (list of sentences)
+``.json``          one such document, or a list of them
 =================  =========================================================================================
 
 Each format may be compressed (``.gz``). Text is UTF-8.
@@ -14,13 +17,14 @@ Each format may be compressed (``.gz``). Text is UTF-8.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
-from io import BytesIO
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +32,7 @@ from pydantic import ValidationError
 
 from redargue.errors import UnreadableFile, UsageError
 from redargue.retrieval.corpus.documents import Document
-from redargue.retrieval.corpus.markup import read_html, read_pdf
+from redargue.retrieval.corpus.markup import read_docx, read_html, read_pdf
 
 LARGEST_DOCUMENT = 256 * 10**6  # bytes, uncompressed: a document is read into memory as a whole
 LARGEST_DECOMPRESSED = 2 * 10**9  # bytes that a .jsonl.gz may decompress to
@@ -80,12 +84,17 @@ def read_file(path: Path) -> Iterator[Document | UnreadableFile]:
                 os.listdir(path)  # find_files yields a folder only if it cannot be listed; this raises the reason
             raise UnreadableFile("not a regular file", where=str(path))
         if suffix == ".jsonl":
-            yield from _read_lines(path, compressed)
+            with gzip.open(path) if compressed else path.open("rb") as file:
+                yield from _read_lines(path, iter(lambda: file.readline(LARGEST_DOCUMENT + 1), b""), compressed)
+        elif suffix == ".json":
+            value = _parse(_decode(_read_bytes(path, compressed)))
+            documents = value if isinstance(value, list) else [value]
+            yield from _read_lines(path, (json.dumps(document).encode() for document in documents))
         elif suffix in _READERS:
             fields = _READERS[suffix](_read_bytes(path, compressed))
             yield _document(str(path), id=str(path), path=str(path), **fields)
         else:
-            hint = f"supported types: {' '.join((*_READERS, '.jsonl'))}, optionally with .gz"
+            hint = f"supported types: {' '.join((*_READERS, '.jsonl', '.json'))}, optionally with .gz"
             raise UnreadableFile(f"unknown file type {path.suffix or path.name!r}", where=str(path), hint=hint)
     except UnreadableFile as error:
         yield error if error.where else UnreadableFile(error.what, where=str(path), hint=error.hint)
@@ -124,42 +133,35 @@ def _decode(content: bytes, before: int = 0) -> str:
         raise UnreadableFile(f"not UTF-8 at byte {before + error.start:,}", hint="save it as UTF-8") from None
 
 
-def _read_lines(path: Path, compressed: bool) -> Iterator[Document | UnreadableFile]:
-    lines: dict[str, int] = {}
+def _read_lines(path: Path, lines: Iterable[bytes], compressed: bool = False) -> Iterator[Document | UnreadableFile]:
+    seen: dict[str, int] = {}
     offset = number = 0
-    with gzip.open(path) if compressed else path.open("rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(LARGEST_DOCUMENT + 1), b""), 1):
-            where = f"{path}:{number}"
-            offset += len(line)
-            if len(line) > LARGEST_DOCUMENT:
-                raise UnreadableFile(f"line longer than {LARGEST_DOCUMENT:,} bytes", where=where)
-            if compressed and offset > LARGEST_DECOMPRESSED:
-                what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
-                raise UnreadableFile(what, where=where, hint="decompress it")
-            try:
-                row = _decode(line, offset - len(line))
-                if not row.strip():
-                    continue
-                fields = _fields(row)
-                name = fields.setdefault("id", where)
-                if name in lines:
-                    raise UnreadableFile(f"duplicate id {name!r}, first used in line {lines[name]}")
-                lines[name] = number
-                yield _document(where, path=str(path), **fields)
-            except UnreadableFile as error:
-                yield UnreadableFile(error.what, where=where, hint=error.hint)
+    for number, line in enumerate(lines, 1):
+        where = f"{path}:{number}"
+        offset += len(line)
+        if len(line) > LARGEST_DOCUMENT:
+            raise UnreadableFile(f"line longer than {LARGEST_DOCUMENT:,} bytes", where=where)
+        if compressed and offset > LARGEST_DECOMPRESSED:
+            what = f"decompresses to more than {LARGEST_DECOMPRESSED:,} bytes"
+            raise UnreadableFile(what, where=where, hint="decompress it")
+        try:
+            row = _decode(line, offset - len(line))
+            if not row.strip():
+                continue
+            fields = _fields(row)
+            name = fields.setdefault("id", where)
+            if name in seen:
+                raise UnreadableFile(f"duplicate id {name!r}, first used in line {seen[name]}")
+            seen[name] = number
+            yield _document(where, path=str(path), **fields)
+        except UnreadableFile as error:
+            yield UnreadableFile(error.what, where=where, hint=error.hint)
     if not number:
         raise UnreadableFile("the file is empty")
 
 
 def _fields(line: str) -> dict[str, str]:
-    """Document fields of a JSON line; a field that is null or empty counts as missing."""
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise UnreadableFile(f"not JSON: {error.msg} at character {error.pos + 1}") from None
-    except (ValueError, RecursionError):  # Python's limits on digits and on recursion
-        raise UnreadableFile("not JSON: a number is too long, or brackets are nested too deeply") from None
+    row = _parse(line)
     if not isinstance(row, dict):
         raise UnreadableFile(f"expected a JSON object, got {line.strip()[:40]!r}")
     if "text" not in row and isinstance(row.get("abstract"), list):  # SciFact's corpus
@@ -168,6 +170,15 @@ def _fields(line: str) -> dict[str, str]:
     if "text" not in fields:
         raise UnreadableFile("missing field 'text'", hint=f"fields: {', '.join(_FIELDS)}; only text is required")
     return fields
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UnreadableFile(f"not JSON: {error.msg} at character {error.pos + 1}") from None
+    except (ValueError, RecursionError):  # Python's limits on digits and on recursion
+        raise UnreadableFile("not JSON: a number is too long, or brackets are nested too deeply") from None
 
 
 def _text_of(name: str, value: Any) -> str:
@@ -192,10 +203,27 @@ def _read_markdown(content: bytes) -> dict[str, str]:
     return {"text": text}
 
 
+def _read_table(content: bytes, delimiter: str) -> dict[str, str]:
+    """Rows as ``column: cell; column: cell.``, because a chunk of a table does not include its header."""
+    try:
+        rows = [row for row in csv.reader(StringIO(_text(content)), delimiter=delimiter, strict=True) if row]
+    except csv.Error as error:
+        raise UnreadableFile(f"not a table: {error}") from None
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            what = f"not a table: row {number} has {len(row)} cells, and the first row {len(rows[0])}"
+            raise UnreadableFile(what, hint="the first row names the columns")
+    named = ([f"{name}: {cell}" for name, cell in zip(rows[0], row, strict=True) if cell.strip()] for row in rows[1:])
+    return {"text": "\n".join(f"{'; '.join(cells)}." for cells in named if cells)}
+
+
 _READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
     ".txt": lambda content: {"text": _text(content)},
     ".md": _read_markdown,
     ".html": lambda content: read_html(_text(content)),
     ".htm": lambda content: read_html(_text(content)),
     ".pdf": lambda content: read_pdf(BytesIO(content)),
+    ".docx": lambda content: read_docx(BytesIO(content)),
+    ".csv": lambda content: _read_table(content, ","),
+    ".tsv": lambda content: _read_table(content, "\t"),
 }

@@ -1,11 +1,16 @@
-"""The text and metadata of HTML pages and PDF files; both come from untrusted sources."""
+"""The text and metadata of HTML pages, PDF files and Word documents; all come from untrusted sources."""
 
 from __future__ import annotations
 
 import logging
+import zipfile
 from io import BytesIO
 
+from lxml import etree  # type: ignore[import-untyped]
+
 from redargue.errors import UnreadableFile
+
+LARGEST_PART = 64 * 10**6  # bytes that a part of a Word document may decompress to
 
 # Both log problems of a page or file; those that matter are raised as errors.
 for _name in ("readability", "pypdf"):
@@ -31,11 +36,7 @@ def read_html(page: str) -> dict[str, str]:
 
 
 def read_pdf(file: BytesIO) -> dict[str, str]:
-    """The text layer of a PDF file, with a blank line between pages, and the title from its metadata.
-
-    Raises:
-        UnreadableFile: the file is encrypted, damaged, or contains no text.
-    """
+    """The text layer of a PDF file, with a blank line between pages, and the title; UnreadableFile if it has none."""
     import pypdf  # 0.2 s
     from pypdf.errors import DependencyError, FileNotDecryptedError
 
@@ -53,6 +54,50 @@ def read_pdf(file: BytesIO) -> dict[str, str]:
     if not text:
         raise UnreadableFile("the PDF contains no text", hint="if it is scanned, run OCR on it first")
     return {"text": text, "title": " ".join(_storable(title).split())}
+
+
+def read_docx(file: BytesIO) -> dict[str, str]:
+    """The paragraphs of a Word document and its title; UnreadableFile if it has none. Deleted text is omitted."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            body = _part(archive, "word/document.xml")
+            core = _part(archive, "docProps/core.xml") if "docProps/core.xml" in archive.namelist() else None
+    except UnreadableFile:
+        raise
+    except Exception as error:  # zipfile and lxml raise many types of errors on damaged files
+        hint = "if it has a password, save it without one"
+        raise UnreadableFile(f"the Word document is damaged: {error}", hint=hint) from error
+    for copy in list(body.iter(f"{_COMPATIBILITY}Fallback", f"{_WORD}moveFrom")):  # text that also is elsewhere
+        copy.getparent().remove(copy)
+    paragraphs = [""]
+    for element in body.iter(*(f"{_WORD}{name}" for name in ("p", "t", "tab", "br"))):
+        match element.tag.removeprefix(_WORD):
+            case "p":
+                paragraphs.append("")
+            case "t":
+                paragraphs[-1] += element.text or ""
+            case "tab" if element.getparent().tag == f"{_WORD}r":  # elsewhere it defines a tab stop
+                paragraphs[-1] += "\t"
+            case "br":
+                paragraphs[-1] += "\n"
+    text = "\n\n".join(filter(None, map(str.strip, paragraphs)))
+    if not text:
+        raise UnreadableFile("the Word document contains no text")
+    title = None if core is None else core.findtext(f"{_DUBLIN_CORE}title")
+    return {"text": text, "title": " ".join((title or "").split())}
+
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+
+
+def _part(archive: zipfile.ZipFile, name: str) -> etree._Element:
+    with archive.open(name) as part:
+        content = part.read(LARGEST_PART + 1)
+    if len(content) > LARGEST_PART:
+        raise UnreadableFile(f"{name} decompresses to more than {LARGEST_PART:,} bytes", hint="split the document")
+    return etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
 
 
 def _storable(text: str) -> str:

@@ -49,7 +49,6 @@ def _first(*candidates: str | None) -> str:
 
 
 def _meta_tags(tree: HtmlElement) -> dict[str, str]:
-    """Contents by lower-case name; the first of each name."""
     contents: dict[str, str] = {}
     for tag in tree.iter("meta"):
         name = tag.get("property") or tag.get("name") or tag.get("itemprop") or ""
@@ -77,14 +76,12 @@ def _address(tree: HtmlElement, meta: dict[str, str]) -> str:
 
 
 def _linked_data(tree: HtmlElement) -> Iterator[dict[str, Any]]:
-    """The objects of a page's JSON-LD blocks; damaged blocks are skipped."""
     for script in tree.xpath("//script[@type='application/ld+json']"):
         try:
             pending = [json.loads(script.text_content())]
         except (ValueError, RecursionError):
             continue
-        while pending:
-            value = pending.pop(0)
+        for value in pending:  # grows
             if isinstance(value, list):
                 pending += value
             elif isinstance(value, dict):
@@ -98,7 +95,6 @@ def _name(value: Any) -> str:
 
 
 def _day(value: Any) -> str:
-    """The day at the start of an ISO date or time; empty if there is none."""
     match = _DAY.match(value) if isinstance(value, str) else None
     try:
         return date(*map(int, match.groups())).isoformat() if match else ""

@@ -14,15 +14,15 @@ _NOT_TEXT = """//nav | //aside | //footer | //dialog | //button | //select | //t
     | //*[self::div or self::section or self::ol][contains(@class, 'comment') or contains(@id, 'comment')]
     | //*[@role='navigation' or @role='banner' or @role='contentinfo' or @role='complementary' or @role='dialog']"""
 
-_LEAST_SHARE = 2 / 3  # of a page's text outside links, navigation and comments
-_MOST_LINKED = 0.5  # of a block's text
+_MIN_TEXT_SHARE = 2 / 3  # of a page's text outside links, navigation and comments
+_MAX_LINK_DENSITY = 0.5  # of a block's text
 
 
 class _Article(readability.Document):  # type: ignore[misc]  # readability has no types
     def sanitize(self, node: lxml.html.HtmlElement, candidates: Any, keep_all_images: bool = False) -> str:
         # readability's own pruning also drops short lists and small tables.
         for block in self.reverse_tags(node, "ul", "div", "section"):
-            if self.get_link_density(block) > _MOST_LINKED:
+            if self.get_link_density(block) > _MAX_LINK_DENSITY:
                 block.drop_tree()
         return str(lxml.html.tostring(node, encoding="unicode"))
 
@@ -44,5 +44,5 @@ def main_text(tree: lxml.html.HtmlElement) -> str:
     text = str(html_text.extract_text(article))
     outside_links = tree.xpath("//body//text()[not(ancestor::a or ancestor::script or ancestor::style)]")
     # Of a manual with a container for each chapter, readability picks one chapter.
-    too_short = len(text) < _LEAST_SHARE * sum(len(part.strip()) for part in outside_links)
+    too_short = len(text) < _MIN_TEXT_SHARE * sum(len(part.strip()) for part in outside_links)
     return (rest if too_short else text) or whole

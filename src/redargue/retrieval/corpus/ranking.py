@@ -60,10 +60,7 @@ def fuse(*rankings: tuple[Sequence[int], float]) -> list[tuple[int, float]]:
 
 
 def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], again: float) -> list[tuple[int, float]]:
-    """Diversifies a ranking of chunks: multiplies a score by ``again`` for every better chunk of the same document.
-
-    ``documents`` gives the document of each chunk.
-    """
+    """Diversifies a ranking of chunks: multiplies a score by ``again`` for every better chunk of the same document."""
     seen: Counter[int] = Counter()
     rescored = []
     for chunk, score in ranked:
@@ -76,10 +73,7 @@ def spread(ranked: Sequence[tuple[int, float]], documents: Mapping[int, int], ag
 def best_excerpt(spans: Sequence[Span], scores: Mapping[int, float], limit: int) -> Span:
     """The span around a document's best chunk, extended by the better neighbouring chunk while it fits.
 
-    Args:
-        spans: of the document's chunks, in order; at least one.
-        scores: of the matching chunks, by index; higher is better.
-        limit: maximum characters; a single chunk may be longer.
+    ``spans`` are of all chunks, ``scores`` of matching chunks by index; a single chunk may exceed ``limit`` characters.
     """
     first = last = max(range(len(spans)), key=lambda index: (scores.get(index, 0.0), -index))
     while True:

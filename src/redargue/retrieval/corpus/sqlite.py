@@ -116,10 +116,10 @@ class SqliteCorpus(Corpus):
             meaning = [numbers[row] for row in nearest(matrix, vector, depth)]
             words = [number for number, _ in bm25_search(db, "chunk_words", query, depth)]
             ranked = fuse((meaning, MEANING), (words, WORDS))
-            for chunk, score in spread(ranked, _documents_of(db, [chunk for chunk, _ in ranked]), AGAIN):
-                document, start, end = db.execute(
-                    "SELECT document, start, stop FROM chunks WHERE number = ?", (chunk,)
-                ).fetchone()
+            find = f"SELECT number, document, start, stop FROM chunks WHERE number IN ({', '.join('?' * len(ranked))})"
+            rows = {number: row for number, *row in db.execute(find, [chunk for chunk, _ in ranked])}
+            for chunk, score in spread(ranked, {number: row[0] for number, row in rows.items()}, AGAIN):
+                document, start, end = rows[chunk]
                 yield _hit(db, document, (start, end), score)
 
     def keyword_hits(self, query: str, k: int) -> Hits:
@@ -128,14 +128,13 @@ class SqliteCorpus(Corpus):
                 yield _hit(db, document, _excerpt(db, document, query), score)
 
     def _all_vectors(self, db: sqlite3.Connection) -> tuple[list[int], Floats]:
-        """Chunk numbers and their vectors in float32, cached until the store changes."""
         generation = _meta(db, "generation")
         if self._vectors[0] != generation:
             rows = db.execute("SELECT number, vector FROM chunks ORDER BY number").fetchall()
             size = DIMENSIONS * _VECTOR_TYPE.itemsize
             if broken := next((number for number, vector in rows if len(vector) != size), None):
-                what = f"{str(self._db.path)!r} is damaged: the vector of chunk {broken} has the wrong length"
-                raise StoreDamaged(what)
+                where = repr(str(self._db.path))
+                raise StoreDamaged(f"{where} is damaged: the vector of chunk {broken} has the wrong length")
             matrix = np.frombuffer(b"".join(vector for _, vector in rows), _VECTOR_TYPE).astype(np.float32)
             self._vectors = generation, [number for number, _ in rows], matrix.reshape(-1, DIMENSIONS)
         return self._vectors[1:]
@@ -182,9 +181,8 @@ def _insert(db: sqlite3.Connection, document: Document, pieces: Sequence[Chunk],
 
 
 def _delete(db: sqlite3.Connection, number: int) -> None:
-    name, sha256, title, text = db.execute(
-        "SELECT id, sha256, title, text FROM documents WHERE number = ?", (number,)
-    ).fetchone()
+    find = "SELECT id, sha256, title, text FROM documents WHERE number = ?"
+    name, sha256, title, text = db.execute(find, (number,)).fetchone()
     # A contentless FTS5 table does not store its texts, so a deletion must supply them.
     delete_words = "INSERT INTO {0} ({0}, rowid, title, text) VALUES ('delete', ?, ?, ?)"
     for chunk, start, stop in db.execute("SELECT number, start, stop FROM chunks WHERE document = ?", (number,)):
@@ -196,28 +194,20 @@ def _delete(db: sqlite3.Connection, number: int) -> None:
 
 
 def _named(db: sqlite3.Connection, name: str) -> list[int]:
-    """Number of the document with that id, or numbers of all documents from that file or folder."""
     rows = db.execute("SELECT number FROM documents WHERE id = ?", (name,)).fetchall()
     if not rows and name:
         path = os.path.abspath(name)
         below = path.rstrip(os.sep) + os.sep
-        rows = db.execute(
-            "SELECT number FROM documents WHERE path = ? OR substr(path, 1, ?) = ?", (path, len(below), below)
-        ).fetchall()
+        find = "SELECT number FROM documents WHERE path = ? OR substr(path, 1, ?) = ?"
+        rows = db.execute(find, (path, len(below), below)).fetchall()
     if not rows:
         raise no_such_document(name, [row[0] for row in db.execute("SELECT id FROM documents ORDER BY number")])
     return [row[0] for row in rows]
 
 
-def _documents_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, int]:
-    placeholders = ", ".join("?" * len(chunks))
-    return dict(db.execute(f"SELECT number, document FROM chunks WHERE number IN ({placeholders})", chunks))
-
-
 def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
-    rows = db.execute(
-        "SELECT number, start, stop FROM chunks WHERE document = ? ORDER BY number", (document,)
-    ).fetchall()
+    find = "SELECT number, start, stop FROM chunks WHERE document = ? ORDER BY number"
+    rows = db.execute(find, (document,)).fetchall()
     first, last = rows[0][0], rows[-1][0]  # inserted together, so the numbers have no gaps
     scores = db.execute(
         "SELECT rowid, bm25(chunk_words, 0.0, 1.0) FROM chunk_words"  # all chunks have the same title
@@ -229,9 +219,7 @@ def _excerpt(db: sqlite3.Connection, document: int, query: str) -> Span:
 
 def _hit(db: sqlite3.Connection, document: int, span: Span, score: float) -> Hit:
     start, end = span
-    *source, text = db.execute(
-        "SELECT id, title, url, publisher, published, substr(text, ?, ?) FROM documents WHERE number = ?",
-        (start + 1, end - start, document),
-    ).fetchone()
+    find = "SELECT id, title, url, publisher, published, substr(text, ?, ?) FROM documents WHERE number = ?"
+    *source, text = db.execute(find, (start + 1, end - start, document)).fetchone()
     names = ("document", "title", "url", "publisher", "published")
     return Hit(dict(zip(names, source, strict=True)), start, text, score)

@@ -20,14 +20,9 @@ def bm25_search(db: sqlite3.Connection, table: str, query: str, count: int) -> l
     expression = fts5_query(query)
     if not expression:
         return []
-    return [
-        (number, -score)
-        for number, score in db.execute(
-            f"SELECT rowid, bm25({table}, {TITLE}, 1.0) AS score FROM {table} WHERE {table} MATCH ?"
-            " ORDER BY score, rowid LIMIT ?",
-            (expression, count),
-        )
-    ]
+    score = f"-bm25({table}, {TITLE}, 1.0)"
+    find = f"SELECT rowid, {score} AS score FROM {table} WHERE {table} MATCH ? ORDER BY score DESC, rowid LIMIT ?"
+    return db.execute(find, (expression, count)).fetchall()
 
 
 def ranked_by_words(texts: Sequence[tuple[str, str]], query: str, count: int) -> list[tuple[int, float]]:
@@ -40,7 +35,6 @@ def ranked_by_words(texts: Sequence[tuple[str, str]], query: str, count: int) ->
 
 
 def word_scores(texts: Sequence[str], query: str) -> dict[int, float]:
-    """BM25 scores, which are positive, of the texts that contain a content word of the query, by index."""
     return dict(ranked_by_words([("", text) for text in texts], query, len(texts)))
 
 

@@ -1,7 +1,7 @@
 """The tools of any MCP server, as actions that agents call.
 
 A server's descriptions and answers are data. Arguments are validated against the tool's schema before anything is sent;
-an answer longer than an observation may be is cut, with a mark that says so.
+an answer longer than the limit is truncated and marked as such.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ class McpTool:
     """One tool of a server; an asynchronous context manager that keeps the server's connection open.
 
     Args:
-        server: shared by all its tools.
         listed: the server's description of the tool.
         name: as agents call it; default: the server's name for it.
         by: the server's name and version.
         price: US dollars per call.
-        most: characters of an observation.
+        max_chars: characters of an observation.
     """
 
     def __init__(
@@ -51,16 +50,16 @@ class McpTool:
         name: str = "",
         by: str = "",
         price: float = 0.0,
-        most: int = MAX_OBSERVATION,
+        max_chars: int = MAX_OBSERVATION,
     ) -> None:
         hide = server.secrets.hide
-        self.server, self.price, self.most = server, price, most
+        self.server, self.price, self.max_chars = server, price, max_chars
         self.own_name: str = listed.name
         self.name = name or listed.name
         self.about = storable(hide(listed.description or "")).strip()
         self.parameters: Mapping[str, Any] = json.loads(hide(json.dumps(listed.input_schema)))
         digest = hashlib.sha256(json.dumps([self.about, self.parameters], sort_keys=True).encode()).hexdigest()[:8]
-        self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(most))))
+        self.revision = " ".join(filter(None, (server.target.place, by, self.own_name, digest, str(max_chars))))
         self._validator = _validator(self.parameters)
 
     async def __aenter__(self) -> McpTool:
@@ -78,9 +77,9 @@ class McpTool:
             result = await self.server.ask("call_tool", name=self.own_name, arguments=dict(arguments))
         texts = [storable(self.server.secrets.hide(text)) for text in _texts(result)]
         if result.is_error:
-            message = "".join(shown for shown, _ in _shown(["\n".join(texts)], self.most))
-            raise ToolFailed(message or f"the tool {self.name!r} failed and did not say why")
-        return tuple(_passage(shown, whole) for shown, whole in _shown(texts, self.most))
+            message = "".join(shown for shown, _ in _shown(["\n".join(texts)], self.max_chars))
+            raise ToolFailed(message or f"the tool {self.name!r} failed without an error message")
+        return tuple(_passage(shown, whole) for shown, whole in _shown(texts, self.max_chars))
 
     def _validate(self, arguments: Mapping[str, Any]) -> None:
         try:
@@ -94,12 +93,7 @@ class McpTool:
 
 
 async def list_tools(servers: Sequence[Server], prices: Mapping[str, float] | None = None) -> dict[str, McpTool]:
-    """Every tool of the servers, by the name that agents use: its own, or ``SERVER_TOOL`` if several have that name.
-
-    Raises:
-        ToolFailed: a server does not answer.
-        UsageError: two servers have the same name.
-    """
+    """Every tool of the servers, by the name that agents use: its own, or ``SERVER_TOOL`` if several have that name."""
     twice = [name for name, count in Counter(server.name for server in servers).items() if count > 1]
     if twice:
         raise UsageError(f"two MCP servers are called {twice[0]!r}", where="--mcp", hint="name them: NAME=COMMAND")
@@ -141,7 +135,7 @@ def servers(specs: Iterable[str], sources: Sources, environment: Mapping[str, st
 
     Raises:
         UsageError: a spec or variable is invalid.
-        ProviderError: a remote address although ``offline`` is set.
+        ProviderError: the address is remote and ``offline`` is set.
         MissingExtra: the SDK is not installed.
     """
     result: list[Server] = []
@@ -225,7 +219,6 @@ def _texts(result: Any) -> list[str]:
 
 
 def _text(content: Any) -> str:
-    """A part of an answer; a part that is not text is represented by its type."""
     if content.type == "text":
         return str(content.text)
     if content.type == "resource" and getattr(content.resource, "text", None) is not None:
@@ -236,16 +229,16 @@ def _text(content: Any) -> str:
     return f"[{content.type}, {getattr(content, 'mime_type', '')}: not shown]"
 
 
-def _shown(texts: Sequence[str], most: int) -> list[tuple[str, str]]:
-    """The parts that fit in ``most`` characters, each with its whole text; a mark replaces what is cut."""
+def _shown(texts: Sequence[str], max_chars: int) -> list[tuple[str, str]]:
+    """The parts that fit in ``max_chars`` characters, each with its whole text; a mark replaces what is cut."""
     shown: list[tuple[str, str]] = []
-    left, total = most, sum(map(len, texts))
+    left, total = max_chars, sum(map(len, texts))
     for text in texts:
         if len(text) > left:
             start = text[:left]
             end = start.rfind(" ", max(0, left - 100))
             start = start[:end] if end > 0 else start
-            cut = total - (most - left) - len(start)
+            cut = total - (max_chars - left) - len(start)
             mark = f"[…cut here: {cut:,} of {total:,} characters are not shown]"
             return [*shown, (f"{start} {mark}".strip(), text)]
         shown.append((text, text))
@@ -254,7 +247,6 @@ def _shown(texts: Sequence[str], most: int) -> list[tuple[str, str]]:
 
 
 def _passage(text: str, whole: str) -> Passage:
-    """A part with its title and address, if it is a JSON object that has them."""
     value = parse_json(whole)
     row = value if isinstance(value, dict) else {}
     link = next((link for name in ("url", "link", "href") if web_address(link := row.get(name))), "")

@@ -10,14 +10,19 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Protocol
 
-from redargue.errors import ProviderError, ToolFailed, UsageError
+from redargue.errors import MissingExtra, ProviderError, ToolFailed, UsageError
 from redargue.net.secrets import Secrets
-from redargue.retrieval.mcp.extra import require_sdk
 from redargue.retrieval.mcp.streamable_http import START, TIMEOUT, Address
 
 _GONE = ("Connection closed", "SSE stream ended", "Session terminated")  # the SDK's messages for a lost connection
+
+
+def require_sdk() -> None:
+    if find_spec("mcp") is None or find_spec("mcp_types") is None:
+        raise MissingExtra("MCP needs its SDK", hint="pip install 'redargue[mcp]'")
 
 
 class Target(Protocol):
@@ -56,14 +61,7 @@ class _Died(Exception):
 class Server:
     """A named MCP server; an asynchronous context manager that may be entered several times concurrently.
 
-    Args:
-        name: the user's name for it.
-        target: how to reach it.
-        timeout: seconds for a call.
-        secrets: texts to hide in its answers.
-
-    Raises:
-        MissingExtra: the SDK is not installed.
+    ``timeout`` is in seconds per call; ``secrets`` are hidden in its answers.
     """
 
     def __init__(self, name: str, target: Target, *, timeout: float = TIMEOUT, secrets: Secrets | None = None) -> None:
@@ -179,8 +177,6 @@ class Server:
 
 
 class _Connection:
-    """One connection, in the task that entered it."""
-
     def __init__(self, target: Target) -> None:
         self._leave = asyncio.Event()
         self._ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -210,7 +206,6 @@ class _Connection:
 
 
 def _message(error: BaseException) -> str:
-    """The message of the first error in the groups that the SDK wraps errors in."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return (error.what if isinstance(error, ProviderError) else str(error) or type(error).__name__)[:300]

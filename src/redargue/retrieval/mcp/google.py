@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from redargue.errors import UsageError
-from redargue.retrieval.mcp.extra import unpaid
 from redargue.retrieval.mcp.papers import Count, Query, paper
-from redargue.retrieval.tools.base import Sources
+from redargue.retrieval.tools.base import Search, Sources
 from redargue.retrieval.tools.google import GoogleTool
 from redargue.retrieval.tools.online import clean, dicts, web_address
 
@@ -18,7 +17,7 @@ class GoogleServer(GoogleTool):
 
     async def search_google(self, query: Query, num_results: Count = 10) -> list[dict[str, Any]]:
         """Search the web with Google. Returns title, link and a short snippet of each page."""
-        passages = await self.search(query, num_results, search=unpaid())
+        passages = await self.search(query, num_results, search=Search.unpaid())
         return [{"title": passage.title, "link": passage.url, "snippet": passage.text} for passage in passages]
 
 
@@ -36,7 +35,7 @@ class ScholarServer(GoogleTool):
         """Search academic papers on Google Scholar. The abstract is the excerpt that Scholar shows."""
         if not (query := self.prepare(query)):
             return []
-        answer = await self.ask_serper("/scholar", {"q": query, "num": max_results}, unpaid())
+        answer = await self.ask_serper("/scholar", {"q": query, "num": max_results}, Search.unpaid())
         return [_paper(result) for result in dicts(answer.get("organic"))[:max_results]]
 
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from redargue.retrieval.mcp.extra import unpaid
 from redargue.retrieval.tools.arxiv import ArxivTool
-from redargue.retrieval.tools.online import clean
-from redargue.retrieval.tools.pubmed import PubmedTool
+from redargue.retrieval.tools.base import Search
+from redargue.retrieval.tools.pubmed import PubmedTool, element_text
 
 Query = Annotated[str, Field(min_length=1, description="What to look for.")]
 Count = Annotated[int, Field(ge=1, le=100)]
@@ -57,12 +56,10 @@ class ArxivServer(ArxivTool):
         """Search academic papers from arXiv. The query may use arXiv's fields: ti:, au:, abs:, cat:, AND, OR."""
         if not (query := self.prepare(query)):
             return []
-        preprints = await self.preprints(query, max_results, search=unpaid(), sort=sort_by, order=sort_order)
+        preprints = await self.preprints(query, max_results, search=Search.unpaid(), sort=sort_by, order=sort_order)
         rows = [preprint._asdict() for preprint in preprints]
-        return [
-            paper(source="arxiv", extra={name: row.pop(name) for name in ("comment", "journal_ref")}, **row)
-            for row in rows
-        ]
+        own = ("comment", "journal_ref")
+        return [paper(source="arxiv", extra={name: row.pop(name) for name in own}, **row) for row in rows]
 
 
 class PubmedServer(PubmedTool):
@@ -84,25 +81,20 @@ class PubmedServer(PubmedTool):
                 published_date=passage.published,
                 url=passage.url,
                 source="pubmed",
-                keywords=[_text(keyword) for keyword in record.iter("Keyword")],
+                keywords=map(element_text, record.iter("Keyword")),
                 extra={"journal": passage.publisher},
             )
-            for passage, record in await self.records(query, max_results, unpaid(), sort)
+            for passage, record in await self.records(query, max_results, Search.unpaid(), sort)
         ]
 
 
 def _authors(record: Any) -> Iterator[str]:
-    """The names of a record's authors, or of the group that wrote it."""
     for author in record.findall(".//AuthorList/Author"):
-        names = (_text(author.find(part)) for part in ("ForeName", "LastName"))
-        yield _text(author.find("CollectiveName")) or " ".join(filter(None, names))
+        names = (element_text(author.find(part)) for part in ("ForeName", "LastName"))
+        yield element_text(author.find("CollectiveName")) or " ".join(filter(None, names))
 
 
 def _doi(record: Any) -> str:
     """The article's DOI, not those of its references."""
     paths = ('.//Article/ELocationID[@EIdType="doi"]', './PubmedData/ArticleIdList/ArticleId[@IdType="doi"]')
-    return next((doi for path in paths if (doi := _text(record.find(path)))), "")
-
-
-def _text(element: Any) -> str:
-    return "" if element is None else clean("".join(element.itertext()))
+    return next((doi for path in paths if (doi := element_text(record.find(path)))), "")

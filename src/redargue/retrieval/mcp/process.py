@@ -17,12 +17,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import anyio
+from anyio import BrokenResourceError, ClosedResourceError
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
 from redargue.errors import ProviderError
 from redargue.net.transport import LARGEST_ANSWER
 
 if TYPE_CHECKING:
-    from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
 
 GRACE = 2.0  # seconds for the server to end after its input closes, and again after SIGTERM
@@ -33,10 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Command:
-    """A server that is started as a child process.
-
-    ``environment`` is added to the variables that the SDK passes to every server (PATH, HOME, …).
-    """
+    """A server as a child process; ``environment`` is added to what the SDK passes to every server (PATH, HOME, …)."""
 
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -57,12 +57,7 @@ class Command:
 
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[Any]:
-        """The SDK's two streams of messages; on leaving, the process and its descendants are stopped.
-
-        Raises:
-            ProviderError: the command cannot be run.
-        """
-        import anyio
+        """The SDK's two streams of messages; on leaving, the process and its descendants are stopped."""
         from mcp.client.stdio import get_default_environment
         from mcp.shared.message import SessionMessage
 
@@ -93,8 +88,6 @@ class Command:
                     stream.close()
 
     async def _keep_stderr(self, stderr: ByteReceiveStream) -> None:
-        from anyio import ClosedResourceError
-
         rest = b""
         with suppress(ClosedResourceError):
             async for part in stderr:
@@ -105,8 +98,6 @@ class Command:
 
 
 async def _receive(stdout: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    """Forwards each line as a message until the server closes its output."""
-    from anyio import BrokenResourceError, ClosedResourceError
     from mcp import types
     from mcp.shared.message import SessionMessage
 
@@ -146,9 +137,6 @@ def _too_large(line: bytes, size: int) -> str:
 
 
 async def _send(stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    """Writes each message as a line until there are no more or the server closes its input."""
-    from anyio import BrokenResourceError, ClosedResourceError
-
     with suppress(OSError, BrokenResourceError, ClosedResourceError):
         async with outgoing:
             async for sent in outgoing:
@@ -157,11 +145,10 @@ async def _send(stdin: ByteSendStream, outgoing: MemoryObjectReceiveStream[Sessi
 
 async def _stop(process: Process) -> None:
     """Closes the server's input and, if it does not end, terminates and kills its process group."""
-    import anyio
     from mcp.os.posix.utilities import terminate_posix_process_tree
 
     assert process.stdin
-    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+    with suppress(OSError, BrokenResourceError, ClosedResourceError):
         await process.stdin.aclose()
     with anyio.move_on_after(GRACE):
         await process.wait()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from redargue.errors import RedargueError, UsageError
 from redargue.registry import did_you_mean
-from redargue.retrieval.mcp.extra import require_sdk
+from redargue.retrieval.mcp.connection import require_sdk
 from redargue.retrieval.mcp.google import GoogleServer, ScholarServer
 from redargue.retrieval.mcp.papers import ArxivServer, PubmedServer
 from redargue.retrieval.mcp.streamable_http import LOOPBACK
@@ -38,12 +38,7 @@ PATH = "/mcp"
 
 
 def build(kind: str, sources: Sources) -> MCPServer:
-    """One of the servers, which keeps its transport open while it serves.
-
-    Raises:
-        UsageError: there is no such server, or a key or address is not set.
-        MissingExtra: the SDK is not installed.
-    """
+    """One of the servers; raises UsageError if there is no such server, or a key or address is not set."""
     if kind not in KINDS:
         raise UsageError(f"there is no tool server {kind!r}", hint=did_you_mean(kind, list(KINDS)))
     require_sdk()
@@ -68,12 +63,10 @@ def build(kind: str, sources: Sources) -> MCPServer:
 
 
 def serve_http(server: MCPServer, where: str, ready: Callable[[str], None]) -> None:
-    """Serves over streamable HTTP until it is stopped.
+    """Serves over streamable HTTP until it is stopped; ``ready`` is called with the address.
 
     Args:
-        server: from :func:`build`.
         where: ``HOST:PORT`` on this machine's loopback; port 0 takes a free one.
-        ready: called with the address.
 
     Raises:
         UsageError: the address is invalid, in use, or not on loopback: anyone who reaches it can search with your keys.

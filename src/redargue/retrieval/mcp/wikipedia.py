@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from redargue.concurrency import gather_or_cancel
-from redargue.retrieval.mcp.extra import unpaid
+from redargue.retrieval.tools.base import Search
 from redargue.retrieval.tools.online import clean, dicts, storable, web_address
 from redargue.retrieval.tools.wikipedia import WikipediaTool
 
@@ -48,7 +48,7 @@ class WikipediaServer(WikipediaTool):
             message = "Empty or invalid search query provided"
             return {"query": query, "results": [], "status": "error", "message": message}
         params = {"srsearch": text, "srlimit": limit, "srprop": "snippet|wordcount|timestamp"}
-        answer = await self._query(unpaid(), list="search", **params)
+        answer = await self._query(Search.unpaid(), list="search", **params)
         if not isinstance(answer.get("search"), list):
             raise self.unreadable("no list of results")
         defaults = {"title": "", "snippet": "", "pageid": 0, "wordcount": 0, "timestamp": ""}
@@ -135,7 +135,7 @@ class WikipediaServer(WikipediaTool):
     async def _leads(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The leads of articles by requested name; articles that do not exist are omitted."""
         fixed = {"prop": "extracts|info", "inprop": "url", "exintro": 1, "explaintext": 1, "exlimit": LEADS_PER_REQUEST}
-        answer = await self._query(unpaid(), titles="|".join(names), redirects=1, **fixed)
+        answer = await self._query(Search.unpaid(), titles="|".join(names), redirects=1, **fixed)
         moved = {clean(item.get("to")): clean(item.get("from")) for item in dicts(answer.get("redirects"))}
         leads: dict[str, dict[str, Any]] = {}
         for page in dicts(answer.get("pages")):
@@ -150,11 +150,10 @@ class WikipediaServer(WikipediaTool):
         return leads
 
     async def _titled(self, title: str, props: str, **params: Any) -> dict[str, Any] | None:
-        """The API's description of the article with that title, redirects followed; None if there is none."""
         if "|" in title:  # separates the titles of several articles
             return None
         fixed = {"explaintext": 1, "exlimit": 1, "exsectionformat": "wiki"} if "extracts" in props else {}
-        page = await self._first_page(unpaid(), titles=storable(title), prop=props, **fixed, **params)
+        page = await self._first_page(Search.unpaid(), titles=storable(title), prop=props, **fixed, **params)
         if page is None:
             return None
         if "extracts" in props and not isinstance(page.get("extract"), str):
@@ -173,7 +172,6 @@ def _sections(text: str) -> Iterator[Section]:
 
 
 def _tree(sections: Iterator[Section]) -> list[dict[str, Any]]:
-    """Nested sections; ``level`` is 0 at the top."""
     top: list[dict[str, Any]] = []
     path: list[tuple[int, list[dict[str, Any]]]] = [(0, top)]
     for title, depth, text in sections:
@@ -186,7 +184,6 @@ def _tree(sections: Iterator[Section]) -> list[dict[str, Any]]:
 
 
 def _section_text(text: str, title: str) -> str:
-    """The text of the first section with that title, ignoring case; empty if there is none."""
     title = title.strip().casefold()
     return next((body for heading, _, body in _sections(text) if title and heading.casefold() == title), "")
 

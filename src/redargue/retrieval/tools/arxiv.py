@@ -69,13 +69,7 @@ class ArxivTool(OnlineTool):
     async def preprints(
         self, query: str, k: int, *, search: Search, sort: str = "relevance", order: str = "descending"
     ) -> list[Preprint]:
-        """At most ``k`` (1 to 100) preprints.
-
-        Args:
-            query: a prepared query: words, or arXiv's query language (``au:``, ``ti:``, ``AND``).
-            sort: ``relevance``, ``lastUpdatedDate`` or ``submittedDate``.
-            order: ``descending`` or ``ascending``.
-        """
+        """At most ``k`` (1 to 100) preprints; the query may use arXiv's query language (``au:``, ``ti:``, ``AND``)."""
         params: dict[str, Any] = {"search_query": query if _FIELD.search(query) else f"all:{query}", "start": 0}
         params |= {"max_results": k, "sortBy": sort, "sortOrder": order}
         for _ in range(EMPTY_TRIES):

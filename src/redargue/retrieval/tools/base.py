@@ -18,26 +18,20 @@ from redargue.runs.budget import Account
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """The context of a search.
-
-    Attributes:
-        as_of: excludes later publications, as far as the tool knows their dates.
-        account: pays for each request that is sent.
-    """
+    """The context of a search; ``as_of`` excludes later publications, as far as the tool knows their dates."""
 
     as_of: date | None = None
     account: Account = field(default_factory=Account)
 
+    @classmethod
+    def unpaid(cls) -> Search:
+        """A search of redargue's own MCP servers, whose client counts the call."""
+        return cls(account=Account(counted=False))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """What tools are made from.
-
-    Attributes:
-        corpus: opens the user's corpus, once.
-        services: by name.
-        prices: US dollars per request, by tool.
-    """
+    """What tools are made from; ``corpus`` opens the user's corpus, ``prices`` are US dollars per request, by tool."""
 
     corpus: Callable[[], Corpus]
     transport: Transport
@@ -134,12 +128,10 @@ class Observation(Frozen):
 
     @property
     def text(self) -> str:
-        """What the agent reads; empty if the tool found nothing."""
         return self.why or "\n".join(passage.text for passage in self.passages)
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """The distinct web addresses in the answer."""
         texts = (f"{passage.url} {passage.text}" for passage in self.passages)
         return tuple(dict.fromkeys(url.rstrip(".,;:)]}") for text in texts for url in _URL.findall(text)))
 

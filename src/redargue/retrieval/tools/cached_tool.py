@@ -19,8 +19,6 @@ from redargue.retrieval.tools.base import Search, Tool
 
 
 class _Answered(Frozen):
-    """A line of the file."""
-
     tool: str
     revision: str
     query: str
@@ -65,11 +63,11 @@ class CachedTool:
             passages = await self._inner.search(query, k, search=search)
             if key not in self._known:  # a concurrent search with the same key may have been faster
                 self._known[key] = passages
-                self._append(query=query, k=k, as_of=search.as_of, passages=passages)
+                origin = {"tool": self.name, "revision": self.revision}
+                self._append(_Answered(**origin, query=query, k=k, as_of=search.as_of, passages=passages))
         return self._known[key]
 
-    def _append(self, **fields: Any) -> None:
-        row = _Answered(tool=self.name, revision=self.revision, **fields)
+    def _append(self, row: _Answered) -> None:
         try:
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(row.model_dump_json() + "\n")

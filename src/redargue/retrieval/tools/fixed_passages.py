@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -59,7 +60,15 @@ class FixedPassagesTool:
     def __init__(self, source: FixedPassages, passages: tuple[Passage, ...]) -> None:
         self.name, self.revision, self.about = source.name, source.revision, source.about
         self._whole, self._encoder, self._passages = source.whole, source.encoder, passages
-        self._pieces: list[Passage] = []
+
+    @cached_property
+    def _pieces(self) -> list[Passage]:
+        pieces: dict[str, Passage] = {}
+        for passage in self._passages:
+            for chunk in chunks(passage.text):
+                start = passage.start + chunk.start
+                pieces.setdefault(chunk.text, passage.model_copy(update={"text": chunk.text, "start": start}))
+        return list(pieces.values())
 
     async def search(self, query: str, k: int, *, search: Search) -> tuple[Passage, ...]:
         if self._whole:
@@ -67,7 +76,7 @@ class FixedPassagesTool:
         return await asyncio.to_thread(self._ranked, query, k)
 
     def _ranked(self, query: str, k: int) -> tuple[Passage, ...]:
-        pieces = self._pieces = self._pieces or split(self._passages)
+        pieces = self._pieces
         texts = [(piece.title, piece.text) for piece in pieces]
         by_words = [index for index, _ in ranked_by_words(texts, query, DEPTH)]
         ranking = [(index, 1 / rank) for rank, index in enumerate(by_words, 1)]
@@ -80,13 +89,3 @@ class FixedPassagesTool:
             pieces[index].model_copy(update={"rank": rank, "score": round(score, 6)})
             for rank, (index, score) in enumerate(ranking[: max(0, k)], 1)
         )
-
-
-def split(passages: Sequence[Passage]) -> list[Passage]:
-    """The chunks of the passages; equal texts once."""
-    pieces: dict[str, Passage] = {}
-    for passage in passages:
-        for chunk in chunks(passage.text):
-            start = passage.start + chunk.start
-            pieces.setdefault(chunk.text, passage.model_copy(update={"text": chunk.text, "start": start}))
-    return list(pieces.values())

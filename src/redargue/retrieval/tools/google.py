@@ -75,19 +75,18 @@ class GoogleTool(OnlineTool):
             params["sort"] = f"date:r::{search.as_of:%Y%m%d}"
         headers = {"x-goog-api-key": self.service.key}  # proxies would log a key in the address
         answer = await self.ask(
-            "GET", "/customsearch/v1", search=search, headers=headers, params=params, final=_day_is_used_up
+            "GET", "/customsearch/v1", search=search, headers=headers, params=params, final=_is_daily_quota_used
         )
         if not isinstance(answer.get("items"), list) and not {"kind", "queries", "searchInformation"} & answer.keys():
             raise self.unreadable("no results and no account of the search")
         return [_item(item) for item in dicts(answer.get("items"))]
 
 
-def _day_is_used_up(answer: Answer) -> bool:
+def _is_daily_quota_used(answer: Answer) -> bool:
     return answer.status == 429 and bool(re.search(r"per day|daily", answer.text, re.I))
 
 
 def _answers(answer: Mapping[str, Any]) -> Iterator[Passage]:
-    """The boxes above Google's results that name the page they are from."""
     boxes = answer.get("answerBox"), answer.get("knowledgeGraph")
     box, graph = (value if isinstance(value, dict) else {} for value in boxes)
     if web_address(box.get("link")):
@@ -110,7 +109,6 @@ _STATED = ("article:published_time", "og:published_time", "datepublished", "date
 
 
 def _item(item: Mapping[str, Any]) -> Passage:
-    """A result of Custom Search, whose excerpt begins with the page's date if it is known."""
     text = clean(item.get("snippet"))
     dated = _DATED.match(text)
     pagemap = item.get("pagemap")

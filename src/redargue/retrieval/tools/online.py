@@ -27,19 +27,14 @@ MAX_MESSAGE = 200  # characters of a service's error message
 
 
 class Request(TypedDict, total=False):
-    """A request besides its method and path.
-
-    Attributes:
-        units: multiples of the tool's price that it costs; default 1.
-        final: whether a status that is usually retried is final.
-    """
+    """A request besides its method and path; it costs ``units`` times the tool's price (default 1)."""
 
     search: Required[Search]
     headers: Required[Mapping[str, str]]
     json: Any
     params: Mapping[str, Any]
     units: int
-    final: Callable[[Answer], bool]
+    final: Callable[[Answer], bool]  # whether a status that is usually retried is final
 
 
 class OnlineTool(ABC):
@@ -70,11 +65,7 @@ class OnlineTool(ABC):
 
     @classmethod
     def make(cls, sources: Sources) -> Self:
-        """Makes the tool for the service of the same name.
-
-        Raises:
-            UsageError: the service's address or required key is missing, or a setting of it is invalid.
-        """
+        """Raises UsageError if the service's address or required key is missing, or a setting of it is invalid."""
         service = sources.services.get(cls.name)
         if cls.key_hint and not (service and service.key):
             raise UsageError(f"the tool {cls.name!r} has no key", hint=cls.key_hint)
@@ -101,7 +92,6 @@ class OnlineTool(ABC):
         )
 
     def prepare(self, query: str) -> str:
-        """The query as it is sent; nothing is searched if it is empty."""
         return shorten(query, self.max_query)
 
     @abstractmethod
@@ -109,19 +99,13 @@ class OnlineTool(ABC):
         """Sends the prepared query; returns the service's results in its order."""
 
     async def ask(self, method: str, path: str, **request: Unpack[Request]) -> dict[str, Any]:
-        """The JSON object that the service answers; ``path`` is appended to the service's address.
-
-        Raises:
-            ToolFailed: no answer, a refusal, or an answer that is not a JSON object.
-            BudgetReached: nothing was sent.
-        """
+        """The JSON object that the service answers; raises ToolFailed or, before anything is sent, BudgetReached."""
         answer = parse_json(await self.ask_text(method, path, **request))
         if not isinstance(answer, dict):
             raise self.unreadable("no JSON object")
         return answer
 
     async def ask_text(self, method: str, path: str, **request: Unpack[Request]) -> str:
-        """The body of the answer, keys hidden; raises as :meth:`ask` does."""
         usd = self.price * request.get("units", 1)
         try:
             answer = await self._transport.send(
@@ -154,33 +138,19 @@ class OnlineTool(ABC):
         return ToolFailed(f"{self.service.name} answered {status}" + (f": {message}" if message else ""), hint=hint)
 
     def unreadable(self, what: str) -> ToolFailed:
-        """The error for an answer that does not match the service's documentation."""
         hint = f"is {self.service.display_url} the address of that service?"
         return ToolFailed(f"{self.service.name} answered with {what}", hint=hint)
 
 
 class AbstractsTool(OnlineTool):
-    """A service that identifies its users by e-mail address (``service.extra["mailto"]``) and returns abstracts.
-
-    ``without_abstract`` counts the results skipped so far because they have no abstract.
-
-    Raises:
-        UsageError: ``mailto`` is not an e-mail address.
-    """
+    """A service that identifies its users by e-mail address (``service.extra["mailto"]``) and returns abstracts."""
 
     def __init__(self, service: Service, transport: Transport, *, price: float = 0.0) -> None:
         super().__init__(service, transport, price=price)
-        self.without_abstract = 0
         self.mail = service.extra.get("mailto", "").strip()
         if self.mail and not re.fullmatch(r"[^\s@]+@[^\s@]+", self.mail, re.A):
             what, hint = f"{self.mail!r} is not an e-mail address", "give one like you@example.org"
             raise UsageError(what, where="REDARGUE_MAILTO", hint=hint)
-
-    def with_abstract(self, passages: Iterable[Passage], as_of: date | None) -> Iterator[Passage]:
-        """Counts and skips passages without text, and skips those published after ``as_of``."""
-        passages = list(passages)
-        self.without_abstract += sum(not passage.text for passage in passages)
-        return published_by(passages, as_of)
 
 
 def parse_json(text: str) -> Any:
@@ -270,7 +240,6 @@ def published_by(passages: Iterable[Passage], as_of: date | None) -> Iterator[Pa
 
 
 def host_name(url: str) -> str:
-    """The host of an address, without ``www.``; empty if it has none."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:

@@ -12,7 +12,16 @@ from typing import Any, ClassVar
 from redargue.evidence import Passage
 from redargue.net.transport import Answer
 from redargue.retrieval.tools.base import Search, tools
-from redargue.retrieval.tools.online import AbstractsTool, clean, dicts, finite, host_name, iso_date, web_address
+from redargue.retrieval.tools.online import (
+    AbstractsTool,
+    clean,
+    dicts,
+    finite,
+    host_name,
+    iso_date,
+    published_by,
+    web_address,
+)
 
 
 @tools.register("openalex")
@@ -48,7 +57,7 @@ class OpenAlexTool(AbstractsTool):
         answer = await self.ask("GET", "/works", search=search, headers={}, params=params, final=_allowance_is_used_up)
         if not isinstance(answer.get("results"), list):
             raise self.unreadable("no list of works")
-        return self.with_abstract(map(_passage, dicts(answer["results"])), search.as_of)
+        return published_by(map(_passage, dicts(answer["results"])), search.as_of)
 
 
 def _allowance_is_used_up(answer: Answer) -> bool:
@@ -77,10 +86,7 @@ def _passage(work: Mapping[str, Any]) -> Passage:
 
 
 def abstract(index: Any) -> str:
-    """The text of an inverted index (``{word: [positions]}``), some of whose positions may be missing or repeated.
-
-    Empty if it is not an inverted index.
-    """
+    """The text of an inverted index (``{word: [positions]}``), which may have gaps; empty for anything else."""
     if not isinstance(index, dict):
         return ""
     placed = {

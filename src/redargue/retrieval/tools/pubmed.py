@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from redargue.errors import ToolFailed
 from redargue.evidence import Passage
 from redargue.retrieval.tools.base import Search, tools
-from redargue.retrieval.tools.online import AbstractsTool, clean, iso_date, parse_xml
+from redargue.retrieval.tools.online import AbstractsTool, clean, iso_date, parse_xml, published_by
 
 
 @tools.register("pubmed")
@@ -47,14 +47,10 @@ class PubmedTool(AbstractsTool):
         return " ".join(query.split()) if re.search(r"\w", query) else ""
 
     async def find(self, query: str, k: int, search: Search) -> Iterable[Passage]:
-        records = await self.records(query, k, search)
-        return self.with_abstract((passage for passage, _ in records), search.as_of)
+        return published_by((passage for passage, _ in await self.records(query, k, search)), search.as_of)
 
     async def records(self, query: str, k: int, search: Search, sort: str = "relevance") -> list[tuple[Passage, Any]]:
-        """At most ``k`` (1 to 100) records that have an abstract, parsed and as XML; deleted records are skipped.
-
-        ``sort`` is ``relevance`` or ``pub_date``; the query is a prepared one.
-        """
+        """At most ``k`` (1 to 100) records with an abstract, parsed and as XML; ``sort``: relevance or pub_date."""
         numbers = await self._find(query, k, search, sort)
         if not numbers:
             return []
@@ -95,7 +91,7 @@ def _passage(record: Any) -> Passage | None:
     number = clean((citation if book is None else book).findtext("PMID")) if about is not None else ""
     if not re.fullmatch(r"[0-9]{1,12}", number):
         return None
-    title = _text(about.find("ArticleTitle")) or _text(about.find("Book/BookTitle"))
+    title = element_text(about.find("ArticleTitle")) or element_text(about.find("Book/BookTitle"))
     names = ("Journal/Title", "Journal/ISOAbbreviation", "Book/Publisher/PublisherName")
     dates = ("Journal/JournalIssue/PubDate", "ArticleDate", "Book/PubDate")
     return Passage(
@@ -103,24 +99,22 @@ def _passage(record: Any) -> Passage | None:
         title=title,
         document=number,
         url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
-        publisher=next((name for path in names if (name := _text(about.find(path)))), ""),
+        publisher=next((name for path in names if (name := element_text(about.find(path)))), ""),
         published=reduce(_earlier, (_date(element) for path in dates for element in about.findall(path)), ""),
     )
 
 
 def _parts(about: Any) -> Iterator[str]:
-    """The abstract's parts, with their labels if they have any."""
     for part in about.findall("Abstract/AbstractText"):
         label = clean(part.get("Label"))
-        if text := _text(part):  # PubMed marks a part without a label as UNLABELLED
+        if text := element_text(part):  # PubMed marks a part without a label as UNLABELLED
             yield text if label in ("", "UNLABELLED") else f"{label.rstrip(':')}: {text}"
 
 
 _SUPERSCRIPT = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 
 
-def _text(element: Any) -> str:
-    """All text of an element, on one line; superscript digits remain superscript (10², not 102)."""
+def element_text(element: Any) -> str:
     if element is None:
         return ""
     for raised in list(element.iter("sup")):

@@ -108,14 +108,12 @@ class WikipediaTool(OnlineTool):
         return page | {"text": await asyncio.to_thread(_plain, markup or ""), "published": published}
 
     async def _page(self, number: int, search: Search, props: str, **params: Any) -> dict[str, Any] | None:
-        """The API's description of an article; None if it is missing or a disambiguation page."""
         fixed = {"inprop": "url", "ppprop": "disambiguation", "rvprop": "ids|timestamp"}
         page = await self._first_page(search, pageids=number, prop=props, **fixed, **params)
         properties = page.get("pageprops") if page else None
         return None if isinstance(properties, dict) and "disambiguation" in properties else page
 
     async def _first_page(self, search: Search, **params: Any) -> dict[str, Any] | None:
-        """The API's description of an article, redirects followed; None if it is missing."""
         answer = await self._query(search, redirects=1, **params)
         page = next(iter(dicts(answer.get("pages"))), None)
         return None if page is None or page.get("missing") or page.get("invalid") else page
@@ -143,7 +141,6 @@ class WikipediaTool(OnlineTool):
 
 
 def _excerpt(text: str, query: str) -> tuple[str, int]:
-    """The part of a page that matches the query best, and its offset; the beginning if nothing matches."""
     first, last = 0, len(text)
     if last > REGION:  # splitting a megabyte into sentences takes a second
         blocks = list(_blocks(text))
@@ -198,11 +195,11 @@ def _plain(markup: str) -> str:
     for element in tree.iter():
         if element.tag in _HEADINGS:
             marks = _HEADINGS[element.tag]
-            element.text, last = f"\n\n{marks} {element.text or ''}", element[-1] if len(element) else None
-            if last is None:
-                element.text += f" {marks}"
+            element.text = f"\n\n{marks} {element.text or ''}"
+            if len(element):
+                element[-1].tail = f"{element[-1].tail or ''} {marks}"
             else:
-                last.tail = f"{last.tail or ''} {marks}"
+                element.text += f" {marks}"
             element.tail = f"\n{element.tail or ''}"
         elif element.tag in _BLOCKS:
             element.text, element.tail = f"\n{element.text or ''}", f"\n{element.tail or ''}"

@@ -14,7 +14,7 @@ from redargue.claims import Claim, Meaning
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import UsageError
 from redargue.events import Judged, Spoke
-from redargue.methods.base import CostPlan, CostRange, MethodSettings, Roles
+from redargue.methods.base import CostPlan, CostRange, Roles, SearchSettings
 from redargue.methods.baselines.cfmad import prompts
 from redargue.methods.baselines.evidence_pool import SEARCHER, EvidencePool
 from redargue.methods.dual_position.prompts import Argument
@@ -25,22 +25,14 @@ SIDES = ("positive", "negative")
 FIRST, JUDGE = "first-reader", "judge"
 
 
-class CfmadSettings(MethodSettings):
-    """Settings of ``cfmad``.
+class CfmadSettings(SearchSettings):
+    """Settings of ``cfmad``; all agents see the same evidence, which in the paper belongs to the data set."""
 
-    Attributes:
-        tools: each is searched once; all agents see the same evidence, which in the paper belongs to the data set.
-        prompt_for_reply: the negative thread's critic and rebuttal see the first prompt instead of the reply to it
-            (``CFMAD-1``).
-        asks_why_true: the negative thread's rebuttal opens with the question why the claim is true (``CFMAD-2``).
-        temperature: of all replies; later scripts of the authors use 0.2.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
+    # the negative thread's critic and rebuttal see the first prompt instead of the reply to it (``CFMAD-1``)
     prompt_for_reply: bool = False
+    # the negative thread's rebuttal opens with the question why the claim is true (``CFMAD-2``)
     asks_why_true: bool = False
-    temperature: float = Field(default=0.0, ge=0, le=2)
+    temperature: float = Field(default=0.0, ge=0, le=2)  # of all replies; later scripts of the authors use 0.2
 
 
 class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
@@ -76,11 +68,7 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
         return await self.judge(threads)
 
     def require_stances(self) -> None:
-        """Refuses a claim without two stances to take.
-
-        Raises:
-            UsageError: the label set has neither two sides nor options, or the claim has fewer than two options.
-        """
+        """A UsageError where the label set has neither two sides nor options, or the claim fewer than two options."""
         if Meaning.OPTION not in {label.meaning for label in self.claim.labels.labels}:
             self.two_sides()
         elif len(self.claim.options) < 2:
@@ -156,7 +144,6 @@ class Cfmad(EvidencePool, name="cfmad", settings=CfmadSettings):
                 "JudgeStances": (JUDGE,),
             },
             call_depth=4,
-            search_depth=1,
         )
         options = claim.model_copy(update={"calls": {"AnswerOption": 1, **threads}, "call_depth": 5})
         return CostRange(claim, claim, options)

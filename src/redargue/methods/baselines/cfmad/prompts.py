@@ -8,8 +8,8 @@ from redargue.claims import Claim, Frozen, Meaning
 from redargue.evidence import Passage
 from redargue.methods.baselines.evidence_prompts import label_question
 from redargue.methods.dual_position.prompts import Argument
-from redargue.tasks.answer import AnswerClaim, claim_lines, documents
-from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines
+from redargue.tasks.answer import AnswerClaim, claim_section, documents
+from redargue.tasks.base import FORMAT_LAST, Layout, Sections, Task, lines
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -21,31 +21,32 @@ def why(claim: Claim, stance: str) -> str:
     return f"Understand the evidence and the claim fully, and answer: why is the claim {truth}?"
 
 
+_CASE: Sections = {"claim": "Claim: ", "evidence": "Evidence: "}
+
+
 class _OfAStance(Frozen):
     claim: Claim
     stance: str
     passages: tuple[Passage, ...] = ()
 
 
-def _case(task: Any) -> str:
-    case: str = task.with_claim(claim_lines(task.claim), f"Evidence: {documents(task.passages, task.profile)}")
-    return case
+class _OnEvidence:
+    """A prompt that begins with claim and evidence. A plain class without fields, so it goes first."""
+
+    quote_source: ClassVar[str] = "the evidence"
+
+    def input_text(self: Any) -> str:
+        claim, evidence, *rest = self.section_texts()
+        return lines(*((evidence, claim) if self.profile == "paper" else (claim, evidence)), *rest)
+
+    def template_vars(self: Any) -> dict[str, str]:
+        return {"claim": claim_section(self.claim), "evidence": documents(self.passages, self.profile)}
 
 
-def _case_vars(task: Any) -> dict[str, str]:
-    return {
-        "claim": claim_lines(task.claim).removeprefix("Claim: "),
-        "evidence": documents(task.passages, task.profile),
-    }
-
-
-class _Speaker:
-    """What the prompts of a thread share; a plain class without fields, so it goes first."""
-
+class _Speaker(_OnEvidence):
     quotes_in_text: ClassVar[bool] = True
 
-    def quote_source(self) -> str:
-        return "the evidence"
+    quote_source: ClassVar[str] = "the evidence"
 
     def parse_plain(self, text: str) -> Argument | None:
         plain = text.strip()
@@ -55,24 +56,18 @@ class _Speaker:
 class ArgueStance(_Speaker, Task[Argument], _OfAStance):
     """Why the preset stance is right."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked")
-
-    def input_text(self) -> str:
-        return lines(_case(self), why(self.claim, self.stance))
+    sections: ClassVar[Sections] = {**_CASE, "asked": ""}
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {"asked": why(self.claim, self.stance)}
+        return super().template_vars() | {"asked": why(self.claim, self.stance)}
 
 
 class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
     """Why the argument for a stance may be wrong."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "argument", "asked")
+    sections: ClassVar[Sections] = {**_CASE, "argument": "Assistant: ", "asked": ""}
 
     argument: str
-
-    def input_text(self) -> str:
-        return lines(_case(self), f"Assistant: {wrap_untrusted(self.argument)}", self._asked())
 
     def _asked(self) -> str:
         opposite = {Meaning.SUPPORTED: "false", Meaning.REFUTED: "true"}
@@ -84,35 +79,27 @@ class CriticiseStance(_Speaker, Task[Argument], _OfAStance):
         )
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {"argument": wrap_untrusted(self.argument), "asked": self._asked()}
+        return super().template_vars() | {"argument": wrap_untrusted(self.argument), "asked": self._asked()}
 
 
 class RebutCritic(_Speaker, Task[Argument], _OfAStance):
-    """The defence of a stance against its critic.
+    """The defence of a stance against its critic."""
 
-    Attributes:
-        asked: the label whose reasons the first question asked for; the authors' program does not always use the
-            stance.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence", "asked", "argument", "criticism")
+    sections: ClassVar[Sections] = {**_CASE, "asked": "", "argument": "Fact checker: ", "criticism": "Critic: "}
 
     argument: str
     criticism: str
-    asked: str
+    asked: str  # the label that the first question asked about; in the authors' program not always the stance
 
     def input_text(self) -> str:
         return lines(
-            _case(self),
-            why(self.claim, self.asked),
-            f"Fact checker: {wrap_untrusted(self.argument)}",
-            f"Critic: {wrap_untrusted(self.criticism)}",
+            super().input_text(),
             "Play the part of the fact checker: point out the mistakes in what the critic says, and state your view"
             " once more.",
         )
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {
+        return super().template_vars() | {
             "asked": why(self.claim, self.asked),
             "argument": wrap_untrusted(self.argument),
             "criticism": wrap_untrusted(self.criticism),
@@ -128,27 +115,19 @@ class Thread(Frozen):
     rebuttal: str
 
 
-class JudgeStances(AnswerClaim):
+class JudgeStances(_OnEvidence, AnswerClaim):
     """Which stance is right, after both threads."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "threads")
+    sections: ClassVar[Sections] = {**_CASE, "labels": None, "threads": ""}
 
     threads: tuple[Thread, ...] = ()
 
-    def hardened_rules(self) -> str:
-        return ""
-
-    def quote_source(self) -> str:
-        return "the evidence"
-
-    def output_format(self) -> str:
-        return "Give your final answer, the label alone and in bold, on the last line only."
+    hardened_rules: ClassVar[str] = ""
+    output_format: ClassVar[str] = "Give your final answer, the label alone and in bold, on the last line only."
+    layout: ClassVar[Layout] = FORMAT_LAST
 
     def input_text(self) -> str:
-        return lines(_case(self), self._threads(), f"You have heard both sides. {label_question(self.claim.labels)}")
-
-    def layout(self) -> tuple[PromptPart, ...]:
-        return FORMAT_LAST
+        return lines(super().input_text(), f"You have heard both sides. {label_question(self.claim.labels)}")
 
     def _threads(self) -> str:
         sides = {Meaning.SUPPORTED: "Positive side", Meaning.REFUTED: "Negative side"}
@@ -164,11 +143,12 @@ class JudgeStances(AnswerClaim):
         )
 
     def template_vars(self) -> dict[str, str]:
-        return _case_vars(self) | {"labels": label_question(self.claim.labels), "threads": self._threads()}
+        return super().template_vars() | {"labels": label_question(self.claim.labels), "threads": self._threads()}
 
 
 class AnswerOption(AnswerClaim):
     """A plain answer to a question with options, whose option becomes the first stance."""
 
+    @property
     def instructions(self) -> str:
-        return lines("Think step by step.", super().instructions())
+        return lines("Think step by step.", super().instructions)

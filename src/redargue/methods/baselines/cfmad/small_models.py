@@ -1,4 +1,4 @@
-"""What the small models play of CFMAD."""
+"""How small models perform the tasks of CFMAD."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from redargue.claims import Claim, Frozen, Meaning
 from redargue.methods.baselines.factuality import ClaimPrompt
-from redargue.tasks.answer import LabelledTask, Piece, claim_lines
-from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, max_length
+from redargue.tasks.answer import LabelledTask, Piece, claim_section
+from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, Task, lines, max_length
 
 WHEN = {
     Meaning.SUPPORTED: "If the claim is correct",
@@ -24,34 +24,29 @@ DECIDED = (Meaning.SUPPORTED, Meaning.REFUTED, Meaning.OPTION)
 
 
 class AnswerClosedBook(LabelledTask):
-    """``single-reader``'s question without documents: reasons first, the label last.
+    """``single-reader``'s question without documents: reasons first, the label last."""
 
-    Attributes:
-        must_answer: offers only labels that decide the claim (FIRE's last prompt accepts nothing else).
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "labels": None}
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
-    must_answer: bool = False
+    must_answer: bool = False  # offers only labels that decide the claim (FIRE's last prompt accepts nothing else)
 
+    @property
     def instructions(self) -> str:
         return lines("Check the claim from what you know. You have no documents.", self._must())
 
     def _must(self) -> str | None:
         return "You must decide, also where you are not sure." if self.must_answer else None
 
+    @property
     def output_format(self) -> str:
         if self.claim.labels.free_text:
             return "Explain first, then give your answer on the last line."
         last = f"Your final answer ({self._every()}) must stand on the last line only, after your reasoning."
         return lines(*self._rules("first explain why, then output"), last)
 
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
-
     def template_vars(self) -> dict[str, str]:
-        return {"claim": self.input_text().removeprefix("Claim: "), "labels": self._every()}
+        return {"claim": claim_section(self.claim), "labels": self._every()}
 
     def choice(self) -> dict[str, str]:
         return {name: WHEN[self.claim.labels.meaning(name)].removeprefix("If ") for name in self._names()}
@@ -104,25 +99,24 @@ class SelfCheck(ClaimPrompt, Task[SelfChecked]):
     claim: Claim
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return lines(
-            "You are given a claim. Find out whether it holds a factual error, from what you know.",
-            "Reason about it step by step before you decide.",
-        )
+    instructions: ClassVar[str] = lines(
+        "You are given a claim. Find out whether it holds a factual error, from what you know.",
+        "Reason about it step by step before you decide.",
+    )
+    output_format: ClassVar[str] = lines(
+        "Reply with one JSON object of these four keys and with nothing else; begin with {.",
+        '{"reasoning": "is the claim factual? think step by step",'
+        ' "error": "None if the claim is factual, else its error",'
+        ' "corrected_claim": "None if the claim is factual, else the claim put right",'
+        ' "factuality": true if the claim is factual, else false}',
+    )
 
-    def output_format(self) -> str:
-        return lines(
-            "Reply with one JSON object of these four keys and with nothing else; begin with {.",
-            '{"reasoning": "is the claim factual? think step by step",'
-            ' "error": "None if the claim is factual, else its error",'
-            ' "corrected_claim": "None if the claim is factual, else the claim put right",'
-            ' "factuality": true if the claim is factual, else false}',
-        )
-
+    @property
     def worked_examples(self) -> str:
         return f"Examples:\n{self.demonstrations}\nNow the claim:" if self.demonstrations else ""
 
-    def layout(self) -> tuple[PromptPart, ...]:
+    @property
+    def layout(self) -> Layout:
         if self.demonstrations:
             return "instructions", "output_format", "worked_examples", "input_text"
         return FORMAT_LAST
@@ -133,6 +127,7 @@ class AnswerZeroShot(AnswerClosedBook):
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
 
+    @property
     def output_format(self) -> str:
         if self.claim.labels.free_text:
             return "Reply with your answer and nothing else."
@@ -142,6 +137,7 @@ class AnswerZeroShot(AnswerClosedBook):
 class AnswerStepByStep(AnswerClosedBook):
     """Reasons step by step, then the label."""
 
+    @property
     def instructions(self) -> str:
         return lines("Say whether the claim is correct. Think step by step before you answer.", self._must())
 
@@ -151,6 +147,7 @@ class ReasonStepByStep(AnswerStepByStep):
 
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning",)
 
+    @property
     def output_format(self) -> str:
         choice = "" if self.claim.labels.free_text else f" The answer will be one of {self._every()}."
         return f"Write your reasoning.{choice}"
@@ -161,17 +158,11 @@ class AnswerFromReasoning(AnswerZeroShot):
 
     reasoning: Exchange
 
-    def instructions(self) -> str:
-        return ""
-
-    def hardened_rules(self) -> str:
-        return "Say whether the claim is correct, as your reasoning has it."
+    instructions: ClassVar[str] = ""
+    hardened_rules: ClassVar[str] = "Say whether the claim is correct, as your reasoning has it."
 
     def input_text(self) -> str:
         return "Therefore, what is the answer?"
-
-    def template_vars(self) -> dict[str, str]:
-        return {"claim": super().input_text().removeprefix("Claim: "), "labels": self._every()}
 
     def chat_history(self) -> tuple[Exchange, ...]:
         return (self.reasoning,)

@@ -10,32 +10,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from redargue.claims import Claim
-from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import MethodSettings
 from redargue.methods.baselines.closed_book.prompts import SelfCheck
+from redargue.methods.baselines.closed_book.zero_shot import ClosedBook
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
 from redargue.tasks.base import lines
-from redargue.verdicts import Verdict
-
-CHECKER = "checker"
 
 
 class SelfCheckSettings(MethodSettings):
-    """Settings of ``self-check``.
-
-    Attributes:
-        unparsed: the outcome of a reply that cannot be read: no label, or "factual".
-    """
+    """Settings of ``self-check``."""
 
     shots: Literal[0, 3] = 0
-    unparsed: Literal["none", "true"] = "none"
+    unparsed: Literal["none", "true"] = "none"  # the outcome of a reply that cannot be read: no label, or "factual"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 
-class SelfCheckMethod(Method, name="self-check", settings=SelfCheckSettings):
+class SelfCheckMethod(ClosedBook, name="self-check", settings=SelfCheckSettings):
     """The model looks for factual errors by itself, 0-shot or 3-shot (FacTool's baseline)."""
 
     profiles = {
@@ -49,27 +41,16 @@ class SelfCheckMethod(Method, name="self-check", settings=SelfCheckSettings):
     )
     graph = "check"
     few_shot = True
-    roles = {CHECKER: None}
+    roles = {"checker": None}
     asks = (SelfCheck,)
 
-    settings: SelfCheckSettings
-
-    async def check(self, claim: Claim, checker: Agent) -> Verdict:
+    async def answer(self, agent: Agent) -> Answer:
         factual, false = self.two_sides()
         shown = read_examples(__package__, "self_check") if self.settings.shots else ""
-        task = SelfCheck(claim=claim, demonstrations=shown, profile=self.settings.profile)
-        label: str | None
-        try:
-            check = await checker.perform(task, round_=1, temperature=self.settings.temperature)
-        except BadReply as error:
-            text, label = error.raw, factual if self.settings.unparsed == "true" else None
-        else:
-            text = lines(check.reasoning, *(() if check.factuality else (check.error, check.corrected_claim)))
-            label = factual if check.factuality else false
-        self.answered(CHECKER, Answer(text=text, label=label), round_=1)
-        return self.verdict(label, reason=text, decided_by="reader", rounds=1)
+        task = SelfCheck(claim=self.claim, demonstrations=shown, profile=self.settings.profile)
+        check = await agent.perform(task, round_=1, temperature=self.settings.temperature)
+        text = lines(check.reasoning, *(() if check.factuality else (check.error, check.corrected_claim)))
+        return Answer(text=text, label=factual if check.factuality else false)
 
-    @classmethod
-    def plan_for(cls, settings: SelfCheckSettings) -> CostRange:
-        plan = CostPlan(calls={"SelfCheck": 1}, searches={}, call_depth=1, search_depth=0)
-        return CostRange(plan, plan, plan)
+    def unread_label(self) -> str | None:
+        return self.two_sides()[0] if self.settings.unparsed == "true" else None

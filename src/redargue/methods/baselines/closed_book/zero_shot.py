@@ -13,23 +13,18 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import Method, MethodSettings
 from redargue.methods.baselines.closed_book.prompts import AnswerZeroShot
 from redargue.tasks.answer import Answer, LabelReading
+from redargue.tasks.base import Task
 from redargue.verdicts import Verdict
-
-KNOWER = "knower"
 
 
 class ClosedBookSettings(MethodSettings):
-    """Settings of a method that asks a model what it knows.
+    """Settings of a method that asks a model what it knows."""
 
-    Attributes:
-        must_answer: offers only labels that decide the claim.
-        label_reading: of a plain reply: the label on the last line, or the one that is named first.
-    """
-
-    must_answer: bool = False
+    must_answer: bool = False  # offers only labels that decide the claim
+    # of a plain reply: the label on the last line, or the one that is named first
     label_reading: LabelReading = "last_line"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
@@ -37,24 +32,25 @@ class ClosedBookSettings(MethodSettings):
 class ClosedBook(Method):
     """One answer from what the model knows; a reply without a label that can be read gives no label."""
 
-    roles = {KNOWER: None}
+    roles = {"knower": None}
+    asks_once = True
 
-    settings: ClosedBookSettings
-
-    async def check(self, claim: Claim, knower: Agent) -> Verdict:
+    async def check(self, claim: Claim) -> Verdict:
+        (agent,) = self.agents.values()
         try:
-            answer = await self.answer(knower)
+            answer = await self.answer(agent)
         except BadReply as error:
-            answer = Answer(text=error.raw, label=None)
-        self.answered(KNOWER, answer.model_copy(update={"quotes": ()}), round_=1)
+            answer = Answer(text=error.raw, label=self.unread_label())
+        self.answered(agent.name, answer.model_copy(update={"quotes": ()}), round_=1)
         return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
 
-    async def answer(self, knower: Agent) -> Answer:
+    async def answer(self, agent: Agent) -> Answer:
         (kind,) = self.asks_for(self.settings)
-        answer: Answer = await knower.perform(
-            kind(**self.shared_fields()), round_=1, temperature=self.settings.temperature
-        )
-        return answer
+        task: Task[Answer] = kind(**self.shared_fields())
+        return await agent.perform(task, round_=1, temperature=self.settings.temperature)
+
+    def unread_label(self) -> str | None:
+        return None
 
     def shared_fields(self) -> dict[str, Any]:
         return {
@@ -63,12 +59,6 @@ class ClosedBook(Method):
             "label_reading": self.settings.label_reading,
             "profile": self.settings.profile,
         }
-
-    @classmethod
-    def plan_for(cls, settings: ClosedBookSettings) -> CostRange:
-        tasks = [task.name() for task in cls.asks_for(settings)]
-        plan = CostPlan(calls=dict.fromkeys(tasks, 1), searches={}, call_depth=len(tasks), search_depth=0)
-        return CostRange(plan, plan, plan)
 
 
 class ZeroShot(ClosedBook, name="zero-shot", settings=ClosedBookSettings):

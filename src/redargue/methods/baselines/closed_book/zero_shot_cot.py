@@ -14,13 +14,9 @@ from redargue.tasks.base import AnyTask
 
 
 class ZeroShotCotSettings(ClosedBookSettings):
-    """Settings of ``zero-shot-cot``.
+    """Settings of ``zero-shot-cot``."""
 
-    Attributes:
-        extraction: asks for the reasoning and the answer in two questions, as in the paper (§3); else one reply holds
-            both.
-    """
-
+    # asks for the reasoning and the answer in two questions, as in the paper (§3); else one reply holds both
     extraction: bool = False
 
 
@@ -33,8 +29,6 @@ class ZeroShotCot(ClosedBook, name="zero-shot-cot", settings=ZeroShotCotSettings
     }
     paper = "Kojima, Gu, Reid, Matsuo, Iwasawa: Large Language Models are Zero-Shot Reasoners, 2022, arXiv 2205.11916"
     graph = "reasoning -> answer"
-
-    settings: ZeroShotCotSettings
 
     async def answer(self, knower: Agent) -> Answer:
         if not self.settings.extraction:

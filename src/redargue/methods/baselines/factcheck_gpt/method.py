@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.factcheck_gpt.prompts import AskQuestions, JudgeWorthiness, StateStance
 from redargue.methods.baselines.factcheck_gpt.snippets import Snippet, best, round_robin, snippets
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
@@ -32,41 +32,28 @@ ASKER, SEARCHER = "asker", "searcher"
 UNWORTHY = "The claim states no fact that could be checked."
 
 
-class FactcheckGptSettings(MethodSettings):
-    """Settings of ``factcheck-gpt``; the defaults are the paper's unless stated otherwise.
+class FactcheckGptSettings(SearchSettings):
+    """Settings of ``factcheck-gpt``; defaults are the paper's unless stated otherwise; it reads what Google finds."""
 
-    Attributes:
-        tools: sources of evidence; the paper reads the pages that Google finds.
-        check_worthiness: gives claims that are not worth checking no label; off by default, because a submitted claim
-            is meant to be checked.
-        rounds: of questions.
-        questions: read per round; the paper has no limit.
-        compared_by: finds duplicate questions by cosines of an embedder, or by the ratings of a cross-encoder, as in
-            the paper; useful only with one trained for questions (``REDARGUE_CROSS_ENCODER``).
-        similarity: at or above it two questions are duplicates; the paper uses .60, with its cross-encoder.
-        top_k: documents per question and tool.
-        sentences: per snippet.
-        stride: sentences from the start of one snippet to the start of the next.
-        per_page: non-overlapping snippets per document and question.
-        per_question: snippets per question.
-        evidence: snippets shown to the verifier, taken from the questions in turns.
-        unparsed: the outcome of a verdict that cannot be read: no label, or what the stances of single snippets amount
-            to, as in the authors' program.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
+    # gives claims that are not worth checking no label; off by default, because a submitted claim is meant to be
+    # checked
     check_worthiness: bool = False
-    rounds: int = Field(default=2, ge=1, le=5)
-    questions: int = Field(default=5, ge=1, le=10)
+    rounds: int = Field(default=2, ge=1, le=5)  # of questions
+    questions: int = Field(default=5, ge=1, le=10)  # read per round; the paper has no limit
     question_temperature: float = Field(default=0.7, ge=0, le=2)
+    # finds duplicate questions by cosines of an embedder, or by the ratings of a cross-encoder, as in the paper; useful
+    # only with one trained for questions (``REDARGUE_CROSS_ENCODER``)
     compared_by: Literal["embedding", "cross-encoder"] = "embedding"
+    # at or above it two questions are duplicates; the paper uses .60, with its cross-encoder
     similarity: float = Field(default=0.9, ge=-1, le=1)
-    top_k: int = Field(default=5, ge=1, le=50)
-    sentences: int = Field(default=5, ge=1, le=50)
-    stride: int = Field(default=2, ge=1, le=50)
-    per_page: int = Field(default=3, ge=1, le=50)
-    per_question: int = Field(default=5, ge=1, le=50)
-    evidence: int = Field(default=5, ge=1, le=50)
+    top_k: int = Field(default=5, ge=1, le=50)  # documents per question and tool
+    sentences: int = Field(default=5, ge=1, le=50)  # per snippet
+    stride: int = Field(default=2, ge=1, le=50)  # sentences from the start of one snippet to the start of the next
+    per_page: int = Field(default=3, ge=1, le=50)  # non-overlapping snippets per document and question
+    per_question: int = Field(default=5, ge=1, le=50)  # snippets per question
+    evidence: int = Field(default=5, ge=1, le=50)  # snippets shown to the verifier, taken from the questions in turns
+    # the outcome of a verdict that cannot be read: no label, or what the stances of single snippets amount to, as in
+    # the authors' program
     unparsed: Literal["none", "stance"] = "none"
 
     @property
@@ -185,7 +172,7 @@ class FactcheckGpt(FactualityMethod, name="factcheck-gpt", settings=FactcheckGpt
         least = _plan(settings, 1, 1)
         if settings.check_worthiness:
             asked_by = {"JudgeWorthiness": (ASKER,)}
-            least = CostPlan(calls={"JudgeWorthiness": 1}, searches={}, asked_by=asked_by, call_depth=1, search_depth=0)
+            least = CostPlan(calls={"JudgeWorthiness": 1}, asked_by=asked_by)
         usual = _plan(settings, min(4, most), min(3, most))
         stances = settings.evidence if settings.unparsed == "stance" else 0
         return CostRange(least, usual, _plan(settings, most, most, stances=stances))
@@ -203,5 +190,4 @@ def _plan(settings: FactcheckGptSettings, written: int, kept: int, *, stances: i
         asked_by=dict.fromkeys(calls, (ASKER,))
         | {"RateTexts": (SEARCHER,), "CheckFactuality": (VERIFIER,), "StateStance": (VERIFIER,)},
         call_depth=2 + int(settings.check_worthiness) + int(stances > 0),
-        search_depth=1,
     )

@@ -9,8 +9,8 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen
 from redargue.evidence import Passage
 from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
-from redargue.tasks.answer import claim_lines
-from redargue.tasks.base import Task, lines, list_bounds, max_length
+from redargue.tasks.answer import claim_section
+from redargue.tasks.base import Sections, Task, list_bounds, max_length
 from redargue.tasks.query import LONGEST_QUERY
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -38,45 +38,36 @@ class Stance(Frozen):
 class JudgeWorthiness(Task[Worthiness]):
     """Factcheck-GPT: whether a claim is worth checking."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim",)
+    sections: ClassVar[Sections] = {"claim": "Claim: "}
 
     claim: Claim
 
-    def instructions(self) -> str:
-        return (
-            "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
-            " check. It is not if it is an opinion, advice, or about its own writer or reader."
-        )
-
-    def output_format(self) -> str:
-        return 'Reply in JSON and with nothing else: {"checkworthy": "Yes"} or {"checkworthy": "No"}'
-
-    def input_text(self) -> str:
-        return claim_lines(self.claim)
+    instructions: ClassVar[str] = (
+        "Decide whether a statement is worth checking. It is if it states a fact about the world that others could"
+        " check. It is not if it is an opinion, advice, or about its own writer or reader."
+    )
+    output_format: ClassVar[str] = (
+        'Reply in JSON and with nothing else: {"checkworthy": "Yes"} or {"checkworthy": "No"}'
+    )
 
     def template_vars(self) -> dict[str, str]:
-        return {"claim": claim_lines(self.claim).removeprefix("Claim: ")}
+        return {"claim": claim_section(self.claim)}
 
 
 class AskQuestions(ClaimPrompt, Task[Questions]):
-    """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each a sample of its own.
-
-    Attributes:
-        most: questions that are read.
-    """
+    """Factcheck-GPT: what to ask in order to check a claim; asked in rounds, each a sample of its own."""
 
     claim: Claim
-    most: int = 5
+    most: int = 5  # questions that are read
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return (
-            "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
-            " each thing that the claim says, and each to be understood without the claim."
-        )
-
-    def output_format(self) -> str:
-        return 'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
+    instructions: ClassVar[str] = (
+        "Somebody made a claim. To check it you look things up. Write the questions that you would look up: one for"
+        " each thing that the claim says, and each to be understood without the claim."
+    )
+    output_format: ClassVar[str] = (
+        'Reply in JSON and with nothing else: {"questions": ["a question", "another question"]}'
+    )
 
     def validate_answer(self, answer: Questions) -> Questions:
         return Questions(questions=plain_texts(answer.questions, self.most))
@@ -85,20 +76,17 @@ class AskQuestions(ClaimPrompt, Task[Questions]):
 class StateStance(Task[Stance]):
     """Factcheck-GPT: what one piece of evidence says of a claim, asked where no verdict on all of it can be read."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "evidence")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "evidence": "EVIDENCE: "}
 
     claim: Claim
     passage: Passage
 
-    def instructions(self) -> str:
-        return "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?"
-
-    def output_format(self) -> str:
-        return 'Reply in JSON and with nothing else: {"stance": "support"}, or "refute", or "irrelevant"'
-
-    def input_text(self) -> str:
-        return lines(claim_lines(self.claim), f"EVIDENCE: {wrap_untrusted(self.passage.text)}")
+    instructions: ClassVar[str] = (
+        "Does the EVIDENCE support the claim, does it refute it, or is it irrelevant to whether it is true?"
+    )
+    output_format: ClassVar[str] = (
+        'Reply in JSON and with nothing else: {"stance": "support"}, or "refute", or "irrelevant"'
+    )
 
     def template_vars(self) -> dict[str, str]:
-        claim = claim_lines(self.claim).removeprefix("Claim: ")
-        return {"claim": claim, "evidence": wrap_untrusted(self.passage.text)}
+        return {"claim": claim_section(self.claim), "evidence": wrap_untrusted(self.passage.text)}

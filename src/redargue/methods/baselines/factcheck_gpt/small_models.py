@@ -1,4 +1,4 @@
-"""What the small models play of Factcheck-GPT."""
+"""How small models perform the tasks of Factcheck-GPT."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from redargue.nli.backend import EmbeddedBackend, perform
 
 @perform.register
 def _judge_worthiness(task: prompts.JudgeWorthiness, backend: EmbeddedBackend) -> prompts.Worthiness:
-    return prompts.Worthiness(checkworthy="Yes" if claim_filter.statement(task.claim.text.rstrip("? ")) else "No")
+    """A question, which some label sets answer, is worth checking; of other sentences the claim filter decides."""
+    text = task.claim.text.strip()
+    worthy = text.endswith("?") or claim_filter.statement(text, backend.embedder) is not None
+    return prompts.Worthiness(checkworthy="Yes" if worthy else "No")
 
 
 @perform.register

@@ -15,7 +15,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.factool.prompts import WriteScepticalQueries
 from redargue.methods.baselines.factuality import VERIFIER, CheckFactuality, FactualityMethod
 from redargue.methods.few_shot import read_examples
@@ -26,19 +26,12 @@ from redargue.verdicts import Verdict
 SEARCHER = "searcher"
 
 
-class FacToolSettings(MethodSettings):
-    """Settings of ``factool``; the defaults are the paper's.
+class FacToolSettings(SearchSettings):
+    """Settings of ``factool``; the defaults are the paper's, which uses Google's search."""
 
-    Attributes:
-        tools: sources of evidence; the paper uses Google's search.
-        queries: per claim.
-        top_k: pieces of evidence per query and tool.
-        unparsed: the outcome of a verdict that cannot be read: no label, or true as in the authors' program.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    queries: int = Field(default=2, ge=1, le=4)
-    top_k: int = Field(default=5, ge=1, le=50)
+    queries: int = Field(default=2, ge=1, le=4)  # per claim
+    top_k: int = Field(default=5, ge=1, le=50)  # pieces of evidence per query and tool
+    # the outcome of a verdict that cannot be read: no label, or true as in the authors' program
     unparsed: Literal["none", "true"] = "none"
     temperature: float = Field(default=0.0, ge=0, le=2)
 
@@ -91,8 +84,6 @@ class FacTool(FactualityMethod, name="factool", settings=FacToolSettings):
                 calls={"WriteScepticalQueries": 1, "CheckFactuality": 1},
                 searches=dict.fromkeys(settings.tools, queries),
                 asked_by={"WriteScepticalQueries": (SEARCHER,), "CheckFactuality": (VERIFIER,)},
-                call_depth=2,
-                search_depth=1,
             )
 
         return CostRange(plan(1), plan(settings.queries), plan(settings.queries))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.factuality import ClaimPrompt, plain_texts
-from redargue.tasks.base import Task, lines, list_bounds
+from redargue.tasks.base import Sections, Task, lines, list_bounds
 from redargue.tasks.query import LONGEST_QUERY
 
 
@@ -21,21 +21,21 @@ class Queries(Frozen):
 class WriteScepticalQueries(ClaimPrompt, Task[Queries]):
     """FacTool's queries for a claim, written by a sceptic."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "count", "demonstrations")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "count": None, "demonstrations": None}
 
     claim: Claim
     count: int = 2
     demonstrations: str = ""
 
+    output_format: ClassVar[str] = 'Reply in JSON and with nothing else: {"queries": ["a query", "another query"]}'
+
+    @property
     def instructions(self) -> str:
         return lines(
             "You write queries for a search engine that help to verify a claim. You are sceptical: the claim may be"
             " wrong, and your queries have to bring that to light if it is.",
             f"Write {self.count} queries. Each is specific, stands for itself, and does not presume the claim.",
         )
-
-    def output_format(self) -> str:
-        return 'Reply in JSON and with nothing else: {"queries": ["a query", "another query"]}'
 
     def template_vars(self) -> dict[str, str]:
         return {**super().template_vars(), "count": str(self.count)}

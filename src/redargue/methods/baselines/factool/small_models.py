@@ -1,4 +1,4 @@
-"""What the small models play of FacTool."""
+"""How small models perform the tasks of FacTool."""
 
 from __future__ import annotations
 

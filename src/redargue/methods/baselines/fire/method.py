@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, SearchSettings
 from redargue.methods.baselines.fire.prompts import FinalAnswer, GiveFinalAnswer, Move, SearchOrAnswer
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
@@ -26,23 +26,14 @@ from redargue.verdicts import Verdict
 CHECKER, COMPARER = "checker", "comparer"
 
 
-class FireSettings(MethodSettings):
-    """Settings of ``fire``; the defaults are the paper's.
+class FireSettings(SearchSettings):
+    """Settings of ``fire``; the defaults are the paper's, which uses Google's search."""
 
-    Attributes:
-        tools: sources of evidence; the paper uses Google's search.
-        top_k: results per search and tool.
-        max_steps: searches at most.
-        tolerance: consecutive queries, or results, after which the search ends if the newest resembles all others.
-        diverse_prompt: from the third step on, ask for a query that differs from those before it.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
-    max_steps: int = Field(default=5, ge=1, le=20)
+    max_steps: int = Field(default=5, ge=1, le=20)  # searches at most
+    # consecutive queries, or results, after which the search ends if the newest resembles all others
     tolerance: int = Field(default=2, ge=2, le=20)
     similarity: float = Field(default=0.9, ge=-1, le=1)
-    diverse_prompt: bool = False
+    diverse_prompt: bool = False  # from the third step on, ask for a query that differs from those before it
     temperature: float = Field(default=0.5, ge=0, le=2)
 
 

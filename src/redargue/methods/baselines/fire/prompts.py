@@ -8,11 +8,11 @@ from pydantic import BeforeValidator, Field
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
-from redargue.tasks.base import Task, exactly_one, lines, max_length, quotes_field
+from redargue.tasks.base import Sections, Task, exactly_one, lines, max_length, quotes_field
 from redargue.tasks.query import LONGEST_QUERY
 
 
-def _spelled(value: object) -> object:
+def _bool_to_text(value: object) -> object:
     return str(value) if isinstance(value, bool) else value
 
 
@@ -23,7 +23,7 @@ class FinalAnswer(Frozen):
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from the knowledge")
-    final_answer: Annotated[Literal["True", "False"], BeforeValidator(_spelled)] = Field(
+    final_answer: Annotated[Literal["True", "False"], BeforeValidator(_bool_to_text)] = Field(
         description="whether the statement is true"
     )
 
@@ -37,7 +37,7 @@ class Move(Frozen):
         default="", description="your reasoning, from the knowledge first", json_schema_extra=max_length(1_000)
     )
     quotes: tuple[str, ...] = quotes_field("with an answer: what it rests on, copied word for word from the knowledge")
-    final_answer: Annotated[Literal["True", "False", ""], BeforeValidator(_spelled)] = Field(
+    final_answer: Annotated[Literal["True", "False", ""], BeforeValidator(_bool_to_text)] = Field(
         default="", description="whether the statement is true; empty with a query"
     )
     search_query: str = Field(
@@ -46,11 +46,8 @@ class Move(Frozen):
 
 
 class _FactChecker(ShowsKnowledge):
-    def system(self) -> str:
-        return "You are a fact-checking agent."
-
-    def quote_source(self) -> str:
-        return "the knowledge"
+    system: ClassVar[str] = "You are a fact-checking agent."
+    quote_source: ClassVar[str] = "the knowledge"
 
 
 class _FromKnowledge(Frozen):
@@ -61,45 +58,32 @@ class _FromKnowledge(Frozen):
 class GiveFinalAnswer(_FactChecker, Task[FinalAnswer], _FromKnowledge):
     """FIRE's forced answer, once it searches no more."""
 
-    def instructions(self) -> str:
-        return lines(
-            "You get a STATEMENT and the KNOWLEDGE that was found for it.",
-            "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
-            "Then you have to decide: answer with True or with False.",
-        )
-
-    def output_format(self) -> str:
-        return 'End with one JSON object: {"final_answer": "True"} or {"final_answer": "False"}'
+    instructions: ClassVar[str] = lines(
+        "You get a STATEMENT and the KNOWLEDGE that was found for it.",
+        "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
+        "Then you have to decide: answer with True or with False.",
+    )
+    output_format: ClassVar[str] = 'End with one JSON object: {"final_answer": "True"} or {"final_answer": "False"}'
 
 
 class SearchOrAnswer(_FactChecker, Task[Move], _FromKnowledge):
-    """FIRE's step: the answer where the agent is sure, else the next query.
+    """FIRE's step: the answer where the agent is sure, else the next query."""
 
-    Attributes:
-        diverse: asks for a query that differs from those before it.
-    """
+    sections: ClassVar[Sections] = {**ShowsKnowledge.sections, "diverse": ""}
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "knowledge", "diverse")
+    diverse: bool = False  # asks for a query that differs from those before it
 
-    diverse: bool = False
-
-    def instructions(self) -> str:
-        return lines(
-            "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
-            "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
-            "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
-            " tell you most: it has to aim at information that the knowledge does not hold yet.",
-        )
-
-    def output_format(self) -> str:
-        return lines(
-            "End with one JSON object.",
-            'If you are sure: {"final_answer": "True"} or {"final_answer": "False"}',
-            'If you are not: {"search_query": "your query"}',
-        )
-
-    def input_text(self) -> str:
-        return lines(super().input_text(), _DIVERSE if self.diverse else None)
+    instructions: ClassVar[str] = lines(
+        "You get a STATEMENT and the KNOWLEDGE that was found for it so far.",
+        "Think step by step about whether the statement is true, and sum up what the knowledge says of it.",
+        "If you are sure, give your final answer. If you are not, write the one query for a web search that would"
+        " tell you most: it has to aim at information that the knowledge does not hold yet.",
+    )
+    output_format: ClassVar[str] = lines(
+        "End with one JSON object.",
+        'If you are sure: {"final_answer": "True"} or {"final_answer": "False"}',
+        'If you are not: {"search_query": "your query"}',
+    )
 
     def template_vars(self) -> dict[str, str]:
         return {**super().template_vars(), "diverse": _DIVERSE if self.diverse else ""}

@@ -1,4 +1,4 @@
-"""What the small models play of FIRE."""
+"""How small models perform the tasks of FIRE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ SURE = 0.6  # the probability of a side at which nothing more is searched for
 
 @perform.register
 def _search_or_answer(task: SearchOrAnswer, backend: EmbeddedBackend) -> Move:
-    """Answers once the evidence makes it sure, or nothing is left to ask; else asks the next query."""
     passages = found_in(task.results)
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, _ = reading.probabilities()

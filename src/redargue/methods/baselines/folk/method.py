@@ -13,7 +13,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.folk import prompts
 from redargue.methods.baselines.grounding import MOST_QUESTIONS, Grounded, GroundingMethod, examples_in
 from redargue.tasks.answer import Answer
@@ -23,16 +23,10 @@ from redargue.verdicts import Verdict
 DECOMPOSER, REASONER = "decomposer", "reasoner"
 
 
-class FolkSettings(MethodSettings):
-    """Settings of ``folk``.
+class FolkSettings(SearchSettings):
+    """Settings of ``folk``; the paper uses Google's search."""
 
-    Attributes:
-        tools: each searches for every question; the paper uses Google's search.
-        top_k: passages per search and tool; the paper shows one answer or snippet.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=1, ge=1, le=50)
+    top_k: int = Field(default=1, ge=1, le=50)  # passages per search and tool; the paper shows one answer or snippet
     temperature: float = Field(default=0.7, ge=0, le=2)
 
 
@@ -98,8 +92,6 @@ class Folk(GroundingMethod, name="folk", settings=FolkSettings):
                 calls={"WritePredicates": 1, "VerifyPredicates": 1},
                 searches=dict.fromkeys(settings.tools, questions),
                 asked_by={"WritePredicates": (DECOMPOSER,), "VerifyPredicates": (REASONER,)},
-                call_depth=2,
-                search_depth=1,
             )
 
         return CostRange(plan(1), plan(3), plan(MOST_QUESTIONS))

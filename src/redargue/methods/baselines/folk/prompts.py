@@ -18,12 +18,7 @@ MOST_PREDICATES = 12
 
 
 class Predicate(Frozen):
-    """A predicate of a claim.
-
-    Attributes:
-        predicate: its name and arguments, such as ``Born(Ada Pell, Veshti)``.
-        verify: such as "Verify that Ada Pell was born in Veshti".
-    """
+    """A predicate such as ``Born(Ada Pell, Veshti)``, and "Verify that Ada Pell was born in Veshti"."""
 
     predicate: str = Field(description="Name(argument, argument)", json_schema_extra=max_length(300))
     verify: str = Field(description="what to verify, in words", json_schema_extra=max_length(300))
@@ -65,29 +60,22 @@ class WritePredicates(grounding.AsksQuestions, Task[Predicates]):
     claim: Claim
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return lines(
-            "You take a claim apart in first-order logic:",
-            "1) define all predicates of the claim, and say of each what has to be verified;",
-            "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
-        )
-
-    def output_format(self) -> str:
-        return lines(
-            "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
-            "then an empty line, and the questions, one line each: Followup Question: your question",
-        )
+    instructions: ClassVar[str] = lines(
+        "You take a claim apart in first-order logic:",
+        "1) define all predicates of the claim, and say of each what has to be verified;",
+        "2) turn the predicates into follow-up questions. Each is put to a search engine alone.",
+    )
+    output_format: ClassVar[str] = lines(
+        "Reply in this form: Predicates: and under it one line each: Name(argument, argument) ::: Verify that ...",
+        "then an empty line, and the questions, one line each: Followup Question: your question",
+    )
 
     def parse_plain(self, text: str) -> Predicates | None:
         return None if grounding.is_object(text) else parse_predicates(text)
 
 
 def parse_predicates(text: str) -> Predicates:
-    """Reads lines ``Name(arguments) ::: what to verify`` and ``Followup Question: …``.
-
-    Raises:
-        ValueError: no predicate or no question, or a line with ":::" that is no predicate.
-    """
+    """Reads ``Name(arguments) ::: what to verify`` and ``Followup Question: …``; a ValueError without either."""
     predicates = []
     for line in map(str.strip, text.partition(grounding.NEXT_EXAMPLE)[0].splitlines()):
         predicate, mark, verify = line.partition(":::")
@@ -110,16 +98,12 @@ class PredicateTruth(Frozen):
 
 
 class Prediction(Frozen):
-    """The truth of each predicate, with an explanation.
-
-    Attributes:
-        written: the label that a reply in the paper's form states; None where its predicates alone decide.
-    """
+    """The truth of each predicate, with an explanation."""
 
     truths: tuple[PredicateTruth, ...] = Field(description="of each predicate, in order")
     explanation: str = Field(description="for a person who wants to know why", json_schema_extra=max_length(1_000))
     quotes: tuple[str, ...] = quotes_field("what you rely on, copied word for word from what was found")
-    written: SkipJsonSchema[grounding.Side | None] = None
+    written: SkipJsonSchema[grounding.Side | None] = None  # the label in the paper's form; None: the predicates decide
 
     @property
     def answer(self) -> grounding.Side:
@@ -140,20 +124,17 @@ class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
     asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return lines(
-            "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
-            " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
-            "Explain your prediction so that a person understands it.",
-        )
-
-    def output_format(self) -> str:
-        return lines(
-            "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
-            "then their conjunction: Name(...) && Name(...) is True or False.",
-            "then: The claim is [SUPPORTED] or [NOT_SUPPORTED].",
-            "then an empty line, and Explanation: with your explanation under it.",
-        )
+    instructions: ClassVar[str] = lines(
+        "Given a question and a context of predicates and follow-up questions with what was found for them, say of"
+        " each predicate whether it is True or False and why; the claim is SUPPORTED if all of them are True.",
+        "Explain your prediction so that a person understands it.",
+    )
+    output_format: ClassVar[str] = lines(
+        "Reply in this form: Prediction: and under it one line a predicate: Name(...) is True or False because ...",
+        "then their conjunction: Name(...) && Name(...) is True or False.",
+        "then: The claim is [SUPPORTED] or [NOT_SUPPORTED].",
+        "then an empty line, and Explanation: with your explanation under it.",
+    )
 
     def input_text(self) -> str:
         after = grounding.ANSWER_NEXT if self.profile == "paper" else None
@@ -189,11 +170,7 @@ class VerifyPredicates(grounding.JudgesResults, Task[Prediction]):
 
 
 def parse_prediction(text: str) -> Prediction:
-    """Reads ``Name(...) is True because …``, the label in brackets and the explanation.
-
-    Raises:
-        ValueError: the first brackets hold no label.
-    """
+    """Reads ``Name(...) is True because …``, explanation and label; a ValueError without a label in brackets."""
     own = text.partition(grounding.NEXT_EXAMPLE)[0]
     judged = [match for match in _TRUTH.findall(own) if "&&" not in match[0]]
     label = grounding.bracketed(own)

@@ -1,4 +1,4 @@
-"""What the small models play of FOLK."""
+"""How small models perform the tasks of FOLK."""
 
 from __future__ import annotations
 

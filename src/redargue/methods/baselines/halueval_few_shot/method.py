@@ -8,40 +8,26 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from redargue.claims import Claim
-from redargue.errors import BadReply
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import Roles, SearchSettings
+from redargue.methods.baselines.closed_book.zero_shot import ClosedBook
 from redargue.methods.baselines.halueval_few_shot.prompts import DetectHallucination, Kind, Reading
 from redargue.methods.few_shot import read_examples
 from redargue.tasks.answer import Answer
-from redargue.verdicts import Verdict
-
-DETECTOR = "detector"
 
 
-class HaluEvalSettings(MethodSettings):
-    """Settings of ``halueval-few-shot``.
+class HaluEvalSettings(SearchSettings):
+    """Settings of ``halueval-few-shot``; ``tools`` are the sources of ``knowledge``."""
 
-    Attributes:
-        kind: of text; the claim's context is the question, the dialogue or the document.
-        shots: shows examples.
-        knowledge: shows what the tools find for the claim; the paper withholds it, and shows it in one experiment
-            (§4.3).
-        tools: sources of that knowledge.
-        reading: of a plain reply: Yes and No as words, or as any letters.
-    """
-
-    kind: Kind = "qa"
-    shots: bool = True
+    kind: Kind = "qa"  # of text; the claim's context is the question, the dialogue or the document
+    shots: bool = True  # shows examples
+    # shows what the tools find for the claim; the paper withholds it, and shows it in one experiment (§4.3)
     knowledge: bool = False
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
-    reading: Reading = "words"
+    reading: Reading = "words"  # of a plain reply: Yes and No as words, or as any letters
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 
-class HaluEvalFewShot(Method, name="halueval-few-shot", settings=HaluEvalSettings):
+class HaluEvalFewShot(ClosedBook, name="halueval-few-shot", settings=HaluEvalSettings):
     """The model says whether a text is hallucinated, after examples of each kind (2305.11747).
 
     The small models cannot play it: they cannot learn from examples, and without knowledge have nothing to read.
@@ -60,35 +46,20 @@ class HaluEvalFewShot(Method, name="halueval-few-shot", settings=HaluEvalSetting
     few_shot = True
     asks = (DetectHallucination,)
 
-    settings: HaluEvalSettings
-
-    async def check(self, claim: Claim, detector: Agent) -> Verdict:
+    async def answer(self, agent: Agent) -> Answer:
         self.two_sides()
-        settings = self.settings
-        knowledge = await detector.search(claim.text, settings.top_k, round_=1) if settings.knowledge else None
+        settings: HaluEvalSettings = self.settings
+        knowledge = await agent.search(self.claim.text, settings.top_k, round_=1) if settings.knowledge else None
         task = DetectHallucination(
-            claim=claim,
+            claim=self.claim,
             kind=settings.kind,
             demonstrations=read_examples(__package__, settings.kind) if settings.shots else "",
             knowledge=knowledge,
             reading=settings.reading,
             profile=settings.profile,
         )
-        try:
-            answer = await detector.perform(task, round_=1, temperature=settings.temperature)
-        except BadReply as error:
-            answer = Answer(text=error.raw, label=None)
-        self.answered(DETECTOR, answer.model_copy(update={"quotes": ()}), round_=1)
-        return self.verdict(answer.label, reason=answer.text, decided_by="reader", rounds=1)
+        return await agent.perform(task, round_=1, temperature=settings.temperature)
 
     @classmethod
     def roles_for(cls, settings: HaluEvalSettings) -> Roles:
-        return {DETECTOR: settings.tools if settings.knowledge else None}
-
-    @classmethod
-    def plan_for(cls, settings: HaluEvalSettings) -> CostRange:
-        searches = dict.fromkeys(settings.tools, 1) if settings.knowledge else {}
-        plan = CostPlan(
-            calls={"DetectHallucination": 1}, searches=searches, call_depth=1, search_depth=min(1, len(searches))
-        )
-        return CostRange(plan, plan, plan)
+        return {"detector": settings.tools if settings.knowledge else None}

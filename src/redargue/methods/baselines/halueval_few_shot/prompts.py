@@ -23,11 +23,7 @@ NAMES: dict[Kind, tuple[str, str]] = {  # of the judged text, and of the text be
 
 
 class DetectHallucination(LabelledTask):
-    """Whether a text holds anything made up or wrong: Yes or No.
-
-    Attributes:
-        reading: looks for Yes and No as words or, as the authors do, as any letters of that case.
-    """
+    """Whether a text holds anything made up or wrong: Yes or No."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("demonstrations", "knowledge", "context", "claim")
     answer_fields: ClassVar[tuple[Piece, ...]] = ("label",)
@@ -35,8 +31,9 @@ class DetectHallucination(LabelledTask):
     kind: Kind = "qa"
     demonstrations: str = ""
     knowledge: tuple[Passage, ...] | None = None
-    reading: Reading = "words"
+    reading: Reading = "words"  # looks for Yes and No as words or, as the authors do, as any letters of that case
 
+    @property
     def system(self) -> str:
         judged = NAMES[self.kind][0].lower()
         return (
@@ -44,6 +41,7 @@ class DetectHallucination(LabelledTask):
             ' up or wrong, "Yes" or "No".'
         )
 
+    @property
     def instructions(self) -> str:
         judged, before = (name.lower() for name in NAMES[self.kind])
         return lines(
@@ -52,9 +50,11 @@ class DetectHallucination(LabelledTask):
             "Go by the kinds of hallucination that follow." if self.demonstrations else None,
         )
 
+    @property
     def worked_examples(self) -> str:
         return f"\n{self.demonstrations}\n" if self.demonstrations else ""
 
+    @property
     def output_format(self) -> str:
         judged = NAMES[self.kind][0].lower()
         return f'Does the {judged} hold information that is made up or wrong? Your judgement must be "Yes" or "No".\n'

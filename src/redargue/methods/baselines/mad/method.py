@@ -13,7 +13,7 @@ from pydantic import Field
 
 from redargue.claims import Claim
 from redargue.events import Judged, Spoke
-from redargue.methods.base import CostPlan, CostRange, MethodSettings
+from redargue.methods.base import CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.mad import prompts
 from redargue.tasks.answer import Answer
@@ -23,19 +23,13 @@ from redargue.verdicts import Verdict
 AFFIRMATIVE, NEGATIVE, MODERATOR, JUDGE = "affirmative", "negative", "moderator", "judge"
 
 
-class MadSettings(MethodSettings):
-    """Settings of ``mad``.
+class MadSettings(SearchSettings):
+    """Settings of ``mad``."""
 
-    Attributes:
-        tools: each is searched once, and all speakers see the results; without tools nobody has evidence, as published.
-        max_rounds: after which a judge decides.
-        judged: the judge sees the sides' first answers, or their last.
-    """
-
+    # each is searched once, and all speakers see the results; without tools nobody has evidence, as published
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
-    max_rounds: int = Field(default=3, ge=1, le=10)
-    judged: Literal["first", "last"] = "first"
+    max_rounds: int = Field(default=3, ge=1, le=10)  # after which a judge decides
+    judged: Literal["first", "last"] = "first"  # the judge sees the sides' first answers, or their last
     temperature: float = Field(default=0.0, ge=0, le=2)
 
 
@@ -133,7 +127,6 @@ class Mad(EvidencePool, name="mad", settings=MadSettings):
                 searches=dict.fromkeys(settings.tools, 1),
                 asked_by={turn: (AFFIRMATIVE, NEGATIVE), ruling: (MODERATOR,), listing: (JUDGE,), deciding: (JUDGE,)},
                 call_depth=3 * rounds + 2 * judged,
-                search_depth=int(bool(settings.tools)),
             )
 
         most = settings.max_rounds

@@ -13,8 +13,8 @@ from pydantic import Field, field_validator, model_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece, claim_lines
-from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, Task, lines, list_bounds, max_length
+from redargue.tasks.answer import STYLE_IS_NO_EVIDENCE, AnswerClaim, LabelledTask, Piece
+from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, Task, lines, list_bounds, max_length
 from redargue.tasks.untrusted import wrap_untrusted
 
 DEBATER = (
@@ -48,31 +48,23 @@ class _Debated(Frozen):
         return bool(self.profile == "paper")
 
 
-def topic(task: Any) -> str:
-    return lines(
-        claim_lines(task.claim),
-        evidence_prompts.evidence_line(task),
-        evidence_prompts.label_question(task.claim.labels),
-    )
-
-
 class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
     """What a side says: its first answer, the negative side's objection, or whether it agrees by now."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "opponent", "asked")
+    sections: ClassVar[Sections] = dict.fromkeys(("claim", "labels", "evidence", "opponent", "asked"))
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     opponent: str = ""
+
+    output_format: ClassVar[str] = ""
 
     @property
     def lenient(self) -> bool:
         return True
 
+    @property
     def system(self) -> str:
-        return lines(DEBATER, topic(self) if self.topic_in_system else None)
-
-    def output_format(self) -> str:
-        return ""
+        return lines(DEBATER, evidence_prompts.topic(self) if self.topic_in_system else None)
 
     def chat_history(self) -> tuple[Exchange, ...]:
         return self.before
@@ -80,7 +72,7 @@ class DebateTurn(evidence_prompts.DebatePrompt, LabelledTask, _Debated):
     def input_text(self) -> str:
         opens = not self.before and not (self.topic_in_system and self.opponent)
         return lines(
-            topic(self) if opens else None,
+            evidence_prompts.topic(self) if opens else None,
             wrap_untrusted(self.opponent) if self.opponent else None,
             self._asked(),
         )
@@ -140,11 +132,11 @@ class Ruling(_PaperKeys):
 class _Moderator:
     """The moderator, who is the judge in the end. A plain class without fields, so it goes first."""
 
-    def system(self: Any) -> str:
-        return lines(MODERATOR, topic(self) if self.topic_in_system else None)
+    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
 
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
+    @property
+    def system(self: Any) -> str:
+        return lines(MODERATOR, evidence_prompts.topic(self) if self.topic_in_system else None)
 
     def chat_history(self: Any) -> tuple[Exchange, ...]:
         before: tuple[Exchange, ...] = self.before
@@ -168,8 +160,7 @@ class _BothSides(_Moderator):
 class _Deciding(_Moderator):
     """A question whose answer may be a label."""
 
-    def layout(self) -> tuple[PromptPart, ...]:
-        return FORMAT_LAST
+    layout: ClassVar[Layout] = FORMAT_LAST
 
     def enum_fields(self: Any) -> dict[str, tuple[str, ...]]:
         labels = self.claim.labels
@@ -189,15 +180,14 @@ class ModerateRound(_Deciding, _BothSides, Task[Ruling], _Debated):
     affirmative: str
     negative: str
 
-    def output_format(self) -> str:
-        return (
-            'Reply in JSON: {"Whether there is a preference": "Yes or No", "Supported Side": "Affirmative or Negative",'
-            ' "Reason": "", "debate_answer": ""}'
-        )
+    output_format: ClassVar[str] = (
+        'Reply in JSON: {"Whether there is a preference": "Yes or No", "Supported Side": "Affirmative or Negative",'
+        ' "Reason": "", "debate_answer": ""}'
+    )
 
     def input_text(self) -> str:
         return lines(
-            None if self.topic_in_system or self.before else topic(self),
+            None if self.topic_in_system or self.before else evidence_prompts.topic(self),
             f"The {ORDINALS[self.number - 1]} round of the debate has ended.",
             self.sides(),
             "Evaluate both answers, and say whether one of them is clearly to be preferred. If so, say which side you"
@@ -229,7 +219,7 @@ class ListCandidates(_BothSides, Task[Candidates], _Debated):
 
     def input_text(self) -> str:
         return lines(
-            None if self.topic_in_system else topic(self),
+            None if self.topic_in_system else evidence_prompts.topic(self),
             self.sides(),
             "Which answers are in question now? Name them without reasons.",
         )
@@ -248,11 +238,12 @@ class DecideDebate(_Deciding, Task[Decision], _Debated):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence")
 
-    def output_format(self) -> str:
-        return 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
+    output_format: ClassVar[str] = 'Reply in JSON: {"Reason": "", "debate_answer": ""}'
 
     def input_text(self) -> str:
-        question = topic(self) if self.topic_in_system else evidence_prompts.label_question(self.claim.labels)
+        question = (
+            evidence_prompts.topic(self) if self.topic_in_system else evidence_prompts.label_question(self.claim.labels)
+        )
         return lines(f"Therefore: {question}", "Sum up your reasons, and give the answer that you think is correct.")
 
 

@@ -1,4 +1,4 @@
-"""What the small models play of MAD."""
+"""How small models perform the tasks of MAD."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ def _objection(claim: Claim, opponent: str, passages: tuple[Passage, ...], backe
 
 @perform.register
 def _moderate(task: prompts.ModerateRoundOnEvidence, backend: EmbeddedBackend) -> prompts.Ruling:
-    """Prefers the side whose label the evidence supports; otherwise the debate continues."""
     answer, labels = read_evidence(task.claim, task.passages, backend), task.claim.labels
     side: Literal["affirmative", "negative", ""] = ""
     if answer.label is not None and answer.label == labels.parse(task.affirmative):

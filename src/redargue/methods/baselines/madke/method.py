@@ -29,24 +29,18 @@ Pieces = Annotated[int, Field(ge=1, le=50)]
 
 
 class MadkeSettings(MethodSettings):
-    """Settings of ``madke``.
+    """Settings of ``madke``."""
 
-    Attributes:
-        tools: sources of the pool, in its order; the paper's are Wikipedia and Google (``wikipedia,google``).
-        pieces: passages per tool, by default as in the paper; the last number holds for all further tools.
-        max_rounds: after which the answers are summarised, consistent or not.
-        selecting: each agent chooses from the pool in each round; off, it sees all of it.
-        sequential: an agent sees the answers given before its own in the same round; off, all answer concurrently.
-        swapped: exchanges question and answers in the summariser's prompt (``MADKE-1``).
-    """
-
+    # sources of the pool, in its order; the paper's are Wikipedia and Google (``wikipedia,google``)
     tools: tuple[str, ...] = Field(default=("corpus", "keywords"), min_length=1, max_length=8)
+    # passages per tool, by default as in the paper; the last number holds for all further tools
     pieces: tuple[Pieces, ...] = Field(default=(10, 5), min_length=1, max_length=8)
     agents: int = Field(default=2, ge=1, le=10)
-    max_rounds: int = Field(default=3, ge=1, le=10)
-    selecting: bool = True
+    max_rounds: int = Field(default=3, ge=1, le=10)  # after which the answers are summarised, consistent or not
+    selecting: bool = True  # each agent chooses from the pool in each round; off, it sees all of it
+    # an agent sees the answers given before its own in the same round; off, all answer concurrently
     sequential: bool = True
-    swapped: bool = False
+    swapped: bool = False  # exchanges question and answers in the summariser's prompt (``MADKE-1``)
     temperature: float = Field(default=0.5, ge=0, le=2)
 
 
@@ -183,7 +177,6 @@ class Madke(EvidencePool, name="madke", settings=MadkeSettings):
                     "SummariseAnswers": (SUMMARISER,),
                 },
                 call_depth=rounds * waits + 1,
-                search_depth=1,
             )
 
         selecting = settings.selecting

@@ -10,8 +10,8 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen, LabelSet
 from redargue.evidence import Passage
 from redargue.tasks import answer as answer_task
-from redargue.tasks.answer import AnswerClaim, LabelledTask, claim_lines
-from redargue.tasks.base import Profile, Task, lines, max_length
+from redargue.tasks.answer import AnswerClaim, LabelledTask, claim_section
+from redargue.tasks.base import Profile, Sections, Task, lines, max_length
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -63,36 +63,25 @@ class Selection(Frozen):
 class SelectEvidence(Task[Selection]):
     """Which pieces of a pool help to answer."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "pool", "own")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "pool": "Evidence: ", "own": "Your last answer: "}
+    claim_last: ClassVar[bool] = True
 
     claim: Claim
     pool: tuple[Passage, ...]
     own: str = ""
 
-    def system(self) -> str:
-        return (
-            "You are an advanced agent who goes carefully through all evidence that there is. You find the pieces that"
-            " help most to build a sound answer, which stands on its own, to a question."
-        )
-
-    def instructions(self) -> str:
-        return (
-            f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
-            " those that help most."
-        )
-
-    def output_format(self) -> str:
-        return (
-            "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
-            f" {STEPS}"
-        )
-
-    def input_text(self) -> str:
-        return self.with_claim(
-            claim_lines(self.claim),
-            f"Evidence: {numbered(self.pool, self.profile)}",
-            f"Your last answer: {wrap_untrusted(self.own)}" if self.own else None,
-        )
+    system: ClassVar[str] = (
+        "You are an advanced agent who goes carefully through all evidence that there is. You find the pieces that"
+        " help most to build a sound answer, which stands on its own, to a question."
+    )
+    instructions: ClassVar[str] = (
+        f"Choose the pieces of evidence from the pool that help you to answer the question: at most {MOST_PIECES},"
+        " those that help most."
+    )
+    output_format: ClassVar[str] = (
+        "Put each number in square brackets. If the pool does not hold what is needed, write [No Found] at the end."
+        f" {STEPS}"
+    )
 
     def parse_plain(self, text: str) -> Selection | None:
         """The numbers in brackets, from the last one back; none where the reply says so."""
@@ -113,7 +102,7 @@ class SelectEvidence(Task[Selection]):
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "pool": numbered(self.pool, self.profile),
             "own": wrap_untrusted(self.own),
         }
@@ -129,28 +118,23 @@ class Consistency(Frozen):
 class JudgeConsistency(Task[Consistency]):
     """Whether all agents of a round gave one answer."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "answers": "Replies: "}
 
     claim: Claim
     answers: tuple[OtherAnswer, ...]
 
-    def system(self) -> str:
-        return (
-            "You are a judge. You compare the replies of other agents without taking sides, and look at nothing but"
-            " whether the answers that they give agree."
-        )
+    system: ClassVar[str] = (
+        "You are a judge. You compare the replies of other agents without taking sides, and look at nothing but"
+        " whether the answers that they give agree."
+    )
+    output_format: ClassVar[str] = f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
 
+    @property
     def instructions(self) -> str:
         return lines(
             "The agents put their answers in the form [answer]." if self.profile == "paper" else None,
             "Find each agent's answer, and say whether all of them answer the question correctly and in the same way.",
         )
-
-    def output_format(self) -> str:
-        return f"Reply [Yes] if they do, and [No] if their answers differ. {STEPS}"
-
-    def input_text(self) -> str:
-        return lines(claim_lines(self.claim), f"Replies: {answers(self.answers)}")
 
     def parse_plain(self, text: str) -> Consistency | None:
         """The last of [Yes] and [No]: those before it may be answers that the judge repeats (``MADKE-6``)."""
@@ -159,76 +143,74 @@ class JudgeConsistency(Task[Consistency]):
         return Consistency.model_validate({"reason": text.strip(), "consistent": last}) if last else None
 
     def template_vars(self) -> dict[str, str]:
-        return {"claim": claim_lines(self.claim).removeprefix("Claim: "), "answers": answers(self.answers)}
+        return {"claim": claim_section(self.claim), "answers": answers(self.answers)}
 
 
 class SummariseAnswers(LabelledTask):
-    """One answer from those of all agents.
+    """One answer from those of all agents."""
 
-    Attributes:
-        swapped: exchanges question and answers, as in the authors' program.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "answers", "demonstrations")
+    sections: ClassVar[Sections] = {"claim": "Claim: ", "answers": "", "demonstrations": None}
     answer_fields: ClassVar[tuple[answer_task.Piece, ...]] = ("reasoning", "label")
     marks: ClassVar[tuple[str, str]] = ("[", "]")
 
     answers: tuple[OtherAnswer, ...]
-    swapped: bool = False
+    swapped: bool = False  # exchanges question and answers, as in the authors' program
     example: str = ""
 
-    def system(self) -> str:
-        return (
-            "You sum up what other agents replied in one short and complete answer. You add nothing of your own: you"
-            " condense what they say."
-        )
+    system: ClassVar[str] = (
+        "You sum up what other agents replied in one short and complete answer. You add nothing of your own: you"
+        " condense what they say."
+    )
+    instructions: ClassVar[str] = "Sum up the final answer from the answers of all agents."
 
-    def instructions(self) -> str:
-        return "Sum up the final answer from the answers of all agents."
-
+    @property
     def worked_examples(self) -> str:
         return f"Here is an example:\n{self.example}\n(end of the example)" if self.example else ""
 
+    @property
     def output_format(self) -> str:
         names = ", ".join(f"[{name}]" for name in self.claim.labels.names)
         return lines(f"Put the final answer in square brackets{f': {names}' if names else ''}. {STEPS}")
-
-    def input_text(self) -> str:
-        claim, replies = claim_lines(self.claim), answers(self.answers)
-        if self.swapped:
-            return lines(f"Claim: {replies}", claim.removeprefix("Claim: "))
-        return lines(claim, replies)
 
     def label_of(self, text: str) -> str | None:
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:
-        claim = claim_lines(self.claim).removeprefix("Claim: ")
-        replies = answers(self.answers)
-        first, second = (replies, claim) if self.swapped else (claim, replies)
-        return {"claim": first, "answers": second, "demonstrations": self.example}
+        texts = claim_section(self.claim), answers(self.answers)
+        claim, replies = reversed(texts) if self.swapped else texts
+        return {"claim": claim, "answers": replies, "demonstrations": self.example}
 
 
 class AnswerWithKnowledge(AnswerClaim):
     """An answer from the chosen evidence; from the second round on also from the others' and its own last answer."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "others", "own", "demonstrations")
+    sections: ClassVar[Sections] = {
+        "claim": "Claim: ",
+        "labels": None,
+        "evidence": "Evidence: ",
+        "others": "The other agents' answers:\n",
+        "own": "Your last answer: ",
+        "demonstrations": None,
+    }
+    claim_last: ClassVar[bool] = True
 
     own: str = ""
     examples: str = ""
+
+    system: ClassVar[str] = (
+        "You are an intelligent, diplomatic and assertive debater. You debate with other agents and try to reach a"
+        " consensus on many topics. Where you are sure that your opinion is correct, keep to it; where you find a"
+        " mistake in your reasoning, admit it at once and change your view. What counts is an informed, balanced"
+        " debate."
+    )
+    hardened_rules: ClassVar[str] = ""
+    quote_source: ClassVar[str] = "the evidence"
 
     @property
     def lenient(self) -> bool:
         return True
 
-    def system(self) -> str:
-        return (
-            "You are an intelligent, diplomatic and assertive debater. You debate with other agents and try to reach a"
-            " consensus on many topics. Where you are sure that your opinion is correct, keep to it; where you find a"
-            " mistake in your reasoning, admit it at once and change your view. What counts is an informed, balanced"
-            " debate."
-        )
-
+    @property
     def instructions(self) -> str:
         if not self.own:
             return f"Decide whether the claim is correct. {STEPS}"
@@ -237,15 +219,11 @@ class AnswerWithKnowledge(AnswerClaim):
             " the evidence as advice you may change your answer, or keep it."
         )
 
-    def hardened_rules(self) -> str:
-        return ""
-
-    def quote_source(self) -> str:
-        return "the evidence"
-
+    @property
     def worked_examples(self) -> str:
         return f"Here are examples:\n{self.examples}\n(end of the examples)" if self.examples else ""
 
+    @property
     def output_format(self) -> str:
         rules = "\n".join(
             f"If {label.description or 'this option is right'}, answer [{label.name}]."
@@ -253,20 +231,12 @@ class AnswerWithKnowledge(AnswerClaim):
         )
         return lines(rules, "Put your answer in the form [answer], at the end.")
 
-    def input_text(self) -> str:
-        return self.with_claim(
-            claim_lines(self.claim),
-            f"Evidence: {numbered(self.passages, self.profile)}" if self.passages else None,
-            f"The other agents' answers:\n{answers(self.others)}" if self.others else None,
-            f"Your last answer: {wrap_untrusted(self.own)}" if self.own else None,
-        )
-
     def label_of(self, text: str) -> str | None:
         return bracketed(text, self.claim.labels)
 
     def template_vars(self) -> dict[str, str]:
         return {
-            "claim": claim_lines(self.claim).removeprefix("Claim: "),
+            "claim": claim_section(self.claim),
             "labels": ", ".join(f"[{name}]" for name in self.claim.labels.names),
             "evidence": numbered(self.passages, self.profile),
             "others": answers(self.others),

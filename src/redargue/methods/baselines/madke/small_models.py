@@ -1,4 +1,4 @@
-"""What the small models play of MADKE."""
+"""How small models perform the tasks of MADKE."""
 
 from __future__ import annotations
 

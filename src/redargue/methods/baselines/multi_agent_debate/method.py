@@ -14,7 +14,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.methods.base import CostPlan, CostRange, MethodSettings
+from redargue.methods.base import CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.multi_agent_debate.prompts import SolveWithOthers, SolveWithOthersOnEvidence
 from redargue.methods.baselines.self_consistency import majority
@@ -24,23 +24,17 @@ from redargue.tasks.query import OtherAnswer
 from redargue.verdicts import Verdict
 
 
-class MultiAgentDebateSettings(MethodSettings):
-    """Settings of ``multi-agent-debate``.
+class MultiAgentDebateSettings(SearchSettings):
+    """Settings of ``multi-agent-debate``."""
 
-    Attributes:
-        tools: each is searched once, and all agents see the results; without tools nobody has evidence, as published.
-        agents: debaters; one alone checks its own answer.
-        rounds: answers per agent.
-        simultaneous: each reads the others' answers of the last round; off, they answer in turn, and each reads those
-            given before its own in the same round.
-        temperature: of all replies; the paper leaves it at the endpoint's default, which is 1.
-    """
-
+    # each is searched once, and all agents see the results; without tools nobody has evidence, as published
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
-    agents: int = Field(default=3, ge=1, le=15)
-    rounds: int = Field(default=2, ge=1, le=10)
+    agents: int = Field(default=3, ge=1, le=15)  # debaters; one alone checks its own answer
+    rounds: int = Field(default=2, ge=1, le=10)  # answers per agent
+    # each reads the others' answers of the last round; off, they answer in turn, and each reads those given before its
+    # own in the same round
     simultaneous: bool = True
+    # of all replies; the paper leaves it at the endpoint's default, which is 1
     temperature: float = Field(default=1.0, ge=0, le=2)
 
 
@@ -55,9 +49,6 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
     """Equal agents that read one another's answers, then the most frequent one (2305.14325).
 
     Without tools the small models cannot play it, because they know only what they read.
-
-    Attributes:
-        turns: each agent's last turn that could be read.
     """
 
     profiles = {"paper": {"profile": "paper", "tools": ()}, "hardened": {}}
@@ -70,7 +61,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
     settings: MultiAgentDebateSettings
 
     async def check(self, claim: Claim) -> Verdict:
-        self.turns: dict[str, Turn] = {}
+        self.turns: dict[str, Turn] = {}  # each agent's last one that could be read
         self.labels: list[tuple[str | None, ...]] = []
         await self.fill_pool(self.settings.top_k)
         for round_ in range(1, self.settings.rounds + 1):
@@ -86,11 +77,7 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
         )
 
     async def hold_round(self, round_: int) -> tuple[str | None, ...]:
-        """All agents concurrently over the last answers, or from the second round on one after the other.
-
-        Raises:
-            BadReply: no agent's reply can be read.
-        """
+        """The labels of a round; BadReply where no agent's reply can be read."""
         turns: dict[str, Turn | BadReply] = {}
         if self.settings.simultaneous or round_ == 1:
             replies = await gather_or_cancel(self.take_turn(agent, round_) for agent in self.debaters)
@@ -146,6 +133,5 @@ class MultiAgentDebate(EvidencePool, name="multi-agent-debate", settings=MultiAg
             searches=dict.fromkeys(settings.tools, 1),
             asked_by={task.name(): cls.debaters_for(settings)},
             call_depth=1 + (settings.rounds - 1) * (1 if settings.simultaneous else settings.agents),
-            search_depth=int(bool(settings.tools)),
         )
         return CostRange(plan, plan, plan)

@@ -5,31 +5,27 @@ from __future__ import annotations
 from typing import ClassVar
 
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece, claim_lines
-from redargue.tasks.base import FORMAT_LAST, Exchange, PromptPart, lines
+from redargue.tasks.answer import AnswerClaim, LabelledTask, Piece
+from redargue.tasks.base import FORMAT_LAST, Exchange, Layout, Sections, lines
 from redargue.tasks.query import OtherAnswer
 from redargue.tasks.untrusted import wrap_untrusted
 
 
 class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
-    """An agent's answer: its own first, then one that takes the other agents' last answers as advice.
+    """An agent's answer: its own first, then one that takes the other agents' last answers as advice."""
 
-    Attributes:
-        solutions: the other agents' last answers; with none in a later round the agent checks its own once more.
-    """
-
-    template_var_names: ClassVar[tuple[str, ...]] = ("claim", "labels", "evidence", "solutions")
+    sections: ClassVar[Sections] = dict.fromkeys(("claim", "labels", "evidence", "solutions"))
     answer_fields: ClassVar[tuple[Piece, ...]] = ("reasoning", "label")
 
     before: tuple[Exchange, ...] = ()
-    solutions: tuple[OtherAnswer, ...] = ()
+    solutions: tuple[OtherAnswer, ...] = ()  # with none in a later round the agent checks its own answer once more
+
+    output_format: ClassVar[str] = "Put your final answer, the label alone and in bold, on the last line of your reply."
+    layout: ClassVar[Layout] = FORMAT_LAST
 
     @property
     def lenient(self) -> bool:
         return True
-
-    def output_format(self) -> str:
-        return "Put your final answer, the label alone and in bold, on the last line of your reply."
 
     def chat_history(self) -> tuple[Exchange, ...]:
         return self.before
@@ -38,9 +34,7 @@ class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
         if not self.before:
             return lines(
                 "Answer the following question as accurately as you can, and explain your answer.",
-                claim_lines(self.claim),
-                evidence_prompts.evidence_line(self),
-                evidence_prompts.label_question(self.claim.labels),
+                evidence_prompts.topic(self),
             )
         if not self.solutions:
             return "Check once more that your answer is correct."
@@ -50,9 +44,6 @@ class SolveWithOthers(evidence_prompts.DebatePrompt, LabelledTask):
             "Take their reasoning as further advice: go through your own answer and theirs step by step, and give an"
             " updated answer.",
         )
-
-    def layout(self) -> tuple[PromptPart, ...]:
-        return FORMAT_LAST
 
     def template_vars(self) -> dict[str, str]:
         return evidence_prompts.topic_vars(self) | {"solutions": self._solutions()}

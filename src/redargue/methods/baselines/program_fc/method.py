@@ -18,7 +18,7 @@ from redargue.errors import BadReply, UsageError
 from redargue.events import Answered, QueryWritten, Spoke
 from redargue.evidence import Passage, Quote
 from redargue.methods.agent import Agent
-from redargue.methods.base import CostPlan, CostRange, Method, MethodSettings, Roles
+from redargue.methods.base import CostPlan, CostRange, Method, Roles, SearchSettings
 from redargue.methods.baselines.program_fc import prompts
 from redargue.methods.baselines.program_fc.program import MOST_STEPS, Function, Program, ProgramStep, parse_program
 from redargue.methods.few_shot import read_examples, with_json_replies
@@ -32,28 +32,22 @@ PROGRAMMER, QUESTIONER, VERIFIER = "programmer", "questioner", "verifier"
 MEANINGS = {"true": Meaning.SUPPORTED, "false": Meaning.REFUTED, "impossible to say": Meaning.NOT_ENOUGH}
 
 
-class ProgramFCSettings(MethodSettings):
-    """Settings of ``program-fc``.
+class ProgramFCSettings(SearchSettings):
+    """Settings of ``program-fc``."""
 
-    Attributes:
-        setting: source of the evidence: the claim's own context (``gold``), a search for every line (``open-book``), or
-            none (``closed-book``).
-        tools: each is searched once per line, in the open-book setting; the paper uses BM25.
-        top_k: passages per search and tool.
-        programs: number written and executed; the majority decides.
-        temperature: of writing several programs; a single one is written at 0.
-        unsettled: the effect of "impossible to say" on a fact: false, as in the paper, or open where the label set has
-            a label for that.
-        unreadable: the vote of a program that cannot be read or executed, and of a fact answered with neither yes nor
-            no: none, or random, drawn with the run's seed.
-    """
-
+    # source of the evidence: the claim's own context (``gold``), a search for every line (``open-book``), or none
+    # (``closed-book``)
     setting: Literal["gold", "open-book", "closed-book"] = "open-book"
+    # each is searched once per line, in the open-book setting; the paper uses BM25
     tools: tuple[str, ...] = Field(default=("keywords",), min_length=1, max_length=8)
-    top_k: int = Field(default=5, ge=1, le=50)
-    programs: int = Field(default=1, ge=1, le=25)
-    temperature: float = Field(default=0.7, ge=0, le=2)
+    top_k: int = Field(default=5, ge=1, le=50)  # passages per search and tool
+    programs: int = Field(default=1, ge=1, le=25)  # number written and executed; the majority decides
+    temperature: float = Field(default=0.7, ge=0, le=2)  # of writing several programs; a single one is written at 0
+    # the effect of "impossible to say" on a fact: false, as in the paper, or open where the label set has a label for
+    # that
     unsettled: Literal["false", "not-enough"] = "not-enough"
+    # the vote of a program that cannot be read or executed, and of a fact answered with neither yes nor no: none, or
+    # random, drawn with the run's seed
     unreadable: Literal["no-vote", "random"] = "no-vote"
 
 
@@ -223,6 +217,10 @@ class ProgramFC(Method, name="program-fc", settings=ProgramFCSettings):
     def vote_unread(self, *what: object) -> Meaning | None:
         """The vote of the reply that ``what`` identifies, which cannot be read."""
         return None
+
+    @classmethod
+    def reads_evidence(cls, settings: ProgramFCSettings) -> bool:
+        return settings.setting != "closed-book"
 
     @classmethod
     def roles_for(cls, settings: ProgramFCSettings) -> Roles:

@@ -37,11 +37,7 @@ _AROUND = re.compile(r"#.*|```.*|def\s+\w+\s*\(.*\)\s*:")  # lines that stand in
 
 
 class ProgramStep(Frozen):
-    """A line of a program.
-
-    Attributes:
-        text: the question or the statement; ``{answer_1}`` refers to the answer to the first question.
-    """
+    """A line of a program."""
 
     function: Function = Field(description="Question to find something out, Verify to check a statement")
     text: str = Field(
@@ -59,11 +55,7 @@ class ProgramStep(Frozen):
 
 
 class Program(Frozen):
-    """A program: the n-th question's answer is ``answer_n``, the n-th statement ``fact_n``; every fact has to hold.
-
-    Attributes:
-        steps: in order; a text refers only to answers of questions before it.
-    """
+    """A program: the n-th question's answer is ``answer_n``, the n-th statement ``fact_n``; every fact has to hold."""
 
     steps: tuple[ProgramStep, ...] = Field(
         description="in order; the facts of all Verify steps have to hold for the claim to be true",

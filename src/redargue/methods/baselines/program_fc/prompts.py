@@ -41,21 +41,14 @@ def _after_lead(text: str) -> str:
 
 
 class RecallFact(Task[TruthJudgement]):
-    """Whether a statement is true, from the model's own knowledge (closed book).
-
-    Attributes:
-        statement: with answers, which come from untrusted texts, instead of variables.
-    """
+    """Whether a statement is true, from the model's own knowledge (closed book)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("statement",)
 
-    statement: str
+    statement: str  # with answers, which come from untrusted texts, instead of variables
 
-    def hardened_rules(self) -> str:
-        return "Say whether a statement is true, from what you know."
-
-    def output_format(self) -> str:
-        return "Answer True or False alone, or: impossible to say."
+    hardened_rules: ClassVar[str] = "Say whether a statement is true, from what you know."
+    output_format: ClassVar[str] = "Answer True or False alone, or: impossible to say."
 
     def input_text(self) -> str:
         if self.profile == "paper":
@@ -82,11 +75,10 @@ class VerifyFact(RecallFact):
 
     passages: tuple[Passage, ...] = ()
 
-    def hardened_rules(self) -> str:
-        return lines("Say whether a statement is true, from the documents alone.", STYLE_IS_NO_EVIDENCE)
-
-    def quote_source(self) -> str:
-        return "the documents"
+    hardened_rules: ClassVar[str] = lines(
+        "Say whether a statement is true, from the documents alone.", STYLE_IS_NO_EVIDENCE
+    )
+    quote_source: ClassVar[str] = "the documents"
 
     def input_text(self) -> str:
         if self.profile == "paper":
@@ -116,21 +108,14 @@ class Span(Frozen):
 
 
 class RecallAnswer(Task[Span]):
-    """A short answer to a question, from the model's own knowledge (closed book).
-
-    Attributes:
-        question: with answers, which come from untrusted texts, instead of variables.
-    """
+    """A short answer to a question, from the model's own knowledge (closed book)."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("question",)
 
-    question: str
+    question: str  # with answers, which come from untrusted texts, instead of variables
 
-    def hardened_rules(self) -> str:
-        return "Answer a question in a few words, from what you know."
-
-    def output_format(self) -> str:
-        return "Give the answer alone, in a few words."
+    hardened_rules: ClassVar[str] = "Answer a question in a few words, from what you know."
+    output_format: ClassVar[str] = "Give the answer alone, in a few words."
 
     def input_text(self) -> str:
         if self.profile == "paper":
@@ -156,11 +141,10 @@ class AnswerQuestion(RecallAnswer):
 
     passages: tuple[Passage, ...] = ()
 
-    def hardened_rules(self) -> str:
-        return lines("Answer a question in a few words, from the documents alone.", STYLE_IS_NO_EVIDENCE)
-
-    def quote_source(self) -> str:
-        return "the documents"
+    hardened_rules: ClassVar[str] = lines(
+        "Answer a question in a few words, from the documents alone.", STYLE_IS_NO_EVIDENCE
+    )
+    quote_source: ClassVar[str] = "the documents"
 
     def input_text(self) -> str:
         question, shown = super().input_text(), documents(self.passages, self.profile)
@@ -178,22 +162,20 @@ class WriteProgram(Task[Program]):
     claim: Claim
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return lines(
-            "You write a program whose steps check a claim, in the order in which they build on one another.",
-            "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
-            " statements are.",
-            "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
-        )
+    instructions: ClassVar[str] = lines(
+        "You write a program whose steps check a claim, in the order in which they build on one another.",
+        "Question finds out what another step needs; Verify checks one simple statement; the claim is true if all"
+        " statements are.",
+        "A step may use the answer to an earlier Question: {answer_1} in its text stands for the first one's.",
+    )
+    output_format: ClassVar[str] = lines(
+        'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
+        "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
+    )
 
+    @property
     def worked_examples(self) -> str:
         return f"\n{self.demonstrations.strip()}\n" if self.demonstrations else ""
-
-    def output_format(self) -> str:
-        return lines(
-            'Reply with the program alone; its lines are answer_1 = Question("...") or fact_1 = Verify("...").',
-            "The last one is label = Predict(fact_1 and fact_2), with every fact that has to hold.",
-        )
 
     def input_text(self) -> str:
         if self.profile == "paper":

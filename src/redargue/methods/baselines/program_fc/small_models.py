@@ -1,4 +1,4 @@
-"""What the small models play of ProgramFC."""
+"""How small models perform the tasks of ProgramFC."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def _verify_fact(task: prompts.VerifyFact, backend: EmbeddedBackend) -> prompts.
 
 @perform.register
 def _answer_question(task: prompts.AnswerQuestion, backend: EmbeddedBackend) -> prompts.Span:
-    """The sentence nearest to the question."""
     best = backend.reader.read(task.question, task.passages).best(Meaning.NOT_ENOUGH, 1)
     nearest = best[0].quote if best else ""
     return prompts.Span(

@@ -17,7 +17,7 @@ from redargue.errors import BadReply
 from redargue.events import Stepped
 from redargue.evidence import Passage
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, SearchSettings
 from redargue.methods.baselines.react.prompts import LOOKUP, SEARCH, ChooseAction, ThinkAndAct
 from redargue.methods.few_shot import read_examples, with_labels
 from redargue.retrieval.corpus.chunk import sentence_spans
@@ -27,33 +27,17 @@ from redargue.verdicts import Verdict
 AGENT = "agent"
 
 
-class ReactSettings(MethodSettings):
-    """Settings of ``react``; the defaults are the paper's for FEVER.
+class ReactSettings(SearchSettings):
+    """Settings of ``react``; the defaults are the paper's for FEVER, except that its search returns one page."""
 
-    Attributes:
-        tools: asked concurrently by ``search``.
-        top_k: documents per search and tool; the paper's search returns one page.
-        sentences: sentences of a document that a search shows; ``lookup`` finds the others. 0 shows all.
-        max_steps: after which the agent ends without an answer.
-        temperature: of every reply.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
+    # sentences of a document that a search shows; ``lookup`` finds the others. 0 shows all
     sentences: int = Field(default=5, ge=0, le=100)
-    max_steps: int = Field(default=5, ge=1, le=20)
-    temperature: float = Field(default=0.0, ge=0, le=2)
+    max_steps: int = Field(default=5, ge=1, le=20)  # after which the agent ends without an answer
+    temperature: float = Field(default=0.0, ge=0, le=2)  # of every reply
 
 
 class React(Method, name="react", settings=ReactSettings):
-    """Thinks and acts in turns: search, lookup, finish (2210.03629).
-
-    Attributes:
-        steps: thoughts, actions and observations so far.
-        page: what the last search returned.
-        keyword: of the last lookup.
-        results_shown: sentences of ``page`` that the lookups of ``keyword`` have shown.
-    """
+    """Thinks and acts in turns: search, lookup, finish (2210.03629)."""
 
     profiles = {"paper": {}, "authors": {"profile": "paper", "max_steps": 7}, "hardened": {}}
     paper = "Yao et al., ReAct: Synergizing Reasoning and Acting in Language Models, 2022, arXiv 2210.03629"
@@ -66,8 +50,8 @@ class React(Method, name="react", settings=ReactSettings):
 
     async def check(self, claim: Claim, agent: Agent) -> Verdict:
         self.steps: list[PastStep] = []
-        self.page: tuple[Passage, ...] = ()
-        self.keyword, self.results_shown = "", 0
+        self.page: tuple[Passage, ...] = ()  # what the last search returned
+        self.keyword, self.results_shown = "", 0  # of the last lookups in ``page``
         for number in range(1, self.settings.max_steps + 1):
             try:
                 step = await self.think(agent, number)
@@ -159,7 +143,6 @@ class React(Method, name="react", settings=ReactSettings):
             return CostPlan(
                 calls={"ThinkAndAct": steps, "ChooseAction": repaired},
                 searches=dict.fromkeys(settings.tools, searches),
-                call_depth=steps + repaired,
                 search_depth=searches,
             )
 

@@ -32,17 +32,21 @@ _CALL = re.compile(r"(\w+)\[(.*)\]", re.DOTALL)
 
 
 class ThinkAndAct(StepTask):
-    """A thought and an action; a reply with a thought alone is accepted, and :class:`ChooseAction` follows.
-
-    Attributes:
-        demonstrations: example claims with their steps.
-    """
+    """A thought and an action; a reply with a thought alone is accepted, and :class:`ChooseAction` follows."""
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "demonstrations", "history", "step")
 
     tools: tuple[ActionTool, ...] = (SEARCH, LOOKUP)
-    demonstrations: str = ""
+    demonstrations: str = ""  # example claims with their steps
 
+    hardened_rules: ClassVar[str] = STYLE_IS_NO_EVIDENCE
+    output_format: ClassVar[str] = lines(
+        "Write the next thought and the next action, in this form, and nothing after them:",
+        "Thought N: what you think",
+        "Action N: search[what to look for], or lookup[a word], or finish[the label]",
+    )
+
+    @property
     def instructions(self) -> str:
         return self.rules()
 
@@ -57,22 +61,13 @@ class ThinkAndAct(StepTask):
             " next sentence that holds a word, of what was searched for last; finish, which gives the label.",
         )
 
-    def hardened_rules(self) -> str:
-        return STYLE_IS_NO_EVIDENCE
-
+    @property
     def worked_examples(self) -> str:
         return f"Examples:\n{self.demonstrations}\n" if self.demonstrations else ""
 
     def answers(self) -> tuple[str, ...]:
         """The labels by their own names, as in the rules and the demonstrations."""
         return self.claim.labels.names
-
-    def output_format(self) -> str:
-        return lines(
-            "Write the next thought and the next action, in this form, and nothing after them:",
-            "Thought N: what you think",
-            "Action N: search[what to look for], or lookup[a word], or finish[the label]",
-        )
 
     def input_text(self) -> str:
         return lines(claim_lines(self.claim), self._history(), f"Thought {self.step}:")
@@ -136,11 +131,10 @@ class ChooseAction(ThinkAndAct):
 
     thought: str
 
-    def output_format(self) -> str:
-        return lines(
-            "The next thought is there. Write the action that follows it, on one line, and nothing else:",
-            "Action N: search[what to look for], or lookup[a word], or finish[the label]",
-        )
+    output_format: ClassVar[str] = lines(
+        "The next thought is there. Write the action that follows it, on one line, and nothing else:",
+        "Action N: search[what to look for], or lookup[a word], or finish[the label]",
+    )
 
     def input_text(self) -> str:
         return f"{super().input_text()} {self.thought}\nAction {self.step}:"

@@ -10,5 +10,4 @@ from redargue.tasks.step import Step
 
 @perform.register
 def _think_and_act(task: ThinkAndAct, backend: EmbeddedBackend) -> Step:
-    """Searches alone: whole passages are read, so there is nothing to look up."""
     return next_step(task.model_copy(update={"tools": task.tools[:1]}), backend)

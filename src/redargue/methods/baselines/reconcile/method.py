@@ -15,7 +15,7 @@ from pydantic import Field
 from redargue.claims import Claim
 from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
-from redargue.methods.base import CostPlan, CostRange, MethodSettings
+from redargue.methods.base import CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines.evidence_pool import EvidencePool
 from redargue.methods.baselines.reconcile.prompts import (
     AnswerSurely,
@@ -32,27 +32,20 @@ from redargue.verdicts import Verdict
 SAMPLES = 3
 
 
-class ReconcileSettings(MethodSettings):
-    """Settings of ``reconcile``.
+class ReconcileSettings(SearchSettings):
+    """Settings of ``reconcile``."""
 
-    Attributes:
-        tools: each is searched once, and all agents see the results; without tools nobody has evidence, as published.
-        rounds: of discussion, at most; none if all agree from the start.
-        samples: shows each agent the other agents' convincing samples, which are our own.
-        groups: number of different answers shown in a discussion, the most frequent first; the authors' program shows
-            two (``RECONCILE-2``).
-        unparsed: an agent whose reply cannot be read has no vote, or one for a random label with confidence 0
-            (``RECONCILE-1``).
-        temperature: of all replies; the authors' program leaves it at the endpoints' default, which is 1.
-    """
-
+    # each is searched once, and all agents see the results; without tools nobody has evidence, as published
     tools: tuple[str, ...] = Field(default=("corpus",), max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
     agents: int = Field(default=3, ge=2, le=10)
-    rounds: int = Field(default=3, ge=0, le=10)
-    samples: bool = True
+    rounds: int = Field(default=3, ge=0, le=10)  # of discussion, at most; none if all agree from the start
+    samples: bool = True  # shows each agent the other agents' convincing samples, which are our own
+    # number of different answers shown in a discussion, the most frequent first; the authors' program shows two
+    # (``RECONCILE-2``)
     groups: int = Field(default=10, ge=2, le=10)
+    # an agent whose reply cannot be read has no vote, or one for a random label with confidence 0 (``RECONCILE-1``)
     unparsed: Literal["out", "random"] = "out"
+    # of all replies; the authors' program leaves it at the endpoints' default, which is 1
     temperature: float = Field(default=1.0, ge=0, le=2)
 
 
@@ -87,11 +80,7 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
         return self.conclude(round_, votes)
 
     async def discuss(self, round_: int, groups: tuple[Group, ...]) -> list[AnswerWithConfidence]:
-        """All agents answer concurrently; those whose reply can be read vote.
-
-        Raises:
-            BadReply: no agent's reply can be read.
-        """
+        """All agents answer concurrently, and those whose reply can be read vote; BadReply where none can be read."""
         replies = await gather_or_cancel(self.answer(agent, round_, groups) for agent in self.debaters)
         failures = [reply for reply in replies if isinstance(reply, BadReply)]
         if len(failures) == len(replies):
@@ -169,7 +158,6 @@ class Reconcile(EvidencePool, name="reconcile", settings=ReconcileSettings):
                 searches=dict.fromkeys(settings.tools, 1),
                 asked_by={task.name(): cls.debaters_for(settings)},
                 call_depth=1 + rounds,
-                search_depth=int(bool(settings.tools)),
             )
 
         return CostRange(plan(0), plan(min(1, settings.rounds)), plan(settings.rounds))

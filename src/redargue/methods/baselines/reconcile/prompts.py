@@ -8,8 +8,7 @@ from pydantic import Field, field_validator
 
 from redargue.claims import Claim, Frozen
 from redargue.methods.baselines import evidence_prompts
-from redargue.tasks.answer import claim_lines
-from redargue.tasks.base import FORMAT_LAST, PromptPart, Task, lines, max_length, quotes_field
+from redargue.tasks.base import FORMAT_LAST, Layout, Task, lines, max_length, quotes_field
 from redargue.tasks.untrusted import wrap_untrusted
 
 
@@ -49,9 +48,13 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
     groups: tuple[Group, ...] = ()
     samples: str = ""
 
+    layout: ClassVar[Layout] = FORMAT_LAST
+
+    @property
     def worked_examples(self) -> str:
         return self.samples
 
+    @property
     def output_format(self) -> str:
         names = ", ".join(self.claim.labels.names)
         return lines(
@@ -61,9 +64,7 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
 
     def input_text(self) -> str:
         return lines(
-            claim_lines(self.claim),
-            evidence_prompts.evidence_line(self),
-            evidence_prompts.label_question(self.claim.labels),
+            evidence_prompts.topic(self),
             "Answer with reasoning, step by step. Also say how sure you are of your answer, from 0.0 to 1.0.",
             "Look carefully at these answers of the agents as further information, then give your own answer with your"
             " reasoning, step by step. Say clearly which view you agree or disagree with, and why."
@@ -71,9 +72,6 @@ class AnswerSurely(evidence_prompts.DebatePrompt, Task[AnswerWithConfidence]):
             else None,
             self._groups(),
         )
-
-    def layout(self) -> tuple[PromptPart, ...]:
-        return FORMAT_LAST
 
     def _groups(self) -> str:
         free = self.claim.labels.free_text  # then an answer is an agent's own text

@@ -1,4 +1,4 @@
-"""What the small models play of ReConcile."""
+"""How small models perform the tasks of ReConcile."""
 
 from __future__ import annotations
 

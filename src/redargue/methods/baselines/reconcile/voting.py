@@ -19,14 +19,9 @@ def rescaled(confidence: float) -> float:
 
 
 def weighted_vote(votes: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """The weight of each answer.
+    """Sums of rescaled confidences by answer; the first vote for an answer adds 1e-5, as in the authors' program.
 
-    Args:
-        votes: answers with their stated confidences in [0, 1], in the order of the agents.
-
-    Returns:
-        Sums of rescaled confidences by answer, the first voter's first; the first vote for an answer adds 1e-5, as in
-        the authors' program.
+    ``votes`` are answers with their stated confidences in [0, 1], in the order of the agents.
     """
     weights: dict[str, float] = {}
     for answer, confidence in votes:

@@ -15,7 +15,7 @@ from redargue.claims import Claim, Meaning
 from redargue.errors import BadReply, UsageError
 from redargue.events import QueryWritten
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, Method, SearchSettings
 from redargue.methods.baselines.safe import prompts
 from redargue.methods.baselines.search_results import SearchResult, found_in
 from redargue.tasks.answer import Answer
@@ -26,24 +26,14 @@ RATER = "rater"
 IRRELEVANT = "The statement has nothing to do with what its text is about."
 
 
-class SafeSettings(MethodSettings):
-    """Settings of ``safe``; the defaults are the paper's for one claim.
+class SafeSettings(SearchSettings):
+    """Settings of ``safe``; the defaults are the paper's for one claim, which uses Google's search."""
 
-    Attributes:
-        tools: sources of evidence; the paper uses Google's search.
-        top_k: results per search and tool.
-        max_steps: searches; all are made, whatever is known.
-        revise: makes a claim with a context self-contained first.
-        relevance: checks a claim with a context for its relevance to it; an irrelevant one has no label.
-        not_supported: the claim's label for "Not Supported": that for false claims, as in the paper's comparisons, or
-            that for what the evidence does not settle.
-    """
-
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=3, ge=1, le=50)
-    max_steps: int = Field(default=5, ge=1, le=20)
-    revise: bool = True
-    relevance: bool = False
+    max_steps: int = Field(default=5, ge=1, le=20)  # searches; all are made, whatever is known
+    revise: bool = True  # makes a claim with a context self-contained first
+    relevance: bool = False  # checks a claim with a context for its relevance to it; an irrelevant one has no label
+    # the claim's label for "Not Supported": that for false claims, as in the paper's comparisons, or that for what the
+    # evidence does not settle
     not_supported: Literal["refuted", "not_enough"] = "refuted"
     temperature: float = Field(default=0.1, ge=0, le=2)
 
@@ -140,12 +130,7 @@ class Safe(Method, name="safe", settings=SafeSettings):
 
         def plan(before: list[str], searches: int) -> CostPlan:
             calls = dict.fromkeys(before, 1) | ({"WriteNextQuery": searches, "RateSupport": 1} if searches else {})
-            return CostPlan(
-                calls=calls,
-                searches=dict.fromkeys(settings.tools, searches),
-                call_depth=sum(calls.values()),
-                search_depth=searches,
-            )
+            return CostPlan(calls=calls, searches=dict.fromkeys(settings.tools, searches), search_depth=searches)
 
         before = [task.name() for task in _before_searching(settings)]
         usual = plan([], settings.max_steps)

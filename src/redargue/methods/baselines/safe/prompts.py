@@ -13,7 +13,7 @@ from pydantic import Field
 from redargue.claims import Claim, Frozen, Label, LabelSet, Meaning, readable
 from redargue.methods.baselines.search_results import SearchResult, ShowsKnowledge
 from redargue.tasks.answer import LabelledTask
-from redargue.tasks.base import Task, lines, max_length
+from redargue.tasks.base import Sections, Task, lines, max_length
 from redargue.tasks.query import LONGEST_QUERY, Query, QueryTask
 from redargue.tasks.untrusted import wrap_untrusted
 
@@ -62,18 +62,12 @@ class Relevance(Frozen):
 class _OfAResponse:
     """A statement and the text around it. A plain class without fields, so it goes first."""
 
-    template_var_names: ClassVar[tuple[str, ...]] = ("statement", "response")
-
-    def input_text(self: Any) -> str:
-        return lines(
-            f"RESPONSE: {wrap_untrusted(self.claim.context)}",
-            f"STATEMENT: {wrap_untrusted(self.claim.text, inline=True)}",
-        )
+    sections: ClassVar[Sections] = {"response": "RESPONSE: ", "statement": "STATEMENT: "}
 
     def template_vars(self: Any) -> dict[str, str]:
         return {
-            "statement": wrap_untrusted(self.claim.text, inline=True),
             "response": wrap_untrusted(self.claim.context),
+            "statement": wrap_untrusted(self.claim.text, inline=True),
         }
 
 
@@ -82,16 +76,15 @@ class MakeSelfContained(_OfAResponse, Task[SelfContained]):
 
     claim: Claim
 
-    def instructions(self) -> str:
-        return lines(
-            "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
-            "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
-            " them by what the response says they stand for.",
-            "Change nothing else: no fact is added, and none is corrected.",
-        )
-
-    def output_format(self) -> str:
-        return "Say first what is vague; then give the rewritten statement alone in a code block (```)."
+    instructions: ClassVar[str] = lines(
+        "Rewrite a STATEMENT out of a RESPONSE so that it can be understood without it.",
+        "Vague are pronouns, names that are not whole, and references like 'the bridge' or 'that year'. Replace"
+        " them by what the response says they stand for.",
+        "Change nothing else: no fact is added, and none is corrected.",
+    )
+    output_format: ClassVar[str] = (
+        "Say first what is vague; then give the rewritten statement alone in a code block (```)."
+    )
 
     def parse_plain(self, text: str) -> SelfContained | None:
         statement = code_block(text)
@@ -108,18 +101,13 @@ class CheckRelevance(_OfAResponse, Task[Relevance]):
 
     claim: Claim
 
-    def instructions(self) -> str:
-        return lines(
-            "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
-            "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
-            " Foo. Whether the statement is true does not matter.",
-        )
-
-    def hardened_rules(self) -> str:
-        return "Relevant means Foo."
-
-    def output_format(self) -> str:
-        return "Reason first; then end with [Foo] or [Not Foo], in square brackets."
+    instructions: ClassVar[str] = lines(
+        "Two subjects are 'Foo' if a RESPONSE says how they have to do with each other.",
+        "Find the subject that the RESPONSE is about and the subject of the STATEMENT, and decide whether they are"
+        " Foo. Whether the statement is true does not matter.",
+    )
+    hardened_rules: ClassVar[str] = "Relevant means Foo."
+    output_format: ClassVar[str] = "Reason first; then end with [Foo] or [Not Foo], in square brackets."
 
     def parse_plain(self, text: str) -> Relevance | None:
         answers = bracketed(text, "Foo", "Not Foo")
@@ -134,15 +122,12 @@ class WriteNextQuery(ShowsKnowledge, QueryTask):
     claim: Claim
     results: tuple[SearchResult, ...] = ()
 
-    def instructions(self) -> str:
-        return lines(
-            "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
-            "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
-            " is useful for the statement.",
-        )
-
-    def output_format(self) -> str:
-        return "Think first about what is missing; then give the query alone in a code block (```)."
+    instructions: ClassVar[str] = lines(
+        "You want to find out whether a STATEMENT is true. You get it with the KNOWLEDGE that was found so far.",
+        "Write one query for a web search. It should find information that the knowledge does not hold yet and that"
+        " is useful for the statement.",
+    )
+    output_format: ClassVar[str] = "Think first about what is missing; then give the query alone in a code block (```)."
 
     def parse_plain(self, text: str) -> Query | None:
         """The first code block; else as other queries are read."""
@@ -157,19 +142,14 @@ class RateSupport(ShowsKnowledge, LabelledTask):
 
     results: tuple[SearchResult, ...] = ()
 
-    def instructions(self) -> str:
-        return lines(
-            "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
-            "Reason step by step, and sum up what the knowledge says of the statement.",
-            "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
-            " is not supported.",
-        )
-
-    def quote_source(self) -> str:
-        return "the knowledge"
-
-    def output_format(self) -> str:
-        return f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
+    instructions: ClassVar[str] = lines(
+        "You rate whether a STATEMENT is supported by the KNOWLEDGE that was found for it.",
+        "Reason step by step, and sum up what the knowledge says of the statement.",
+        "It is supported if the knowledge says so or strongly implies it; it need not say so word for word. Else it"
+        " is not supported.",
+    )
+    quote_source: ClassVar[str] = "the knowledge"
+    output_format: ClassVar[str] = f"End with your answer in square brackets: [{SUPPORTED}] or [{NOT_SUPPORTED}]."
 
     def label_of(self, text: str) -> str | None:
         """The label in square brackets; without one the label on the last line."""

@@ -1,4 +1,4 @@
-"""What the small models play of SAFE."""
+"""How small models perform the tasks of SAFE."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redargue.tasks.query import Query
 @perform.register
 def _make_self_contained(task: prompts.MakeSelfContained, backend: EmbeddedBackend) -> prompts.SelfContained:
     """Replaces a leading pronoun where the text around it leaves no doubt."""
-    (statement,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context))
+    (statement,) = claim_filter.claims((task.claim.text,), sentences(task.claim.context), embedder=backend.embedder)
     return prompts.SelfContained(statement=statement or task.claim.text)
 
 
@@ -30,7 +30,6 @@ def _check_relevance(task: prompts.CheckRelevance, backend: EmbeddedBackend) -> 
 
 @perform.register
 def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) -> Query:
-    """The next new query; the claim again where none is left."""
     passages = found_in(task.results)
     best = backend.reader.read(task.claim.text, passages).best(Meaning.SUPPORTED, QUOTES)
     asked = {result.query for result in task.results}
@@ -39,11 +38,7 @@ def _write_next_query(task: prompts.WriteNextQuery, backend: EmbeddedBackend) ->
 
 @perform.register
 def _rate_support(task: prompts.RateSupport, backend: EmbeddedBackend) -> Answer:
-    """Supported where that is more probable than the other two together: silence is not support.
-
-    Raises:
-        BadReply: there is no evidence to read.
-    """
+    """Supported where that is more probable than the other two together; BadReply where there is no evidence."""
     passages = not_empty(found_in(task.results))
     reading = backend.reader.read(task.claim.text, passages)
     supports, refutes, neither = reading.probabilities()

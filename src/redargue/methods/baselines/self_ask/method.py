@@ -16,7 +16,7 @@ from redargue.concurrency import gather_or_cancel
 from redargue.errors import BadReply
 from redargue.events import Spoke
 from redargue.methods.agent import Agent
-from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, MethodSettings
+from redargue.methods.base import FROM_SETTINGS, CostPlan, CostRange, SearchSettings
 from redargue.methods.baselines import grounding
 from redargue.methods.baselines.self_ask import prompts
 from redargue.methods.few_shot import read_examples
@@ -27,20 +27,14 @@ from redargue.verdicts import Verdict
 ASKER = "asker"
 
 
-class SelfAskSettings(MethodSettings):
-    """Settings of ``self-ask``.
+class SelfAskSettings(SearchSettings):
+    """Settings of ``self-ask``; the paper uses Google's search."""
 
-    Attributes:
-        variant: ``interleaved``: each question follows the answers before it; ``decomposed``: all questions first, and
-            one call that reads the results (FOLK's).
-        tools: each searches for every question; the paper uses Google's search.
-        top_k: passages per search and tool; the paper shows one answer or snippet.
-        most_questions: after which the interleaved variant asks for the final answer; the paper states no limit.
-    """
-
+    # ``interleaved``: each question follows the answers before it; ``decomposed``: all questions first, and one call
+    # that reads the results (FOLK's)
     variant: Literal["interleaved", "decomposed"] = "interleaved"
-    tools: tuple[str, ...] = Field(default=("corpus",), min_length=1, max_length=8)
-    top_k: int = Field(default=1, ge=1, le=50)
+    top_k: int = Field(default=1, ge=1, le=50)  # passages per search and tool; the paper shows one answer or snippet
+    # after which the interleaved variant asks for the final answer; the paper states no limit
     most_questions: int = Field(default=5, ge=1, le=grounding.MOST_QUESTIONS)
     temperature: float = Field(default=0.0, ge=0, le=2)
 
@@ -116,7 +110,6 @@ class SelfAsk(grounding.GroundingMethod, name="self-ask", settings=SelfAskSettin
             return CostPlan(
                 calls=calls,
                 searches=dict.fromkeys(settings.tools, questions),
-                call_depth=2 if decomposed else questions + 1,
                 search_depth=1 if decomposed else questions,
             )
 

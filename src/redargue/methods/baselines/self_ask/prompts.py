@@ -29,14 +29,11 @@ class WriteFollowUps(grounding.AsksQuestions, Task[FollowUps]):
     claim: Claim
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return lines(
-            "Say which questions have to be answered in order to verify a claim.",
-            "Each is put to a search engine alone, and has to be understood alone.",
-        )
-
-    def output_format(self) -> str:
-        return "Reply with the questions alone, one a line: Followup Question: your question"
+    instructions: ClassVar[str] = lines(
+        "Say which questions have to be answered in order to verify a claim.",
+        "Each is put to a search engine alone, and has to be understood alone.",
+    )
+    output_format: ClassVar[str] = "Reply with the questions alone, one a line: Followup Question: your question"
 
     def parse_plain(self, text: str) -> FollowUps | None:
         return None if grounding.is_object(text) else FollowUps(questions=grounding.questions_in(text))
@@ -59,11 +56,13 @@ class JudgeAnswers(grounding.JudgesResults, Task[Aggregate]):
     asked: tuple[grounding.Grounded, ...]
     demonstrations: str = ""
 
+    output_format: ClassVar[str] = (
+        "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
+    )
+
+    @property
     def instructions(self) -> str:
         return "Given a question and a context, answer SUPPORTED or NOT_SUPPORTED, and explain why."
-
-    def output_format(self) -> str:
-        return "Reply in this form: The claim is [SUPPORTED] or [NOT_SUPPORTED]. Here are the reasons: your reasons"
 
     def input_text(self) -> str:
         after = grounding.ANSWER_NEXT if self.profile == "paper" else None
@@ -112,17 +111,14 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
     asked: tuple[grounding.Grounded, ...] = ()
     demonstrations: str = ""
 
-    def instructions(self) -> str:
-        return lines(
-            "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
-            "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
-        )
-
-    def output_format(self) -> str:
-        return lines(
-            f"Reply with the next line alone: {_ASKS} your question",
-            f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
-        )
+    instructions: ClassVar[str] = lines(
+        "You answer a question by asking follow up questions, one at a time, which a search engine answers.",
+        "Go on where the last text stops; as soon as nothing is left to ask, give the final answer.",
+    )
+    output_format: ClassVar[str] = lines(
+        f"Reply with the next line alone: {_ASKS} your question",
+        f"or: {_FINAL} SUPPORTED or NOT_SUPPORTED",
+    )
 
     def input_text(self) -> str:
         return lines(grounding.asked_whether(self.claim), self._so_far())
@@ -142,11 +138,7 @@ class AskFollowUp(grounding.JudgesResults, Task[FollowUp]):
         return "\n".join(parts)
 
     def parse_plain(self, text: str) -> FollowUp | None:
-        """Whichever comes first, a question or the final answer; what follows "Intermediate answer:" is made up.
-
-        Raises:
-            ValueError: neither occurs.
-        """
+        """Whichever comes first, a question or the final answer; what follows "Intermediate answer:" is made up."""
         if grounding.is_object(text):
             return None
         own = text.partition(_FOUND)[0]
@@ -178,14 +170,15 @@ class ConcludeAsking(JudgeAnswers):
 
     template_var_names: ClassVar[tuple[str, ...]] = ("claim", "asked", "demonstrations")
 
+    output_format: ClassVar[str] = "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
+
+    @property
     def instructions(self) -> str:
-        return self._asking().instructions()
+        return self._asking().instructions
 
+    @property
     def worked_examples(self) -> str:
-        return lines(self._asking().worked_examples(), "No more questions may be asked: give the final answer now.")
-
-    def output_format(self) -> str:
-        return "Reply with the answer alone: SUPPORTED or NOT_SUPPORTED"
+        return lines(self._asking().worked_examples, "No more questions may be asked: give the final answer now.")
 
     def input_text(self) -> str:
         return lines(self._asking().input_text(), _FINAL if self.profile == "paper" else None)

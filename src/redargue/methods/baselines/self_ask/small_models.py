@@ -1,4 +1,4 @@
-"""What the small models play of Self-Ask."""
+"""How small models perform the tasks of Self-Ask."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ def _write_follow_ups(task: prompts.WriteFollowUps, backend: EmbeddedBackend) ->
 
 @perform.register
 def _ask_follow_up(task: prompts.AskFollowUp, backend: EmbeddedBackend) -> prompts.FollowUp:
-    """Asks whether the next clause is true; after the last one, answers."""
     questions = [is_it_true(clause) for clause in clauses_of(task.claim)]
     asked = {question.question for question in task.asked}
     following = next((question for question in questions if question not in asked), "")

@@ -27,11 +27,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Parses ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``.
-
-        Raises:
-            UsageError: the address contains a password or an unknown option.
-        """
+        """Parses ``PATH`` or ``http(s)://host:port[/database][?collection=NAME&index=flat]``; else UsageError."""
         if not re.match(r"(https?|tcp)://", text):
             if not text:
                 raise UsageError("milvus: needs a folder or a URI", hint="--store milvus:PATH.db")

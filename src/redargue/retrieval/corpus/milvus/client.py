@@ -18,11 +18,11 @@ from redargue.net.secrets import Secrets
 from redargue.retrieval.corpus.milvus.address import INSTALL, TOKEN, Address
 from redargue.retrieval.corpus.milvus.lite import LiteServer
 
-CONNECT = 10.0  # seconds for the first answer of a server
-ANSWER = 60.0  # seconds for one request, including retries
-LOAD = 300.0  # seconds to load collections into memory: a server that was killed replays its log first
-ROWS = 1_000  # keys per request
-PUT = 500  # rows per request: at most 40 MB, and a server accepts 64
+CONNECT_TIMEOUT = 10.0  # seconds for the first answer of a server
+TIMEOUT = 60.0  # seconds for one request, including retries
+LOAD_TIMEOUT = 300.0  # seconds to load collections into memory: a server that was killed replays its log first
+KEY_BATCH = 1_000  # keys per request
+UPSERT_BATCH = 500  # rows per request: at most 40 MB, and a server accepts 64
 PAGE = 4_000  # rows per page of a listing; Milvus returns at most 16,384
 MIN_VERSION = (2, 5)  # the first server with BM25; older ones accept a BM25 function and ignore it
 
@@ -53,8 +53,8 @@ class Connection:
         try:
             with self._errors():
                 uri = self._lite.uri if self._lite else address.uri
-                self._client = milvus.MilvusClient(uri=uri, token=token, timeout=CONNECT)
-                version = str(self._client.get_server_version(timeout=CONNECT))
+                self._client = milvus.MilvusClient(uri=uri, token=token, timeout=CONNECT_TIMEOUT)
+                version = str(self._client.get_server_version(timeout=CONNECT_TIMEOUT))
             if tuple(map(int, re.findall(r"\d+", version)[:2])) < MIN_VERSION and not address.lite:
                 raise _too_old(address.uri, version)
         except BaseException:
@@ -62,10 +62,7 @@ class Connection:
             raise
 
     def create(self, name: str, *, dimensions: int, description: str) -> None:
-        """Creates a collection of rows with a key, two numbers, two texts and words indexed for BM25.
-
-        ``dimensions`` is 0 for rows without vectors; the server's tools show the description.
-        """
+        """Creates a collection with words indexed for BM25; ``dimensions`` is 0 for rows without vectors."""
         kind = self._types.DataType
         schema = self._types.MilvusClient.create_schema(
             auto_id=False, enable_dynamic_field=False, description=description
@@ -84,42 +81,33 @@ class Connection:
         schema.add_field("bm25", kind.SPARSE_FLOAT_VECTOR)
         schema.add_function(self._types.Function("bm25", self._types.FunctionType.BM25, ["words"], ["bm25"]))
         index.add_index("bm25", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        with self._errors():
-            self._client.create_collection(
-                name, schema=schema, index_params=index, consistency_level="Session", timeout=LOAD
-            )
-            self._client.load_collection(name, timeout=LOAD)
+        options = {"schema": schema, "index_params": index, "consistency_level": "Session"}
+        self._ask("create_collection", name, timeout=LOAD_TIMEOUT, **options)
+        self._ask("load_collection", name, timeout=LOAD_TIMEOUT)
 
     def exists(self, name: str) -> bool:
-        with self._errors():
-            return bool(self._client.has_collection(name, timeout=ANSWER))
+        return bool(self._ask("has_collection", name))
 
     def load(self, name: str) -> None:
         """Loads a collection into memory, and waits until all earlier writes are visible."""
-        with self._errors():
-            self._client.load_collection(name, timeout=LOAD)
-            self._client.get(name, ids=["-"], output_fields=["key"], consistency_level="Strong", timeout=LOAD)
+        self._ask("load_collection", name, timeout=LOAD_TIMEOUT)
+        self._ask("get", name, ids=["-"], output_fields=["key"], consistency_level="Strong", timeout=LOAD_TIMEOUT)
 
     def drop(self, name: str) -> None:
-        with self._errors():
-            self._client.drop_collection(name, timeout=LOAD)
+        self._ask("drop_collection", name, timeout=LOAD_TIMEOUT)
 
     def get(self, name: str, keys: Sequence[str], fields: Sequence[str]) -> dict[str, Row]:
         """The rows with these keys; unknown keys are omitted."""
         result: dict[str, Row] = {}
-        with self._errors():
-            for batch in _slices(keys):
-                rows = self._client.get(
-                    name, ids=batch, output_fields=["key", *fields], consistency_level="Session", timeout=ANSWER
-                )
-                result |= {row["key"]: row for row in rows}
+        for batch in _slices(keys):
+            rows = self._ask("get", name, ids=batch, output_fields=["key", *fields], consistency_level="Session")
+            result |= {row["key"]: row for row in rows}
         return result
 
     def rows(self, name: str, fields: Sequence[str]) -> Iterator[Row]:
-        """All rows of a collection, in any order."""
         with self._errors():
             pages = self._client.query_iterator(
-                name, batch_size=PAGE, output_fields=["key", *fields], consistency_level="Strong", timeout=ANSWER
+                name, batch_size=PAGE, output_fields=["key", *fields], consistency_level="Strong", timeout=TIMEOUT
             )
             try:
                 while page := pages.next():
@@ -128,14 +116,12 @@ class Connection:
                 pages.close()
 
     def put(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
-        with self._errors():
-            for batch in _slices(rows, PUT):
-                self._client.upsert(name, batch, timeout=ANSWER)
+        for batch in _slices(rows, UPSERT_BATCH):
+            self._ask("upsert", name, batch)
 
     def delete(self, name: str, keys: Sequence[str]) -> None:
-        with self._errors():
-            for batch in _slices(keys):
-                self._client.delete(name, ids=batch, timeout=ANSWER)
+        for batch in _slices(keys):
+            self._ask("delete", name, ids=batch)
 
     def search(
         self, name: str, field: str, query: object, count: int, fields: Sequence[str]
@@ -143,25 +129,16 @@ class Connection:
         """The best rows with their scores; BM25 scores are positive, whatever their sign in this version of Milvus."""
         metric = "IP" if field == "vector" else "BM25"
         params = {"ef": max(128, count)} if self.address.index_type == "HNSW" and field == "vector" else {}
-        with self._errors():
-            (hits,) = self._client.search(
-                name,
-                [query],
-                anns_field=field,
-                limit=count,
-                output_fields=["key", *fields],
-                search_params={"metric_type": metric, "params": params},
-                consistency_level="Session",
-                timeout=ANSWER,
-            )
+        wanted: Row = {"anns_field": field, "limit": count, "output_fields": ["key", *fields]}
+        how: Row = {"search_params": {"metric_type": metric, "params": params}, "consistency_level": "Session"}
+        (hits,) = self._ask("search", name, [query], **wanted, **how)
         sign: Callable[[float], float] = float if field == "vector" else abs
         return [(sign(hit["distance"]), dict(hit["entity"])) for hit in hits]
 
     def flush(self, name: str) -> None:
         """Flushes Milvus Lite's log, which is slow to search; a server does so itself."""
         if self._lite:
-            with self._errors():
-                self._client.flush(name, timeout=LOAD)
+            self._ask("flush", name, timeout=LOAD_TIMEOUT)
 
     def close(self) -> None:
         """Stops Milvus Lite after its last client in this process."""
@@ -171,6 +148,10 @@ class Connection:
         if self._lite:
             self._lite.release()
             self._lite = None
+
+    def _ask(self, method: str, *arguments: Any, timeout: float = TIMEOUT, **options: Any) -> Any:
+        with self._errors():
+            return getattr(self._client, method)(*arguments, timeout=timeout, **options)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -212,6 +193,6 @@ def _pymilvus() -> Any:
     return pymilvus
 
 
-def _slices(items: Sequence[Any], size: int = ROWS) -> Iterator[list[Any]]:
+def _slices(items: Sequence[Any], size: int = KEY_BATCH) -> Iterator[list[Any]]:
     for start in range(0, len(items), size):
         yield list(items[start : start + size])

@@ -23,7 +23,6 @@ class LiteServer:
 
     @classmethod
     def at(cls, path: str, write: bool) -> LiteServer:
-        """The server on this folder, started if it is not running."""
         with cls._lock:
             if path not in cls._open:
                 cls._open[path] = cls(path, write)
@@ -51,7 +50,6 @@ class LiteServer:
         self.uri = f"http://127.0.0.1:{port}"
 
     def release(self) -> None:
-        """Stops the server after its last user."""
         with self._lock:
             self._users -= 1
             if not self._users:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from redargue.claims import Frozen
 from redargue.errors import UsageError
@@ -34,12 +33,9 @@ _REST = re.compile(r"\w{0,100}")
 
 
 class Version(Frozen):
-    """Identifies one content of a document, and how many chunks and pieces of text it has.
+    """Identifies one content of a document, and how many chunks and pieces of text it has."""
 
-    ``digest`` is half of the digest of id and content, so that the changes of a whole batch fit into one field.
-    """
-
-    digest: str
+    digest: str  # half of that of id and content, so that the changes of a whole batch fit into one field
     chunks: int
     pieces: int
 
@@ -96,8 +92,7 @@ class About(Frozen):
 
     @property
     def source(self) -> dict[str, str]:
-        names = ("title", "url", "publisher", "published")
-        return {"document": self.id, **{name: getattr(self, name) for name in names}}
+        return {"document": self.id, **self.model_dump(include={"title", "url", "publisher", "published"})}
 
     @classmethod
     def of(cls, document: Document, chunks: int, *, order: int, added: str) -> About:
@@ -168,7 +163,7 @@ def text_rows(documents: Sequence[tuple[Document, About]]) -> Iterator[Row]:
         for (document, about), places in zip(documents, starts, strict=True)
         for piece, start in enumerate(places)
     ]
-    yield from chain((row for row in rows if not row["about"]), (row for row in rows if row["about"]))
+    yield from sorted(rows, key=lambda row: bool(row["about"]))
 
 
 def state_row(name: str, state: State) -> Row:
@@ -177,7 +172,6 @@ def state_row(name: str, state: State) -> Row:
 
 
 def _words(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """The terms of titles and texts; those of a title are repeated to weight them."""
     titles = terms([title.encode()[:TITLE_BYTES].decode(errors="ignore") for title, _ in texts])
     bodies = terms([text for _, text in texts])
     return [" ".join(title * int(TITLE) + body) or NO_WORDS for title, body in zip(titles, bodies, strict=True)]

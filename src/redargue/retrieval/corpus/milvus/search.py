@@ -5,7 +5,7 @@ Milvus also ranks chunks that an interrupted write left behind; they are skipped
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 from redargue.nli.cache import Floats
 from redargue.retrieval.corpus.base import AGAIN, DEPTH, EXCERPT, MEANING, WORDS, Corpus, Hit, Hits
@@ -27,7 +27,6 @@ class MilvusReader(Corpus):
     _texts: str
 
     def _abouts(self, keys: Iterable[str]) -> dict[str, About]:
-        """The descriptions of the documents with these keys; unknown keys are omitted."""
         rows = self._link.get(self._texts, [text_key(key, "", 0) for key in dict.fromkeys(keys)], ["about"])
         return {key[2:]: About.model_validate_json(row["about"]) for key, row in rows.items()}
 
@@ -51,18 +50,13 @@ class MilvusReader(Corpus):
         owners = {key.partition(".")[0]: number for number, key in enumerate(keys)}
         documents = {number: owners[key.partition(".")[0]] for key, number in numbers.items()}
         best = [(rows[keys[number]], score) for number, score in spread(ranked, documents, AGAIN)]
-        for about, row, score in self._described(best, 4 * k):
-            yield Hit(about.source, row["start"], row["text"], score)
-
-    def _described(self, ranked: Sequence[tuple[Row, float]], step: int) -> Iterator[tuple[About, Row, float]]:
-        """Chunks with their documents; chunks of replaced content are skipped."""
-        for first in range(0, len(ranked), step):
-            batch = ranked[first : first + step]
+        for first in range(0, len(best), 4 * k):
+            batch = best[first : first + 4 * k]
             abouts = self._abouts(row["key"].partition(".")[0] for row, _ in batch)
             for row, score in batch:
                 key, version, _ = row["key"].split(".")
-                if key in abouts and abouts[key].version.name == version:
-                    yield abouts[key], row, score
+                if key in abouts and abouts[key].version.name == version:  # not a chunk of replaced content
+                    yield Hit(abouts[key].source, row["start"], row["text"], score)
 
     def keyword_hits(self, query: str, k: int) -> Hits:
         best: dict[str, tuple[str, float]] = {}  # the best piece of each document
@@ -98,7 +92,6 @@ class MilvusReader(Corpus):
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]["order"], hit[0]["key"]))[:depth]
 
     def _by_words(self, name: str, query: str, depth: int) -> list[tuple[str, float]]:
-        """Keys and BM25 scores."""
         words = query_terms(query)
         hits = self._ranked(name, "bm25", words, depth) if words else []
         return [(row["key"], score) for row, score in hits if score > 0]

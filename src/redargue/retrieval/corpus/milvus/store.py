@@ -97,7 +97,6 @@ class MilvusCorpus(MilvusReader):
             )
 
     def _create(self, state: State) -> None:
-        """Creates the store anew; it exists once its state is stored."""
         for name in (self._texts, self._chunks):
             if self._link.exists(name):
                 self._link.drop(name)
@@ -121,7 +120,6 @@ class MilvusCorpus(MilvusReader):
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def _versions(self, state: State) -> dict[str, Version]:
-        """The current contents of the documents whose changes were begun."""
         abouts = self._abouts([change.key for change in state.writing])
         return {key: about.version for key, about in abouts.items()}
 
@@ -134,7 +132,6 @@ class MilvusCorpus(MilvusReader):
         return content
 
     def _settle(self, state: State, now: dict[str, Version]) -> State:
-        """Completes the begun changes: removes the rows of unused contents, and stores the checksum."""
         chunks: list[str] = []
         texts: list[str] = []
         for change in state.writing:
@@ -233,7 +230,6 @@ class MilvusCorpus(MilvusReader):
     def _store(
         self, state: State, known: dict[str, About], latest: dict[str, Document], fresh: dict[str, Prepared]
     ) -> None:
-        """Writes the ``fresh`` documents, and the descriptions of those whose path has changed."""
         added, order = datetime.now(UTC).isoformat(timespec="seconds"), time.time_ns()
         abouts: dict[str, About] = {}
         for place, (key, document) in enumerate(latest.items()):

@@ -1,0 +1,214 @@
+"""What an argument of a command is: a file, standard input, or the text itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable
+from datetime import date
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from pydantic import ValidationError
+
+from redargue.bench.batch import read_claims as read_table
+from redargue.bench.datasets.rows import unpacked_suffix
+from redargue.claims import Claim, LabelSet, Meaning, with_strict_as_of
+from redargue.config import RunConfig
+from redargue.errors import UnreadableFile, UsageError
+from redargue.registry import did_you_mean
+from redargue.retrieval.corpus.ingest import find_files, read_documents
+from redargue.sanitize import counted, printable
+from redargue.text.segment import KINDS, Kind, Text, sentences_of
+from redargue.text.verification import text_of
+
+CLAIM, CLAIMS = "claim", "claims"
+TABLES = (".csv", ".tsv", ".json", ".jsonl")
+DOCUMENTS = (".md", ".html", ".htm", ".pdf", ".docx")
+NOT_READ = (".doc", ".odt", ".rtf", ".rst", ".tex", ".epub", ".ppt", ".pptx", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
+NAMED_BY_SUFFIX = (".txt", *TABLES, *DOCUMENTS, *NOT_READ)
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
+_PATH = re.compile(r"/\S*|(?:\.{1,2}|~)/.*")
+_WORD_LIKE_A_PATH = re.compile(r"[!-~]*/[!-~]*[^\s.!?]|[!-~]*[\w-]\.[A-Za-z]\w{1,9}")
+_MAY_END_A_SENTENCE = re.compile(r"[.!?…。！？][^\w\s]*(?=\s|\w)|\n")
+_ABBREVIATION = re.compile(r"(?:^\w+|\b\w)\.$")  # "Prof." alone, or an initial
+_LONG_LINE = 50  # characters of a line that may be wrapped
+
+
+class Input(NamedTuple):
+    """What a command verifies: a text, or claims if it is None; ``note`` says how the argument was read."""
+
+    text: Text | None
+    claims: list[Claim]
+    note: str = ""
+
+
+def read_input(argument: str, kind: str, question: str, config: RunConfig) -> Input:
+    """Reads the argument of ``check``; ``kind`` is the value of --as.
+
+    Without a kind, a table gives the claims of its rows and a document gives a text. A .txt file and standard input
+    give a text if they are prose, otherwise one claim per line. An argument that names no file gives a text if it has
+    several sentences, otherwise one claim.
+    """
+    if kind not in ("", CLAIM, CLAIMS, *KINDS):
+        raise UsageError(f"no kind of text {kind!r}", where="--as", hint=did_you_mean(kind, [CLAIM, CLAIMS, *KINDS]))
+    if kind in KINDS:
+        return Input(read_text(argument, kind, question), [])
+    is_file = argument == "-" or (os.path.exists(argument) if kind == CLAIM else bool(named_path(argument)))
+    suffix = unpacked_suffix(Path(argument)) if is_file else ""
+    if kind != CLAIM and suffix in TABLES:
+        return _claims(read_table(Path(argument), {}, labels=config.labels, as_of=config.as_of), question, config)
+    if kind == CLAIMS and suffix in DOCUMENTS:
+        hint = "without --as claims, check extracts them"
+        raise UsageError(f"{argument!r} is a text whose claims have not been extracted", hint=hint)
+    content = _content(argument) if is_file else argument
+    if not kind and (suffix in DOCUMENTS or _is_text(content, config.labels, by_line=is_file)):
+        text = _text(content, "text", question, argument if is_file else "")
+        name = printable(argument, lines=False) if is_file and argument != "-" else "the input"
+        return Input(text, [], f"{name} is read as a text, claim by claim; --as claim verifies it as one claim")
+    if kind == CLAIM or not is_file:
+        return _claims([_claim({"claim": content}, config.labels, config.as_of, "the claim")], question, config)
+    claims = read_lines(content, argument, config.labels, config.as_of)
+    several = 0 if kind else sum(has_several_sentences(claim.text) for claim in claims)
+    note = f"{several:,} of {counted(len(claims), 'claim')} have several sentences; --as text reads the input as a text"
+    return _claims(claims, question, config, note if several else "")
+
+
+def read_text(argument: str, kind: str, question: str, where: str = "") -> Text:
+    """The text of a file, of standard input (``-``), or the argument itself."""
+    one_word = kind not in ("qa", "dialogue")  # an answer may be and/or or example.com
+    is_file = argument == "-" or named_path(argument, where, one_word=one_word)
+    content = _content(argument, where) if is_file else argument
+    return _text(content, kind, question, argument if is_file else "")
+
+
+def named_path(argument: str, where: str = "", *, one_word: bool = True) -> Path | None:
+    """The file or folder that an argument names; None if the argument is the text itself.
+
+    Args:
+        argument: an argument of the command line.
+        where: the option, for errors.
+        one_word: whether a single word with a slash or a dot inside it has to be a path.
+
+    Raises:
+        UsageError: the argument is a URL, or looks like a path at which nothing exists.
+    """
+    if os.path.exists(argument):
+        return Path(argument)
+    text = argument.strip()
+    if _URL.fullmatch(text):
+        hint = "save the page and give the file, or write the text as a sentence"
+        raise UsageError(f"{argument!r} is a URL, and a URL is not fetched", where=where, hint=hint)
+    looks_like_path = unpacked_suffix(Path(text)) in NAMED_BY_SUFFIX or _PATH.fullmatch(text)
+    if "\n" not in text and (looks_like_path or (one_word and _WORD_LIKE_A_PATH.fullmatch(text))):
+        hint = "check the path; if this is a text, end it with a full stop"
+        raise UsageError(f"no file or folder {argument!r}", where=where, hint=hint)
+    return None
+
+
+def read_argument(argument: str, where: str = "") -> str:
+    """The text of a plain-text file or of standard input, with its line breaks as they are."""
+    try:
+        raw = sys.stdin.buffer.read() if argument == "-" else Path(argument).read_bytes()
+        text = raw.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{argument!r} cannot be read: {reason}", where=where) from error
+    if not text.strip():
+        raise UsageError(f"{'standard input' if argument == '-' else repr(argument)} is empty", where=where)
+    return text
+
+
+def read_lines(content: str, argument: str, labels: LabelSet, as_of: date | None = None) -> list[Claim]:
+    """One claim per line; a line of standard input that begins with ``{`` is read as JSON."""
+    claims = []
+    for number, line in enumerate(content.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{argument}, line {number}"
+        row: Any = {"claim": line.strip()}
+        if argument == "-" and line.lstrip().startswith("{"):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise UsageError(f"not JSON: {line.strip()[:60]!r}", where=where) from error
+        claims.append(_claim(row, labels, as_of, where))
+    return claims
+
+
+def has_several_sentences(text: str) -> bool:
+    """Whether a text has a second sentence, which does not begin inside a quotation or after an abbreviation."""
+    if not _MAY_END_A_SENTENCE.search(text.strip()):
+        return False
+    for first, second in pairwise(sentences_of(text)):
+        before = text[: second.start]
+        quoted = before.count('"') % 2 or before.count("“") > before.count("”")
+        if "\n" in text[first.end : second.start]:
+            return True
+        if not (quoted or second.text[0].islower() or _ABBREVIATION.search(first.text)):
+            return True
+    return False
+
+
+def _is_text(content: str, labels: LabelSet, *, by_line: bool) -> bool:
+    if not {Meaning.SUPPORTED, Meaning.REFUTED} <= {label.meaning for label in labels.labels}:
+        return False  # a text cannot be verified with these labels
+    if not by_line:
+        return has_several_sentences(content)
+    lines = [line.strip() for line in content.split("\n") if line.strip()]
+    if lines[0].startswith("{"):
+        return False
+    wrapped = any(
+        len(line) >= _LONG_LINE and line[-1].isalnum() and following[0].islower() for line, following in pairwise(lines)
+    )
+    return wrapped or 2 * sum(map(has_several_sentences, lines)) >= len(lines)
+
+
+def _content(argument: str, where: str = "") -> str:
+    path = Path(argument)
+    if argument == "-" or path.is_fifo() or (path.is_file() and path.suffix.lower() in (".txt", ".md")):
+        return read_argument(argument, where)
+    if path.is_dir():
+        names = ", ".join(str(file) for file in islice(find_files(path), 5))
+        hint = f"name one of its files: {names}" if names else "it contains no files"
+        raise UsageError(f"{argument!r} is a folder", where=where, hint=hint)
+    documents = []
+    for document in read_documents(path):
+        if isinstance(document, UnreadableFile):
+            raise UsageError(document.what, where=document.where, hint=document.hint)
+        documents.append(document)
+    if len(documents) != 1:
+        raise UsageError(f"{argument!r} contains {counted(len(documents), 'document')}; a text is one", where=where)
+    return documents[0].text
+
+
+def _text(content: str, kind: str, question: str, where: str) -> Text:
+    is_file = question == "-" or bool(question and named_path(question, "--question", one_word=False))
+    context = _content(question, "--question") if is_file else question
+    try:
+        return text_of(content, kind=cast(Kind, kind), context=context)
+    except UsageError as error:
+        raise UsageError(error.what, where=error.where or where, hint=error.hint) from error
+
+
+def _claims(claims: Iterable[Claim], question: str, config: RunConfig, note: str = "") -> Input:
+    if question:
+        hint = "add --as text, dialogue or qa"
+        raise UsageError("a claim has no question", where="--question", hint=hint)
+    return Input(None, with_strict_as_of(claims) if config.strict_as_of else list(claims), note)
+
+
+def _claim(row: Any, labels: LabelSet, as_of: date | None, where: str) -> Claim:
+    if not isinstance(row, dict) or not isinstance(row.get("claim"), str):
+        raise UsageError(f"no text field 'claim' in {str(row)[:60]!r}", where=where)
+    fields = {"as_of": as_of} | {name: row[name] for name in ("context", "options", "as_of") if row.get(name)}
+    try:
+        return Claim(text=row["claim"], labels=labels, **fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = str(first["msg"]).removeprefix("Value error, ")
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {what}", where=where) from error

@@ -1,0 +1,198 @@
+"""Aligns the content words of a claim with a sentence's, and the claim's quantities with the sentence's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import takewhile
+from operator import eq
+
+from redargue.nli.lexicon import FUNCTION_WORDS, WORD, opposites, stem
+from redargue.nli.quantities import Quantity, quantities, relation
+
+_NEGATIVE_PREFIX = re.compile(r"^(?:un|in|im|ir|il|dis|non-?)(?=\w{3})")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A text's words and quantities."""
+
+    text: str
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return quantities(self.text)
+
+    @cached_property
+    def words(self) -> tuple[re.Match[str], ...]:
+        return tuple(WORD.finditer(self.text))
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        return tuple(stem(match.group()) for match in self.words)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        return frozenset(self.stems)
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """The offsets of the characters that belong to quantities."""
+        return frozenset(at for quantity in self.quantities for at in range(quantity.start, quantity.end))
+
+    @cached_property
+    def content(self) -> tuple[int, ...]:
+        """The places of content words, without those that are part of a quantity."""
+        return tuple(
+            place
+            for place, match in enumerate(self.words)
+            if match.group().lower() not in FUNCTION_WORDS
+            and match.start() not in self.measured
+            and not match.group()[0].isdigit()
+        )
+
+    def is_name(self, place: int) -> bool:
+        return place > 0 and self.words[place].group()[0].isupper()
+
+
+@lru_cache(maxsize=8192)
+def parsed(text: str) -> Parsed:
+    return Parsed(text)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The content words of a claim and where a sentence has them.
+
+    Attributes:
+        places: for each content word of the claim the sentence's place, or None.
+        loose: how many of them are aligned with another word of the same family.
+    """
+
+    claim: Parsed
+    sentence: Parsed
+    places: tuple[int | None, ...]
+    loose: int
+
+    @cached_property
+    def matched(self) -> tuple[int, ...]:
+        return tuple(place for place in self.places if place is not None)
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """The claim's places that the sentence lacks."""
+        return tuple(place for place, other in zip(self.claim.content, self.places, strict=True) if other is None)
+
+    @cached_property
+    def window(self) -> str:
+        """The part of the sentence from three words before its first matched word to two after its last."""
+        if not self.matched or self.claim.stems == self.sentence.stems:
+            return self.sentence.text
+        words = self.sentence.words
+        first, last = max(0, min(self.matched) - 3), min(len(words) - 1, max(self.matched) + 2)
+        return self.sentence.text[words[first].start() : words[last].end()]
+
+    @cached_property
+    def antonyms(self) -> int:
+        """How many words that only the claim has are opposites of a word that only the sentence has."""
+        others = [word for word in self.sentence.stems if word not in self.claim.vocabulary]
+        return sum(
+            any(are_opposites(word, other) for other in others)
+            for word in self.claim.stems
+            if word not in self.sentence.vocabulary
+        )
+
+    @cached_property
+    def order(self) -> float:
+        """The share of pairs of aligned words that have the same order in both, in [0, 1]; 1 without pairs."""
+        pairs = [(one, two) for i, one in enumerate(self.matched) for two in self.matched[i + 1 :] if one != two]
+        return sum(one < two for one, two in pairs) / len(pairs) if pairs else 1.0
+
+
+def are_opposites(one: str, other: str) -> bool:
+    """Whether two stems are antonyms, or one is the other with a negative prefix."""
+    return other in opposites(one) or (
+        abs(len(one) - len(other)) in (2, 3, 4)
+        and (_NEGATIVE_PREFIX.sub("", one) == other or _NEGATIVE_PREFIX.sub("", other) == one)
+    )
+
+
+def align(claim: Parsed, sentence: Parsed) -> Alignment:
+    """Aligns each content word of the claim with the nearest same word of the sentence."""
+    by_stem: dict[str, list[int]] = {}
+    for place, word in enumerate(sentence.stems):
+        by_stem.setdefault(word, []).append(place)
+    places: list[int | None] = []
+    last, loose = 0, 0
+    for word in (claim.stems[place] for place in claim.content):
+        options = by_stem.get(word) or _related(word, by_stem)
+        loose += bool(options) and word not in by_stem
+        found = min(options, key=lambda option: abs(option - last)) if options else None
+        last = last if found is None else found
+        places.append(found)
+    return Alignment(claim, sentence, tuple(places), loose)
+
+
+def _related(word: str, by_stem: Mapping[str, list[int]]) -> Sequence[int]:
+    """Places of a word of the same family: at least five first letters are the same, and four fifths of the shorter."""
+    for other, places in by_stem.items():
+        if len(word) < 5 or word[:5] != other[:5]:
+            continue
+        if sum(takewhile(bool, map(eq, word, other))) >= 0.8 * min(len(word), len(other)):
+            return places
+    return ()
+
+
+@dataclass(frozen=True)
+class QuantityComparison:
+    """The claim's quantities by how the sentence answers them.
+
+    Attributes:
+        unequal: pairs of a claim's quantity and the sentence's quantity of the same kind whose value differs.
+    """
+
+    equal: tuple[tuple[Quantity, Quantity], ...]
+    compatible: tuple[tuple[Quantity, Quantity], ...]
+    unequal: tuple[tuple[Quantity, Quantity], ...]
+    missing: tuple[Quantity, ...]
+
+
+def compare_quantities(claim: Parsed, sentence: Parsed) -> QuantityComparison:
+    """Answers each quantity by an equal one, or else by the compatible or unequal one in the most similar context."""
+    found: dict[str, list[tuple[Quantity, Quantity]]] = {"equal": [], "compatible": [], "unequal": []}
+    missing: list[Quantity] = []
+    for quantity in claim.quantities:
+        related = [(relation(quantity, other), other) for other in sentence.quantities]
+        if same := [other for kind, other in related if kind == "equal"]:
+            found["equal"].append((quantity, same[0]))
+            continue
+        for wanted in ("compatible", "unequal"):
+            options = [other for kind, other in related if kind == wanted and same_things(quantity, other)]
+            if options:
+                shared = [shared_context(claim, quantity, sentence, other) for other in options]
+                found[wanted].append((quantity, options[shared.index(max(shared))]))
+                break
+        else:
+            missing.append(quantity)
+    equal, compatible, unequal = (tuple(pairs) for pairs in found.values())
+    return QuantityComparison(equal, compatible, unequal, tuple(missing))
+
+
+def same_things(one: Quantity, other: Quantity) -> bool:
+    """Whether two counts or ordinals may count the same things; True of any other dimension."""
+    return one.dimension not in ("count", "ordinal") or bool(one.nouns & other.nouns) or not (one.nouns and other.nouns)
+
+
+def shared_context(claim: Parsed, quantity: Quantity, sentence: Parsed, other: Quantity) -> float:
+    """The share of the words around the claim's quantity that are also around the sentence's."""
+    one, two = _context(claim, quantity), _context(sentence, other)
+    return len(one & two) / max(1, len(one))
+
+
+def _context(text: Parsed, quantity: Quantity) -> frozenset[str]:
+    """The stems of the three content words on either side."""
+    left = [text.stems[place] for place in text.content if text.words[place].end() <= quantity.start]
+    right = [text.stems[place] for place in text.content if text.words[place].start() >= quantity.end]
+    return frozenset((*left[-3:], *right[:3]))

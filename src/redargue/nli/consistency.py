@@ -1,0 +1,203 @@
+"""Finds the sentence that repeats a claim, or that contradicts it in one point that can be named; no model takes part.
+
+A contradiction is named only where nothing else separates the claim from a part of the sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from redargue.nli.alignment import Alignment, Parsed, align, compare_quantities, parsed
+from redargue.nli.edits import Edit, Kind, Token, edit_of, tokens
+from redargue.nli.lexicon import FUNCTION_WORDS, stem
+from redargue.nli.verbatim import verbatim
+
+Verdict = Literal["supported", "contradicted", "doubtful", "nothing"]
+
+
+class Mismatch(NamedTuple):
+    """What the claim says, and what the sentence says instead."""
+
+    kind: Kind
+    claim: str
+    evidence: str
+
+    @property
+    def text(self) -> str:
+        return f"claim: {self.claim}; evidence: {self.evidence}"
+
+
+class Consistency(NamedTuple):
+    """What a comparison word by word suggests.
+
+    Attributes:
+        verdict: "supported" if a sentence is the claim word for word; "contradicted" if one says all that the claim
+            says but for the mismatches; "doubtful" if a sentence shares most words of the claim and yet differs;
+            else "nothing".
+        sentence: the index of the sentence, or of the second of two.
+    """
+
+    verdict: Verdict
+    sentence: int | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+
+
+NOTHING = Consistency("nothing")
+LONGEST = 1500  # characters that are compared: the time grows with the square of the length
+_RETRACTED = re.compile(
+    r"\W*(?:this|that|it|the (?:claim|statement|rumour|report))(?: is| was|'s) (?:false|not true|untrue"
+    r"|wrong|incorrect|a myth|not the case)\b",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(
+    r"(?:not true|untrue|false|myth|wrong|incorrect|denied|claim\w*|not the case)[^.]*:\W*$", re.IGNORECASE
+)
+
+
+def check(claim: str, sentences: Sequence[str], title: str = "") -> Consistency:
+    """Looks for a sentence, or two in a row, that repeats the claim or contradicts it in one named point."""
+    if claim.rstrip().endswith("?") or len(claim) > LONGEST:
+        return NOTHING
+    sentences = [sentence if len(sentence) <= LONGEST else "" for sentence in sentences]
+    two_in_a_row = [(i, f"{one} {two}") for i, (one, two) in enumerate(pairwise(sentences), 1)]
+    for index, text in [*enumerate(sentences), *two_in_a_row]:
+        if verbatim(claim, text) and not (_withdrawn(sentences, index) or _withdrawn(sentences, max(0, index - 1))):
+            return Consistency("supported", index)
+    known = parsed(title).vocabulary
+    judged = [_judged(align(parsed(claim), parsed(text)), known) for text in sentences]
+    if any(repeated for _, repeated, _ in judged):
+        return NOTHING  # a sentence has all words of the claim and contradicts none
+    for wanted in ("contradicted", "doubtful"):
+        for index, (verdict, _, mismatches) in enumerate(judged):
+            if verdict == wanted:
+                return Consistency(verdict, index, mismatches)
+    return NOTHING
+
+
+def _withdrawn(sentences: Sequence[str], index: int) -> bool:
+    """Whether the sentence before announces a false statement, or the one after calls it one."""
+    after = sentences[index + 1] if index + 1 < len(sentences) else ""
+    return bool(_RETRACTED.match(after) or (index and _ANNOUNCED.search(sentences[index - 1])))
+
+
+def _judged(alignment: Alignment, known: frozenset[str]) -> tuple[Verdict, bool, tuple[Mismatch, ...]]:
+    """The verdict on one sentence, whether it repeats the claim, and the mismatches.
+
+    Args:
+        known: stems of the title, which the claim may have and the sentence lack.
+    """
+    claim, sentence = alignment.claim, alignment.sentence
+    missing = [word for place in alignment.missing if (word := claim.stems[place]) not in known]
+    if len(missing) > 3 or len(claim.content) + len(claim.quantities) < 2:
+        return "nothing", False, ()
+    if swap := swapped_roles(claim, sentence):
+        return "contradicted", False, (swap,)
+    edit = edit_of(claim, sentence)
+    if not (found := mismatches(edit)):
+        compared = compare_quantities(claim, sentence)
+        return "nothing", not (missing or compared.unequal or compared.missing or compared.compatible), ()
+    if len(found) == 1 and nothing_else_differs(edit, known):
+        return "contradicted", False, found
+    return ("nothing" if missing else "doubtful"), False, found
+
+
+def mismatches(edit: Edit) -> tuple[Mismatch, ...]:
+    """The opposed tokens, and a negation that only one side has; "not closed" agrees with "open"."""
+    found = [Mismatch(kind, one.text, other.text) for one, other, kind in edit.pairs if kind != "same"]
+    ours, theirs = ([token.text for token in part if token.negates] for part in (edit.added, edit.dropped))
+    if (len(ours) + len(theirs)) % 2 == 0:
+        return tuple(found)
+    opposed = [mismatch for mismatch in found if mismatch.kind in ("opposite", "quantifier")]
+    if opposed:
+        return tuple(mismatch for mismatch in found if mismatch not in opposed)
+    if not any(mismatch.kind == "modality" for mismatch in found):  # "must not" against "may" is one mismatch
+        found.append(Mismatch("negation", *((ours[0], "no negation") if ours else ("no negation", theirs[0]))))
+    return tuple(found)
+
+
+_AUXILIARIES = frozenset("do does did is are was were be been being has have had will".split())
+_LIMITS = frozenset("if unless except only until or not no nor neither".split())
+_RISKY = frozenset(  # words that change what a sentence says
+    (
+        "if unless except only until before after when while because whether than instead but although though nor or"
+        " most all some several many few every each both half according deny denied claimed said says"
+        " may might would could without"
+    ).split()
+)
+_LACKING = frozenset(map(stem, "lack fail refuse unable avoid prevent stop deny skip cease reject absent free".split()))
+
+
+def nothing_else_differs(edit: Edit, known: frozenset[str]) -> bool:
+    """Whether all else is the same but for an auxiliary or two harmless words; the claim may begin with known words."""
+    same = sum(kind == "same" and one.word not in FUNCTION_WORDS for one, _, kind in edit.pairs)
+    added = [
+        token
+        for place, token in enumerate(edit.added)
+        if not (_is_grammar(token) or (place < edit.lead and token.stem in known))
+    ]
+    dropped = [token for token in edit.dropped if not _is_grammar(token)]
+    risky = any(token.word in _RISKY or token.stem in _LACKING or token.quantity for token in dropped)
+    limited = any(token.word in _LIMITS for token in edit.around)
+    negated = any(token.negates for token in edit.dropped)  # "did not admit that it copied" leaves open whether it did
+    most = 0 if negated else 2
+    return same >= (2 if dropped else 1) and not (added or risky or limited) and len(dropped) <= most
+
+
+def _is_grammar(token: Token) -> bool:
+    return token.negates or token.word in _AUXILIARIES
+
+
+_SYMMETRIC = frozenset(
+    "and or is are was were with be equal equals met meets married marries as plus nor borders like near versus".split()
+)
+_LINKS = frozenset(  # their two sides may change places
+    "and or while when if because whereas nor as so where says said say".split()
+)
+_MOVABLE = frozenset(  # an adverbial may stand first or last
+    "in on at since from for with by after before until during within under over between of to as without".split()
+)
+
+
+def swapped_roles(claim: Parsed, sentence: Parsed) -> Mismatch | None:
+    """Two parts that have changed places around the same words: "A beat B" and "B beat A"."""
+    ours, theirs = tokens(claim), tokens(sentence)
+    keys = [token.key for token in ours]
+    for start in range(len(theirs) - len(ours) + 1):
+        window = theirs[start : start + len(ours)]
+        others = [token.key for token in window]
+        if others != keys and sorted(others) == sorted(keys):
+            return _swap(ours, window)
+    return None
+
+
+def _swap(ours: list[Token], theirs: list[Token]) -> Mismatch | None:
+    """The mismatch of two texts of the same tokens in another order, if two parts have changed places."""
+    words = {token.word for token in ours}
+    if words & _LINKS and "than" not in words:
+        return None
+    differ = [i for i, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one.key != other.key]
+    ours, theirs = ours[differ[0] : differ[-1] + 1], theirs[differ[0] : differ[-1] + 1]
+    if {ours[0].word, theirs[0].word} & _MOVABLE:
+        return None
+    one, other = [token.key for token in ours], [token.key for token in theirs]
+    size = len(one)
+    for left in range(1, size - 1):
+        for right in range(1, size - left):
+            first, middle, last = one[:left], one[left : size - right], one[size - right :]
+            if other == [*last, *middle, *first]:
+                between = {token.word for token in ours[left : size - right]}
+                return None if between <= _SYMMETRIC else Mismatch(_swap_kind(between), _joined(ours), _joined(theirs))
+    return None
+
+
+def _swap_kind(between: set[str]) -> Kind:
+    if "than" in between:
+        return "comparison"
+    return "time" if between & {"before", "after"} else "roles"
+
+
+def _joined(tokens: Sequence[Token]) -> str:
+    return " ".join(token.text for token in tokens)

@@ -1,0 +1,66 @@
+"""Tells texts that are not English, which the embedded models do not read.
+
+Another script than Latin is certain. Within Latin script a naive Bayes model over byte n-grams decides (py3langid);
+where it is unsure, as for short texts full of names, a text counts as English.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from redargue.evidence import Passage
+
+ENGLISH_ONLY = "the embedded models read English only"
+LONGEST = 2000  # characters that are looked at
+FEWEST_LETTERS = 8
+# Chosen with the claims of ``python -m benchmarks languages``: a text in Latin script is not English if English is less
+# probable than the first and another language at least as probable as the second.
+MAX_ENGLISH, MIN_OTHER = 0.0125, 0.2
+NAMES = dict(
+    pair.split("=")
+    for pair in (
+        "af=Afrikaans ar=Arabic bg=Bulgarian bn=Bengali ca=Catalan cs=Czech da=Danish de=German el=Greek"
+        " es=Spanish et=Estonian fa=Persian fi=Finnish fr=French he=Hebrew hi=Hindi hr=Croatian hu=Hungarian"
+        " id=Indonesian it=Italian ja=Japanese ko=Korean lt=Lithuanian lv=Latvian nl=Dutch no=Norwegian pl=Polish"
+        " pt=Portuguese ro=Romanian ru=Russian sk=Slovak sl=Slovenian sr=Serbian sv=Swedish sw=Swahili ta=Tamil"
+        " th=Thai tr=Turkish uk=Ukrainian ur=Urdu vi=Vietnamese zh=Chinese"
+    ).split()
+)
+
+
+def language_of(text: str) -> str:
+    """The text's language, or "another language" where its name is unsure; empty for English."""
+    text = text[:LONGEST]
+    letters = [letter for letter in text if letter.isalpha()]
+    in_latin = 2 * sum(map(_is_latin, letters)) >= len(letters)
+    if in_latin:  # names in other scripts do not count
+        if len(letters) < FEWEST_LETTERS or len(text.split()) < 2:
+            return ""
+        text = "".join(filter(_is_latin, text))
+    ranking = _identifier().rank(text)
+    (language, probability), english = ranking[0], dict(ranking)["en"]
+    if in_latin and (language == "en" or english >= MAX_ENGLISH or probability < MIN_OTHER):
+        return ""
+    return NAMES.get(language, "another language")
+
+
+def _is_latin(character: str) -> bool:
+    """Whether it is a Latin letter, phonetic ones included, or punctuation."""
+    return character < "\u02b0" or "\u1e00" <= character < "\u20d0"
+
+
+def in_english(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], dict[str, int]]:
+    """The passages that are English, and the number of the others by language."""
+    languages = [language_of(passage.text) for passage in passages]
+    kept = tuple(passage for passage, language in zip(passages, languages, strict=True) if not language)
+    return kept, dict(sorted(Counter(filter(None, languages)).items()))
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,0 +1,626 @@
+"""Parses numbers, dates, durations, currencies, percentages and units in English text and compares them by value.
+
+Number words are read by text2num; docs/decisions/0018-quantities.md says why no library parses the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from text_to_num import find_numbers
+
+from redargue.nli.lexicon import FUNCTION_WORDS, stem
+
+Relation = Literal["equal", "compatible", "unequal"]
+TOLERANCE = 1e-6
+UNIT_TOLERANCE = 0.015  # between two units: "60 days" and "2 months", "5 km" and "3.1 miles"
+APPROXIMATE = 0.1
+INFINITY = math.inf
+
+
+class Quantity(NamedTuple):
+    """A value in a text, as the interval that it allows.
+
+    Attributes:
+        dimension: "time", "length", "EUR", "ratio", "count", "ordinal", "year", "month", "day", "weekday", "clock", ...
+        low: least value in the dimension's base unit (seconds, metres, grams, ...).
+        high: greatest value.
+        unit: the unit as written, or "".
+        nouns: stems of the words after a count or an ordinal.
+        text: the span of the source, ``start`` to ``end``.
+        approximate: whether the text says "about".
+    """
+
+    dimension: str
+    low: float
+    high: float
+    unit: str
+    nouns: frozenset[str]
+    text: str
+    start: int
+    end: int
+    approximate: bool = False
+
+
+def relation(claim: Quantity, evidence: Quantity) -> Relation | None:
+    """How a claim's quantity relates to one of the evidence; None if they measure different things.
+
+    "equal" if the evidence's interval lies in the claim's, "compatible" if the two merely overlap.
+    """
+    if claim.dimension != evidence.dimension:
+        return None
+    tolerance = TOLERANCE if claim.unit == evidence.unit else UNIT_TOLERANCE
+    if claim.approximate or evidence.approximate:
+        tolerance = APPROXIMATE
+    low, high = _widened(claim, tolerance)
+    if low <= evidence.low and evidence.high <= high:
+        return "equal"
+    touching = evidence.low != evidence.high and evidence.low <= high * 1.001 and low <= evidence.high * 1.001
+    if touching or (evidence.low <= high and low <= evidence.high):
+        return "compatible"
+    return "unequal"
+
+
+def _widened(quantity: Quantity, tolerance: float) -> tuple[float, float]:
+    if quantity.dimension in _EXACT:
+        return quantity.low, quantity.high
+    return quantity.low - abs(quantity.low) * tolerance, quantity.high + abs(quantity.high) * tolerance
+
+
+_EXACT = frozenset("year month day weekday clock ordinal".split())
+
+_TIME = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0, "fortnight": 1209600.0}
+_YEAR = 365.25 * 86400.0
+_TIME |= {"month": _YEAR / 12, "year": _YEAR, "decade": _YEAR * 10, "century": _YEAR * 100}
+_UNITS: dict[str, dict[str, float]] = {
+    "time": {
+        **{f"{name}|{name}s": factor for name, factor in _TIME.items()},
+        "centuries": _YEAR * 100,
+        "sec|secs|s": 1.0,
+        "min|mins": 60.0,
+        "h|hr|hrs": 3600.0,
+        "yr|yrs": _YEAR,
+        "ms|millisecond|milliseconds": 0.001,
+        "quarter of an hour": 900.0,
+    },
+    "length": {
+        "mm|millimetre|millimetres|millimeter|millimeters": 0.001,
+        "cm|centimetre|centimetres|centimeter|centimeters": 0.01,
+        "m|metre|metres|meter|meters": 1.0,
+        "km|kilometre|kilometres|kilometer|kilometers": 1000.0,
+        "inch|inches": 0.0254,
+        "ft|foot|feet": 0.3048,
+        "yd|yard|yards": 0.9144,
+        "mile|miles": 1609.344,
+        "nm|nanometre|nanometres|nanometer|nanometers": 1e-9,
+        "μm|micrometre|micrometres|micron|microns": 1e-6,
+        "nautical mile|nautical miles": 1852.0,
+    },
+    "area": {
+        "m²|m2|square metre|square metres|square meter|square meters|sq m": 1.0,
+        "km²|km2|square kilometre|square kilometres|square kilometer|square kilometers|sq km": 1e6,
+        "cm²|square centimetre|square centimetres": 1e-4,
+        "ha|hectare|hectares": 1e4,
+        "acre|acres": 4046.856,
+        "square mile|square miles|sq mi": 2589988.11,
+        "square foot|square feet|sq ft": 0.092903,
+    },
+    "volume": {
+        "ml|millilitre|millilitres|milliliter|milliliters": 0.001,
+        "cl|centilitre|centilitres": 0.01,
+        "dl|decilitre|decilitres": 0.1,
+        "l|litre|litres|liter|liters": 1.0,
+        "hl|hectolitre|hectolitres": 100.0,
+        "m³|m3|cubic metre|cubic metres|cubic meter|cubic meters": 1000.0,
+        "km³|cubic kilometre|cubic kilometres": 1e12,
+        "gallon|gallons": 3.785412,
+        "pint|pints": 0.568261,
+    },
+    "mass": {
+        "ng|nanogram|nanograms": 1e-9,
+        "μg|mcg|microgram|micrograms": 1e-6,
+        "mg|milligram|milligrams": 0.001,
+        "g|gram|grams": 1.0,
+        "kg|kilo|kilos|kilogram|kilograms": 1000.0,
+        "t|tonne|tonnes|ton|tons|metric ton|metric tons": 1e6,
+        "lb|lbs|pound of|pounds of": 453.592,
+        "oz|ounce|ounces": 28.3495,
+    },
+    "temperature": {"°C|degree Celsius|degrees Celsius|℃|degree|degrees|°": 1.0},
+    "fahrenheit": {"°F|degree Fahrenheit|degrees Fahrenheit": 1.0},
+    "power": {
+        "W|watt|watts": 1.0,
+        "kW|kilowatt|kilowatts": 1e3,
+        "MW|megawatt|megawatts": 1e6,
+        "GW|gigawatt|gigawatts": 1e9,
+        "hp|horsepower": 745.7,
+    },
+    "energy": {
+        "Wh": 1.0,
+        "kWh|kilowatt-hour|kilowatt-hours|kilowatt hour|kilowatt hours": 1e3,
+        "MWh|megawatt-hour|megawatt-hours|megawatt hour|megawatt hours": 1e6,
+        "GWh|gigawatt-hour|gigawatt-hours|gigawatt hour|gigawatt hours": 1e9,
+        "TWh": 1e12,
+    },
+    "data": {
+        "KB|kB|kilobyte|kilobytes": 1e3,
+        "MB|megabyte|megabytes": 1e6,
+        "GB|gigabyte|gigabytes": 1e9,
+        "TB|terabyte|terabytes": 1e12,
+    },
+    "speed": {"km/h|kph|kilometres per hour|kilometers per hour": 1.0, "mph|miles per hour": 1.609344, "m/s": 3.6},
+    "voltage": {"V|volt|volts": 1.0, "kV|kilovolt|kilovolts": 1e3, "mV": 0.001},
+    "sound": {"dB|decibel|decibels": 1.0},
+    "ratio": {"%|percent|per cent|pc": 0.01, "‰|per mille": 0.001},
+    "points": {"percentage point|percentage points|pp": 1.0},
+    "multiple": {"times|-fold|fold": 1.0},
+    "EUR": {"€|EUR|euro|euros": 1.0, "euro cents": 0.01},
+    "USD": {"$|US$|USD|dollar|dollars": 1.0},
+    "GBP": {"£|GBP|pound|pounds|pounds sterling": 1.0, "pence|penny": 0.01},
+    "JPY": {"¥|JPY|yen": 1.0},
+    "CHF": {"CHF|Swiss franc|Swiss francs": 1.0},
+    "kronor": {"krona|kronor|krone|kroner|SEK|NOK|DKK": 1.0},
+    "cents": {"cent|cents|c": 1.0},
+}
+_UNIT = {
+    name: (dimension, factor)
+    for dimension, units in _UNITS.items()
+    for names, factor in units.items()
+    for name in names.split("|")
+}
+_UNIT |= {name.casefold(): unit for name, unit in _UNIT.items() if len(name) > 3}  # "Percent", not "MW" for "mw"
+_CURRENCIES = frozenset(("EUR", "USD", "GBP", "JPY", "CHF"))
+_SCALES = {"dozen": 12.0, "hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6}
+_SCALES |= {"billion": 1e9, "bn": 1e9, "trillion": 1e12}
+_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+
+_ALTERNATIVES = "|".join(re.escape(name) for name in sorted(_UNIT, key=len, reverse=True))
+_NUMBER = (
+    r"(?:\d{1,3}(?:[,\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?: \d{3})+(?!\d)|\d+(?:[.,]\d+)?[½¼¾⅓⅔]?|[½¼¾⅓⅔])"
+)
+_SCALE = r"(?:[ -]?(?:thousand|million|billion|trillion|dozen|hundred|mn|bn|k)(?![^\W\d_])|m(?![\w²³/]))"
+_SYMBOL = r"(?:US\$|[$€£¥]|(?:EUR|USD|GBP|CHF|JPY)\u00a0?)"
+_LEADS = {
+    "at least": ">=", "not less than": ">=", "no less than": ">=", "no fewer than": ">=", "a minimum of": ">=",
+    "minimum": ">=", "≥": ">=", "more than": ">", "over": ">", "above": ">", "greater than": ">", "exceeding": ">",
+    "exceeds": ">", "exceeded": ">", "longer than": ">", "older than": ">", "larger than": ">", "higher than": ">",
+    ">": ">", "upwards of": ">", "better than": ">", "up to": "<=", "at most": "<=", "no more than": "<=",
+    "not more than": "<=", "a maximum of": "<=", "maximum": "<=", "≤": "<=", "less than": "<", "fewer than": "<",
+    "under": "<", "below": "<", "lower than": "<", "younger than": "<", "shorter than": "<", "<": "<", "nearly": "~<",
+    "almost": "~<", "just under": "~<", "just over": "~>", "about": "~", "around": "~", "roughly": "~", "some": "~",
+    "approximately": "~", "c.": "~", "circa": "~", "~": "~", "not exceeding": "<=", "within": "<=",
+}  # fmt: skip
+_LEAD = "|".join(re.escape(lead) for lead in sorted(_LEADS, key=len, reverse=True))
+_MEASURE = re.compile(
+    rf"(?P<symbol>{_SYMBOL})?(?P<minus>(?<![\w\d])[-−])?(?<![\w.,])(?P<number>{_NUMBER})"
+    rf"(?P<half> and a half)?(?P<scale>{_SCALE})?"
+    rf"(?:(?P<join>\s?[-–]\s?| to | and | or )(?:{_SYMBOL})?(?P<second>{_NUMBER})(?P<second_scale>{_SCALE})?)?"
+    rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![\w²³]))?"
+    r"(?P<plus>\+(?!\w)| or (?i:more|longer|older|over|above|higher)\b| or (?i:less|fewer|under|younger|below)\b)?",
+)
+_BEFORE = re.compile(rf"(?<![\w-])(?:(?P<lead>{_LEAD})|(?P<between>between))\s*(?:an? |the )?$", re.IGNORECASE)
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = (
+    "(?:"
+    + "|".join([*(name.title() for name in _MONTHS), *"Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec".split()])
+    + r")\b\.?"
+)
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_CLOCK = re.compile(
+    r"\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s?(?P<half>[ap])\.?m\b\.?|\b(?P<hour24>[01]?\d"
+    r"|2[0-4])[:h](?P<minute24>[0-5]\d)\b"
+    r"|\b(?P<name>noon|midday|midnight)\b",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b"
+    rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:(?:\s?[–-]\s?| and "
+    rf"| to )(?P<last>\d{{1,2}}))? (?:of )?(?P<month>{_MONTH}),?(?: (?P<year>\d{{4}})\b)?"
+    rf"|\b(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d|[.,]\d|:)(?:,? (?P<year2>\d{{4}})\b)?"
+    rf"|(?<!\w)(?P<month3>{_MONTH})(?:,? (?:of )?(?P<year3>\d{{4}})\b)?"
+    r"|\bQ(?P<quarter>[1-4])\b|\b(?i:(?P<nth>1st|2nd|3rd|4th) quarter)\b(?! of an)"
+    r"|\b(?P<decade>\d{3}0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[ -]century\b|['’](?P<short>\d\d)\b(?!s)",
+)
+_RATE = re.compile(
+    r"\b(?P<every>(?i:every|each)) (?:(?P<other>other|2nd) |(?P<count>\d+) )?(?P<unit>hour|day|week"
+    r"|fortnight|month|quarter|year|decade)s?\b"
+    r"|\b(?P<adverb>(?i:hourly|daily|nightly|weekly|fortnightly|monthly|quarterly|yearly|annually|annual"
+    r"|biennial|biennially))\b"
+    r"|\b(?P<times>(?i:once|twice|thrice)|\d+ times) (?:(?:in )?(?:a|an|per|each|every)) (?P<per>hour|day"
+    r"|week|month|year|decade)\b",
+)
+_ADVERBS = {
+    "hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "fortnightly": "fortnight",
+    "monthly": "month",
+    "yearly": "year", "annually": "year", "annual": "year",
+}  # fmt: skip
+_SHARES = {
+    "half": 0.5, "halves": 0.5, "a third": 1 / 3, "one third": 1 / 3, "a quarter": 0.25, "one quarter": 0.25,
+    "1 quarter": 0.25,
+    "a 3rd": 1 / 3, "1 3rd": 1 / 3, "a fifth": 0.2, "a 5th": 0.2, "1 5th": 0.2, "a 10th": 0.1, "1 10th": 0.1,
+    "a 4th": 0.25,
+    "a 6th": 1 / 6, "1 6th": 1 / 6, "a 8th": 0.125, "an 8th": 0.125, "1 8th": 0.125, "3 quarters": 0.75,
+    "3-quarters": 0.75,
+}  # fmt: skip
+_SHARE = re.compile(
+    rf"(?:(?P<lead>\b(?i:{_LEAD})) )?(?:(?<!and a )\b(?P<name>(?i:{'|'.join(sorted(_SHARES, key=len, reverse=True))}))"
+    r"|\b(?P<over>\d{1,2})[ -](?P<under>3rds|4ths|5ths|6ths|7ths|8ths|9ths|10ths)|\b(?P<one>\d+) (?:in"
+    r"|out of) (?P<of>\d+)(?! \d{3}\b))(?![\w-])"
+    r"(?! (?:an|a) (?:hour|million|billion|dozen|mile|century|year)| past| final|-?\d)",
+)
+_MULTIPLE = re.compile(
+    r"\b(?P<name>twice|double[ds]?|doubling|thrice|triple[ds]?|tripling|halve[ds]?|halving)\b", re.IGNORECASE
+)
+_ORDINAL = re.compile(r"\b(?P<number>\d+)(?:st|nd|rd|th)\b")
+_WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[^\w\s]")
+_YEAR_BEFORE = re.compile(
+    r"(?:\b(?:in|since|by|of|from|until|till|to|before|after|late|early|mid|during|year|spring|summer"
+    r"|autumn|winter|season)\s"
+    r"|[(–/]|mid-)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    word: str
+    scales: bool  # a scale word after digits or after "half"; it multiplies them
+
+    def text(self) -> str:
+        return self.word
+
+    def nt_separated(self, previous: _Token) -> bool:
+        return False
+
+    def not_a_number_part(self) -> bool:
+        return self.scales
+
+
+class _Source:
+    """The text with its number words written as digits, and the way back to the original's offsets."""
+
+    def __init__(self, text: str) -> None:
+        self.original = text
+        parts: list[str] = []
+        self._spans: list[tuple[int, int, int, int]] = []  # span in the rewritten text, span in the original
+        at = length = 0
+        for start, end, digits in _number_words(text):
+            parts += [text[at:start], digits]
+            length += start - at
+            self._spans.append((length, length + len(digits), start, end))
+            length, at = length + len(digits), end
+        self.text = "".join([*parts, text[at:]])
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        return self._original(start, 0), self._original(end, 1)
+
+    def _original(self, at: int, side: int) -> int:
+        before = [span for span in self._spans if span[0] + side <= at]
+        if not before:
+            return at
+        _, high, *original = before[-1]
+        return original[side] if at < high + side else original[1] + at - high
+
+
+def _number_words(text: str) -> Iterator[tuple[int, int, str]]:
+    """Spans of number words, and their digits; "second" as a unit and "one" as a pronoun stay words."""
+    matches = [match for match in _WORD.finditer(text) if match.group() != "-"]
+    words = [match.group().lower() for match in matches]
+    if _NUMBER_WORDS.isdisjoint(words):
+        return
+    tokens = [
+        _Token(
+            word,
+            word in _SCALES
+            and (before[-1:].isdigit() or before in ("half", "dozen") or (before == "a" and "half" in words)),
+        )
+        for before, word in zip(["", *words], words, strict=False)
+    ]
+    yield from sorted([*_numbers(matches, tokens), *_halves_and_dozens(text, matches)])
+
+
+def _halves_and_dozens(text: str, matches: list[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
+    """The phrase "a dozen", and "half a" before a scale, which text2num leaves alone."""
+    for first, second in pairwise(matches):
+        words = first.group().lower(), second.group().lower()
+        if words == ("a", "dozen"):
+            yield *second.span(), "12"
+        elif words == ("half", "a") and re.match(r"\s(?:million|billion|dozen|thousand)", text[second.end() :]):
+            yield first.start(), second.end(), "0.5"
+
+
+def _numbers(matches: list[re.Match[str]], tokens: list[_Token]) -> Iterator[tuple[int, int, str]]:
+    for number in find_numbers(tokens, "en", 0.0):
+        words = tokens[number.start : number.end]
+        if words[0].scales:
+            continue
+        first, last = matches[number.start], matches[number.end - 1]
+        if words[0].word[0].isdigit():
+            continue
+        before = tokens[number.start - 1].word if number.start else ""
+        if len(words) == 1:
+            word = words[0].word
+            after = tokens[number.end].word if number.end < len(tokens) else ""
+            if word in ("second", "seconds") and (before in ("a", "per", "each", "every") or before[-1:].isdigit()):
+                continue
+            if (
+                word == "one"
+                and (before in _NOT_BEFORE_ONE or not after.isalpha() or after in _NOT_AFTER_ONE)
+                and [each.word for each in tokens[number.end : number.end + 3]] != ["and", "a", "half"]
+            ):
+                continue
+        yield first.start(), last.end(), number.text
+
+
+_NUMBER_WORDS = frozenset(
+    (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety first second"
+        " third fourth fifth sixth"
+        " seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth"
+        " nineteenth twentieth thirtieth hundred million billion hundredth thousand thousandth thirds fourths fifths"
+        " sixths sevenths dozen eighths ninths tenths fortieth fiftieth sixtieth seventieth eightieth ninetieth"
+    ).split()
+)
+_NOT_BEFORE_ONE = frozenset("no any every each another this that which the some other only it".split())
+_NOT_AFTER_ONE = frozenset(
+    "s of else another and to is was are were has had can may will would who that which by as".split()
+)
+
+
+@lru_cache(maxsize=8192)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """The quantities of a text in order."""
+    source = _Source(text)
+    found: list[Quantity] = []
+    taken = bytearray(len(source.text) + 1)
+    for parse in (_dates, _clocks, _rates, _weekdays, _shares, _measures, _multiples, _ordinals):
+        for quantity_start, quantity_end, values in parse(source.text):
+            if any(taken[quantity_start:quantity_end]):
+                continue
+            taken[quantity_start:quantity_end] = b"\1" * (quantity_end - quantity_start)
+            start, end = source.span(quantity_start, quantity_end)
+            found += (_located(value, text, start, end) for value in values)
+    return tuple(_summed(sorted(found, key=lambda quantity: quantity.start), text))
+
+
+def _summed(found: list[Quantity], text: str) -> Iterator[Quantity]:
+    """The quantities, "8 minutes 40 seconds" as one."""
+    pending: Quantity | None = None
+    for quantity in found:
+        if pending and _continues(pending, quantity) and text[pending.end : quantity.start] in (" ", " and ", ", "):
+            pending = pending._replace(
+                low=pending.low + quantity.low, high=pending.high + quantity.high, end=quantity.end,
+                text=text[pending.start : quantity.end].strip(),
+            )  # fmt: skip
+            continue
+        if pending:
+            yield pending
+        pending = quantity
+    if pending:
+        yield pending
+
+
+def _continues(one: Quantity, other: Quantity) -> bool:
+    return one.dimension == other.dimension == "time" and other.high < one.low == one.high
+
+
+def _located(value: Quantity, text: str, start: int, end: int) -> Quantity:
+    return value._replace(text=text[start:end].strip(), start=start, end=end)
+
+
+Found = tuple[int, int, list[Quantity]]
+NO_NOUNS: frozenset[str] = frozenset()
+
+
+def _value(
+    dimension: str, low: float, high: float | None = None, unit: str = "", nouns: frozenset[str] = NO_NOUNS,
+    *, approximate: bool = False,
+) -> Quantity:  # fmt: skip
+    return Quantity(dimension, low, low if high is None else high, unit, nouns, "", 0, 0, approximate)
+
+
+def _month_number(name: str) -> int:
+    return 1 + next(i for i, month in enumerate(_MONTHS) if month.startswith(name.rstrip(".").lower()[:3]))
+
+
+def _dates(text: str) -> Iterator[Found]:
+    for match in _DATE.finditer(text):
+        values: list[Quantity] = []
+        if iso := match["iso"]:
+            year, month, day = map(int, iso.split("-"))
+            values = [_value("year", year), _value("month", month), _value("day", day)]
+        elif name := match["month"] or match["month2"] or match["month3"]:
+            if name.lower() == "may" and match["month3"] and not _may_is_a_month(text, match):
+                continue
+            values.append(_value("month", _month_number(name)))
+            if day_text := match["day"] or match["day2"]:
+                values.append(_value("day", int(day_text), int(match["last"] or day_text)))
+            if year_text := match["year"] or match["year2"] or match["year3"]:
+                values.append(_value("year", int(year_text)))
+        elif quarter := match["quarter"] or (match["nth"] or "")[:1]:
+            values.append(_value("month", 3 * int(quarter) - 2, 3 * int(quarter)))
+        elif match["decade"]:
+            values.append(_value("year", int(match["decade"]), int(match["decade"]) + 9))
+        elif match["century"]:
+            values.append(_value("year", 100 * int(match["century"]) - 99, 100 * int(match["century"])))
+        else:
+            short = int(match["short"])
+            values.append(_value("year", short + (1900 if short > 30 else 2000)))
+        yield match.start(), match.end(), values
+
+
+def _may_is_a_month(text: str, match: re.Match[str]) -> bool:
+    return bool(
+        match["year3"]
+        or re.search(
+            r"(?i)\b(?:in|since|by|of|from|until|to|before|after|last|next|every|and|late|early|mid|this"
+            r"|during)[ -]$",
+            text[: match.start()],
+        )
+    )
+
+
+def _clocks(text: str) -> Iterator[Found]:
+    for match in _CLOCK.finditer(text):
+        if name := match["name"]:
+            minutes = 0 if name.lower() == "midnight" else 720
+        elif match["half"]:
+            minutes = int(match["hour"]) % 12 * 60 + int(match["minute"] or 0) + 720 * (match["half"].lower() == "p")
+        else:
+            minutes = int(match["hour24"]) % 24 * 60 + int(match["minute24"])
+        yield match.start(), match.end(), [_value("clock", minutes)]
+
+
+def _rates(text: str) -> Iterator[Found]:
+    for match in _RATE.finditer(text):
+        if adverb := (match["adverb"] or "").lower():
+            seconds = {"quarterly": _YEAR / 4, "biennial": 2 * _YEAR, "biennially": 2 * _YEAR}.get(adverb)
+            seconds = seconds or _TIME[_ADVERBS[adverb]]
+        elif match["times"]:
+            times = {"once": 1, "twice": 2, "thrice": 3}.get(match["times"].lower()) or int(match["times"].split()[0])
+            seconds = _TIME[match["per"]] / max(times, 1)
+        else:
+            unit = _YEAR / 4 if match["unit"] == "quarter" else _TIME[match["unit"]]
+            seconds = unit * (2 if match["other"] else int(match["count"] or 1))
+        yield match.start(), match.end(), [_value("interval", seconds, unit=match.group())]
+
+
+def _weekdays(text: str) -> Iterator[Found]:
+    for match in re.finditer(rf"\b(?P<day>{'|'.join(name.title() for name in _WEEKDAYS)})s?\b", text):
+        yield match.start(), match.end(), [_value("weekday", _WEEKDAYS.index(match["day"].lower()))]
+
+
+def _shares(text: str) -> Iterator[Found]:
+    for match in _SHARE.finditer(text):
+        if match["name"]:
+            share = _SHARES[match["name"].lower()]
+        elif match["over"]:
+            share = int(match["over"]) / int(re.sub(r"\D", "", match["under"]))
+        else:
+            share = int(match["one"]) / max(1, int(match["of"]))
+        if share < 1:
+            yield match.start(), match.end(), [_bounded(_value("ratio", share, unit="share"), match["lead"] or "")]
+
+
+def _number(text: str, scale: str | None = None, *, half: bool = False) -> float:
+    fraction = _FRACTIONS.get(text[-1:], 0.0)
+    text = text.rstrip("½¼¾⅓⅔")
+    if re.fullmatch(r"\d+,\d{1,2}|\d+,\d{4,}", text):
+        text = text.replace(",", ".")
+    value = float(re.sub(r"[^\d.]", "", text) or 0) + fraction + (0.5 if half else 0.0)
+    return value * _SCALES.get((scale or "").strip(" -").lower(), 1.0)
+
+
+def _measures(text: str) -> Iterator[Found]:
+    if not re.search(r"[\d½¼¾⅓⅔]", text):
+        return
+    for match in _MEASURE.finditer(text):
+        start = match.start()
+        if re.search(r"[^\W\d_]-?$", text[max(0, start - 3) : start]) or re.match(
+            r"(?:st|nd|rd|th)s?\b", text[match.end("number") :]
+        ):
+            continue  # part of a name (A4, COVID-19), or an ordinal
+        lead = _BEFORE.search(text[max(0, start - 25) : start])
+        between = bool(lead and lead["between"])
+        join, second = (match["join"] or "").strip(), match["second"]
+        in_range = bool(second) and (between or join in ("-", "–", "to", "or"))
+        if join == "to" and re.search(r"(?i)\bfrom (?:\S+ ){0,2}$", text[:start]):
+            in_range = False  # a change from one to the other
+        scale = match["scale"] or (match["second_scale"] if in_range else None)
+        value = _number(match["number"], scale, half=bool(match["half"])) * (-1 if match["minus"] else 1)
+        values = [value] + ([_number(second, match["second_scale"])] if second else [])
+        bound = (lead["lead"] or "" if lead else "") + (match["plus"] or "")
+        start -= len(lead[0]) if lead else 0
+        yield start, match.end(), list(_measured(text, match, values, bound, in_range=in_range))
+
+
+def _measured(
+    text: str, match: re.Match[str], values: list[float], bound: str, *, in_range: bool
+) -> Iterator[Quantity]:
+    symbol, unit = (match["symbol"] or "").strip("\u00a0 "), match["unit"] or ""
+    dimension, factor = _UNIT.get(symbol or unit) or _UNIT.get(unit.casefold()) or ("count", 1.0)
+    nouns = NO_NOUNS
+    if dimension == "count":
+        if all(_is_year(text, match, value) for value in values):
+            yield from (_value("year", value) for value in values)
+            return
+        nouns = _nouns(text, match.end())
+    if in_range and values[0] <= values[1]:
+        values = [value * factor for value in values]
+        yield _value(dimension, values[0], values[1], unit or symbol, nouns)
+        return
+    for value in values:
+        yield _bounded(_value(dimension, value * factor, None, unit or symbol, nouns), bound)
+
+
+def _bounded(value: Quantity, lead: str) -> Quantity:
+    """The value with the bounds that "at least", "up to", "about" or "or more" put on it."""
+    lead = lead.lower().strip()
+    sign = _LEADS.get(lead, "")
+    if lead.startswith(("or more", "or long", "or old", "or over", "or above", "or high", "+")):
+        sign = ">="
+    elif lead.startswith("or "):
+        sign = "<="
+    size = value.low
+    match sign:
+        case ">=":
+            return value._replace(high=INFINITY)
+        case ">":
+            return value._replace(low=size + abs(size) * 1e-4, high=INFINITY)
+        case "<=":
+            return value._replace(low=0.0)
+        case "<":
+            return value._replace(low=0.0, high=size - abs(size) * 1e-4)
+        case "":
+            return value
+    return value._replace(approximate=True)
+
+
+def _is_year(text: str, match: re.Match[str], value: float) -> bool:
+    if not 1000 <= value <= 2100 or value % 1 or match["scale"] or match["half"] or match["minus"]:
+        return False
+    if not re.fullmatch(r"\d{4}", match["number"]) or (
+        match["second"] and not re.fullmatch(r"\d{4}|\d\d", match["second"])
+    ):
+        return False
+    after = re.match(r"[ -]([a-z]+)", text[match.end() :])
+    counted = bool(after) and after is not None and after[1] not in FUNCTION_WORDS and after[1].endswith("s")
+    return not counted or bool(_YEAR_BEFORE.search(text[: match.start("number")]))
+
+
+def _nouns(text: str, at: int) -> frozenset[str]:
+    """Stems of up to three content words that follow, none beyond a function word."""
+    nouns: list[str] = []
+    for match in re.finditer(r"\s*(?P<word>[^\W\d_]+(?:[-'’][^\W\d_]+)*)|.", text[at : at + 60]):
+        word = match["word"]
+        if word is None or (word.lower() in FUNCTION_WORDS and word.lower() not in _COUNTABLE):
+            if word and word.lower() == "of" and not nouns:
+                continue
+            break
+        if word.lower() not in _COUNTABLE:
+            nouns.append(stem(word))
+        if len(nouns) == 3:
+            break
+    return frozenset(nouns)
+
+
+_COUNTABLE = frozenset("more other such new of its the their".split())
+
+
+def _multiples(text: str) -> Iterator[Found]:
+    for match in _MULTIPLE.finditer(text):
+        name = match["name"].lower()
+        factor = 0.5 if name.startswith("hal") else 3.0 if name.startswith(("thr", "tri")) else 2.0
+        yield match.start(), match.end(), [_value("multiple", factor, unit="times")]
+
+
+def _ordinals(text: str) -> Iterator[Found]:
+    for match in _ORDINAL.finditer(text):
+        yield match.start(), match.end(), [_value("ordinal", int(match["number"]), nouns=_nouns(text, match.end()))]

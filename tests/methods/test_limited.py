@@ -1,0 +1,139 @@
+"""What a verdict may say without a verified quotation, without a search, or without evidence at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redargue import replay
+from redargue.backends.base import Call
+from redargue.backends.scripted import ScriptedBackend
+from redargue.claims import TWO, Claim, Meaning
+from redargue.evidence import Passage, Side
+from redargue.methods.base import configure, methods
+from redargue.methods.verdict_parts import FROM_MEMORY, NOTHING_FOUND, UNQUOTED
+from redargue.tasks.answer import AnswerClaim
+from redargue.tasks.base import AnyTask
+from redargue.verdicts import NOT_SEARCHED, Verdict
+from redargue.verifier import Verifier
+from support.debates import CLAIM, CLOCK, QUOTE, ShelfTool, answer, script
+
+pytestmark = pytest.mark.anyio
+
+FEW: dict[str, dict[str, Any]] = {"self-consistency": {"n": 3}, "best-of-n": {"n": 3}, "mermaid": {"memory": "off"}}
+SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
+READING = [name for name in SHIPPED if configure(name, "hardened", {}).reads_evidence()]
+CLOSED_BOOK = [name for name in SHIPPED if name not in READING]
+MADE_UP = "Nobody ever lit a lamp at Cape Ansel."
+SIDES = {Meaning.SUPPORTED: Side.FOR, Meaning.REFUTED: Side.AGAINST}
+
+
+class Quoting(ScriptedBackend):
+    """Gives the script's answers, all of them with the same quotations."""
+
+    def __init__(self, *quotes: str) -> None:
+        super().__init__(script(JudgeDebate=answer("SUPPORTS")))
+        self._quotes = quotes
+
+    def _next(self, task: AnyTask, call: Call) -> Any:
+        line = super()._next(task, call)
+        said = line(task, call) if callable(line) else line
+        return said.model_copy(update={"quotes": self._quotes}) if "quotes" in type(said).model_fields else said
+
+
+class EmptyTool(ShelfTool):
+    async def search(self, query: str, k: int, **given: Any) -> tuple[Passage, ...]:
+        return ()
+
+
+async def verify(
+    method: str, *quotes: str, profile: str = "hardened", claim: Claim = CLAIM, kind: Any = ShelfTool, **given: Any
+) -> Verdict:
+    settings = FEW.get(method, {})
+    evidence = {name: kind(name, **given) for name in configure(method, profile, settings).tools()}
+    options: Any = {"profile": profile, "settings": settings, "evidence": evidence, "clock": CLOCK}
+    with Verifier(method=method, backend=Quoting(*quotes), **options) as verifier:
+        verdict = await verifier.verify(claim)
+    assert verdict.error is None
+    return verdict
+
+
+@pytest.mark.parametrize("labels", [CLAIM.labels, TWO], ids=lambda labels: labels.name)
+@pytest.mark.parametrize("quotes", [(), (MADE_UP,)], ids=["none", "made-up"])
+@pytest.mark.parametrize("method", [name for name in READING if name != "nli"])  # code quotes what nli reads
+async def test_a_hardened_method_that_reads_evidence_decides_nothing_without_a_verified_quotation(
+    method: str, quotes: tuple[str, ...], labels: Any
+) -> None:
+    verdict = await verify(method, *quotes, claim=CLAIM.model_copy(update={"labels": labels}))
+    undecided = labels.named(Meaning.NOT_ENOUGH)
+    assert (verdict.label, verdict.meaning) == (undecided, Meaning.NOT_ENOUGH if undecided else None)
+    assert verdict.confidence is None
+    if verdict.caveat:  # some leave the claim open by themselves
+        assert verdict.caveat.startswith(f"{UNQUOTED}: the answer ")
+    assert verdict.why_unchecked == ("" if undecided else verdict.caveat or "no answer")
+
+
+@pytest.mark.parametrize("method", READING)
+async def test_a_hardened_method_decides_with_a_verified_quotation_on_its_side(method: str) -> None:
+    verdict = await verify(method, QUOTE)
+    assert verdict.meaning in SIDES
+    assert verdict.side(SIDES[verdict.meaning])
+    assert (verdict.caveat, verdict.unchecked) == ("", "")
+
+
+@pytest.mark.parametrize("method", READING)
+async def test_where_every_search_fails_the_claim_was_not_searched_and_not_decided(method: str) -> None:
+    verdict = await verify(method, QUOTE, failing=True)
+    assert verdict.unchecked == verdict.why_unchecked == NOT_SEARCHED
+    assert verdict.meaning not in SIDES
+    assert verdict.gaps
+    assert all(" failed for " in gap for gap in verdict.gaps)
+
+
+@pytest.mark.parametrize("method", CLOSED_BOOK)
+@pytest.mark.parametrize("profile", ["paper", "hardened"])
+async def test_a_method_that_answers_from_memory_says_so(method: str, profile: str) -> None:
+    verdict = await verify(method, profile=profile)
+    assert (verdict.caveat, verdict.unchecked) == (FROM_MEMORY, "")
+
+
+@pytest.mark.parametrize("method", ["single-reader", "tool-mad", "fire", "safe", "nli"])
+async def test_the_papers_verdict_stays_as_published_and_is_marked(method: str) -> None:
+    verdict = await verify(method, MADE_UP, profile="paper")
+    assert verdict.meaning is Meaning.SUPPORTED
+    assert verdict.caveat == UNQUOTED
+
+
+async def test_a_search_that_found_nothing_is_not_a_search_that_failed() -> None:
+    backend = ScriptedBackend({AnswerClaim: answer("NOT ENOUGH INFO")})
+    options: Any = {"method": "single-reader", "backend": backend, "clock": CLOCK}
+    with Verifier(evidence={"corpus": EmptyTool("corpus")}, **options) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert (verdict.caveat, verdict.unchecked) == (NOTHING_FOUND, "")
+    assert verdict.gaps == (f"corpus found nothing for {CLAIM.text!r}",)
+
+
+async def test_a_quotation_of_the_other_side_does_not_count() -> None:
+    lines = {"corpus": answer("REFUTES", QUOTE), "keywords": answer("SUPPORTS", MADE_UP)}
+    parts = script(AnswerClaim=lambda task, call: lines[call.agent], JudgeDebate=answer("SUPPORTS", MADE_UP))
+    evidence = {name: ShelfTool(name) for name in ("corpus", "keywords")}
+    with Verifier(backend=ScriptedBackend(parts), evidence=evidence, clock=CLOCK) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert (verdict.label, bool(verdict.side(Side.AGAINST))) == ("NOT ENOUGH INFO", True)
+
+
+async def test_a_run_of_an_earlier_release_keeps_its_verdicts_when_it_is_resumed_and_replayed(tmp_path: Path) -> None:
+    options: Any = {"method": "single-reader", "evidence": {"corpus": ShelfTool("corpus")}, "clock": CLOCK}
+    options |= {"folder": tmp_path / "run", "claims": [CLAIM]}
+    with Verifier(backend=Quoting(MADE_UP), **options):
+        pass
+    described = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert described.pop("verdict_rules") == 2
+    (tmp_path / "run" / "run.json").write_text(json.dumps(described))
+    with Verifier(backend=Quoting(MADE_UP), **options) as verifier:
+        verdict = await verifier.verify(CLAIM)
+    assert (verdict.label, verdict.caveat) == ("SUPPORTS", "")
+    assert await replay(tmp_path / "run") == [verdict]

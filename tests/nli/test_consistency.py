@@ -1,0 +1,168 @@
+"""What a comparison of a claim with sentences, word by word, finds without a model."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redargue.nli.comparison_features import FEATURE_NAMES, features
+from redargue.nli.consistency import check
+
+WORDS = st.sampled_from(
+    "the river museum opened closed not three 1931 5 km rose fell only before after Anna beat Ben".split()
+)
+
+
+def feature(name: str, claim: str, sentence: str) -> float:
+    return features(claim, sentence)[FEATURE_NAMES.index(name)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence"),
+    [
+        ("The museum is closed on Mondays.", "The museum is closed on Mondays."),
+        ("the museum’s café is closed", "The museum's café is closed."),
+        ("Emissions fell by 38% between 2018 and 2024.", "Emissions fell by 38 % between 2018 and 2024."),
+        ("The tower – 31 m tall – was sold.", "The tower - 31 m tall - was sold"),
+        ("The lamp is green.", "However, the lamp is green."),
+        ("The lamp is green.", "The lamp is green; the door is red."),
+        ("Must not be installed in explosive atmospheres.", "must not be installed in explosive atmospheres"),
+    ],
+)
+def test_a_repeated_sentence_is_supported(claim: str, sentence: str) -> None:
+    assert check(claim, ["It is old.", sentence])[:2] == ("supported", 1)
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["It is not true that the bridge is safe."],
+        ["The mayor denied that the bridge is safe."],
+        ["If the bridge is safe, it will open."],
+        ["The bridge is safe if the river is low."],
+        ["The bridge is safe, unless the river is high."],
+        ["Is it so that the bridge is safe?"],
+        ["The bridge is safe?"],
+        ['"The bridge is safe", he said.'],
+        ["“The bridge is safe.”", "So said the mayor."],
+        ["The bridge is safe.", "That is not true."],
+        ["The following claim is false:", "The bridge is safe."],
+        ["Neither they nor we know whether the bridge is safe."],
+    ],
+)
+def test_words_in_another_frame_do_not_support(sentences: list[str]) -> None:
+    assert check("The bridge is safe.", sentences).verdict != "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "kind", "text"),
+    [
+        ("The bridge opened in 1931.", "The bridge opened in 1932.", "number", "claim: 1931; evidence: 1932"),
+        (
+            "Emissions fell by 83 % between 2018 and 2024.",
+            "Emissions fell by 38 % between 2018 and 2024.",
+            "number",
+            "claim: 83 %; evidence: 38 %",
+        ),
+        (
+            "The guarantee lasts 3 years.",
+            "The guarantee lasts 24 months.",
+            "number",
+            "claim: 3 years; evidence: 24 months",
+        ),
+        (
+            "The museum is open on Mondays.",
+            "The museum is closed on Mondays.",
+            "opposite",
+            "claim: open; evidence: closed",
+        ),
+        (
+            "The pump must be installed in explosive atmospheres.",
+            "The pump must not be installed in explosive atmospheres.",
+            "negation",
+            "claim: no negation; evidence: not",
+        ),
+        (
+            "The pump may be installed in explosive atmospheres.",
+            "The pump must not be installed in explosive atmospheres.",
+            "modality",
+            "claim: may; evidence: must",
+        ),
+        ("The patients were unaffected.", "The patients were affected.", "opposite", None),
+        ("All members of the board voted.", "Most members of the board voted.", "quantifier", None),
+        ("Dover beat Quill in the final.", "Quill beat Dover in the final.", "roles", None),
+        ("Dover spoke before Quill.", "Quill spoke before Dover.", "time", None),
+        (
+            "Costs were higher for trams than for buses.",
+            "Costs were higher for buses than for trams.",
+            "comparison",
+            None,
+        ),
+    ],
+)
+def test_one_difference_is_named(claim: str, sentence: str, kind: str, text: str | None) -> None:
+    found = check(claim, ["It was a quiet year.", sentence])
+    assert (found.verdict, found.sentence) == ("contradicted", 1)
+    (mismatch,) = found.mismatches
+    assert mismatch.kind == kind
+    assert text is None or mismatch.text == text
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence"),
+    [
+        ("The guarantee lasts 36 months.", "The guarantee lasts 3 years."),
+        ("About 1,500,000 people live there.", "Some 1.5 million people live there."),
+        ("The museum is not closed on Mondays.", "The museum is open on Mondays."),
+        ("The river froze in 1931.", "The museum burned down in 1932."),
+        ("Bread and milk are sold.", "Milk and bread are sold."),
+        ("Quill was beaten by Dover.", "Dover beat Quill."),
+        ("The company copied the lens.", "The company did not admit that it had copied the lens."),
+        ("In most cases bleach is not necessary.", "Bleach is not necessary in most cases."),
+    ],
+)
+def test_what_agrees_or_is_about_something_else_is_not_contradicted(claim: str, sentence: str) -> None:
+    assert check(claim, [sentence]).verdict != "contradicted"
+
+
+def test_a_sentence_that_says_the_same_outweighs_one_that_differs() -> None:
+    sentences = ["The tower was 31 m tall in 1900.", "After 1950 the tower was 45 metres tall."]
+    assert check("The tower was 45 m tall.", sentences).verdict == "nothing"
+
+
+def test_the_title_names_what_the_sentence_calls_it() -> None:
+    found = check("The Merriden lighthouse has 124 steps.", ["It has 142 steps."], "The Merriden lighthouse")
+    assert found.verdict == "contradicted"
+
+
+def test_features_separate_agreement_from_contradiction() -> None:
+    assert feature("quantities_equal", "It takes 36 months.", "It takes 3 years.") == 1
+    assert feature("quantities_unequal", "It takes 36 months.", "It takes 2 years.") == 1
+    assert feature("quantities_missing", "It costs £45.", "It takes 2 years.") == 1
+    assert feature("antonyms", "The museum is open.", "The museum is closed.") == 1
+    assert feature("polarity", "The museum is not open.", "The museum is closed.") == 0
+    assert feature("negation_difference", "She never came.", "She came.") == 1
+    assert feature("obligation_against_permission", "You must pay.", "You may pay.") == 1
+    assert feature("exclusive_gain", "Only members may enter.", "Members may enter.") == 1
+    assert feature("temporal_reversed", "He left before the war.", "He left after the war.") == 1
+    assert feature("order_reversed", "Dover beat Quill.", "Quill beat Dover.") == 1
+
+
+@settings(max_examples=20)
+@given(st.lists(WORDS, min_size=1, max_size=12))
+def test_a_sentence_repeats_itself_and_contradicts_nothing_in_itself(words: list[str]) -> None:
+    sentence = " ".join(words) + "."
+    assert check(sentence, [sentence])[:2] == ("supported", 0)
+    assert feature("containment", sentence, sentence) == feature("verbatim", sentence, sentence) == 1
+    assert feature("quantities_unequal", sentence, sentence) == feature("polarity", sentence, sentence) == 0
+
+
+@settings(max_examples=20)
+@given(st.text(max_size=60), st.text(max_size=120))
+def test_features_of_any_text_are_finite(claim: str, sentence: str) -> None:
+    values = features(claim, sentence)
+    assert len(values) == len(FEATURE_NAMES)
+    assert all(map(math.isfinite, values))
