@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +177,31 @@ def test_a_worker_that_finds_its_ledger_busy_may_be_started_again(
         assert run(["worker", str(where)]) == 5  # 2 would end the batch: a worker that cannot be set up here
     assert "is locked by other writers" in capfd.readouterr().err
     database.close()
+
+
+class _InterruptedWhileItWaits:
+    """A connection whose next transaction is interrupted by Ctrl-C at the moment it gets its lock."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str) -> sqlite3.Cursor:
+        result = self._connection.execute(statement)
+        if statement.startswith("BEGIN"):
+            raise KeyboardInterrupt
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_an_interrupt_while_a_transaction_waits_for_its_lock_does_not_leave_it_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_ledger(str(tmp_path / "ledger.db"))) as ledger:
+        opened: Any = ledger
+        with monkeypatch.context() as patched:
+            patched.setattr(opened, "_connection", _InterruptedWhileItWaits(opened._connection))
+            with pytest.raises(KeyboardInterrupt):
+                batch_of(ledger)
+        assert progress(ledger, batch_of(ledger).number)[1]

@@ -135,8 +135,8 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        self._connection.execute(begin)
         try:
+            self._connection.execute(begin)  # in the try: Ctrl-C while it waits for a lock arrives when it has the lock
             yield
             self._connection.execute("COMMIT")
         except BaseException:
