@@ -115,7 +115,7 @@ def test_sentences_stay_one_claim_with_labels_that_no_text_can_have() -> None:
         ("a.docx", paragraphs(*TWO.replace(". ", ".|").split("|"))),
         ("a.html", f"<html><body><p>{TWO}</p></body></html>".encode()),
         ("a.txt", TWO.encode()),
-        ("a.txt.gz", gzip.compress(TWO.encode())),
+        ("a.txt.gz", gzip.compress(TWO.encode(), mtime=0)),
         ("wrapped.txt", b"The bridge at Orvell, which crosses the Sund, was opened\nin 1889 by the king.\n"),
     ],
 )
