@@ -111,5 +111,13 @@ class ProviderError(RedargueError):
     exit_code = 5
 
 
+class FetchFailed(ProviderError):
+    """A web page could not be fetched."""
+
+
+class FetchRefused(UsageError):
+    """A web address that must not be opened, such as one of a private network; nothing was sent to it."""
+
+
 class ToolFailed(ProviderError):
     """An evidence tool failed; its message never becomes evidence, and the debate continues without it."""

@@ -1,0 +1,227 @@
+"""Fetches web pages: the only place that opens an address which a user, a text or a page names.
+
+An address is http or https without user name, on port 80 or 443. Its host is resolved once, every resolved address has
+to be public, and the connection is made to a resolved address, so that a name which resolves differently a moment later
+(DNS rebinding) reaches nothing. Each redirect is checked in the same way. Proxies are not used, because they resolve
+names themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import httpx2
+
+from redargue.errors import FetchFailed, FetchRefused
+from redargue.net.public_address import is_public
+from redargue.net.secrets import display_url
+from redargue.sanitize import printable
+
+REDIRECTS = 3
+LARGEST_PAGE = 2_000_000  # bytes, decompressed
+TIMEOUT = 10.0  # seconds for a page with its redirects
+PORTS = (80, 443)
+ALLOW = "REDARGUE_FETCH_ALLOW"  # HOST:PORT …, which may be private: a wiki of the user's organisation
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_HEADERS = {"User-Agent": f"redargue/{version('redargue')}", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses of a host name; OSError if it has none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A fetched page; ``url`` is its address after redirects, ``content_type`` has no parameters."""
+
+    url: str
+    content_type: str
+    charset: str
+    content: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The content in the charset of the header or of the page's first kilobyte, else in UTF-8."""
+        match = _META_CHARSET.search(self.content[:1024])
+        charset = self.charset or (match[1].decode("ascii", "replace") if match else "utf-8")
+        try:
+            return self.content.decode(charset, errors="replace")
+        except (LookupError, ValueError):  # an unknown codec, or one that does not decode to text
+            return self.content.decode("utf-8", errors="replace")
+
+
+class PageFetcher:
+    """Fetches pages one by one or concurrently; keeps no connection, cookie or referrer.
+
+    Args:
+        allow: ``HOST:PORT`` that may be private or on another port. A page elsewhere cannot redirect to them.
+        offline: refuse every page.
+        resolve: the addresses of a host name.
+        transport: sends requests to the resolved addresses.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow: Iterable[str] = (),
+        offline: bool = False,
+        resolve: Resolve | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._allowed = frozenset(origin.strip().lower() for origin in allow)
+        self._offline, self._resolve, self._transport = offline, resolve or _resolve, transport
+
+    @classmethod
+    def from_environment(cls, *, offline: bool = False, environment: Mapping[str, str] | None = None) -> PageFetcher:
+        variables = os.environ if environment is None else environment
+        return cls(allow=variables.get(ALLOW, "").replace(",", " ").split(), offline=offline)
+
+    async def fetch(self, url: str) -> Page:
+        """Fetches a page of at most 2 MB, within 10 s and over at most 3 redirects.
+
+        Raises:
+            FetchRefused: the address, or one that it redirects to, must not be opened; nothing was sent there.
+            FetchFailed: offline, no answer in time, a status other than 200, or a page that is too large.
+        """
+        if self._offline:
+            what = f"{_shown(url)!r} was not fetched: --offline keeps every request on this machine"
+            raise FetchFailed(what, hint="drop --offline, or save the page and give the file")
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                return await self._follow(_parsed(url))
+        except TimeoutError:
+            raise FetchFailed(f"{_shown(url)!r} gave no answer in {TIMEOUT:g} s") from None
+        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeError) as error:
+            why = printable(str(error), lines=False)[:200] or type(error).__name__
+            raise FetchFailed(f"{_shown(url)!r} cannot be fetched: {why}") from None
+
+    async def _follow(self, url: httpx2.URL) -> Page:
+        allowed = _origin(url) in self._allowed
+        for _ in range(REDIRECTS + 1):
+            answer = await self._send(url, await self._checked(url, allowed=allowed))
+            if isinstance(answer, Page):
+                return answer
+            target = _parsed(str(url.join(answer)))
+            allowed = allowed and _origin(target) == _origin(url)
+            url = target
+        raise FetchFailed(f"{_shown(str(url))!r} is reached over more than {REDIRECTS} redirects")
+
+    async def _checked(self, url: httpx2.URL, *, allowed: bool) -> Sequence[str]:
+        """The addresses of the URL's host; raises FetchRefused unless all of them may be contacted."""
+        host, port = url.raw_host.decode("ascii"), _port(url)
+        shown = _shown(str(url))
+        if port not in PORTS and not allowed:
+            hint = f"{ALLOW}={host}:{port} allows it"
+            raise FetchRefused(f"{shown!r} is not fetched: its port is {port}, not 80 or 443", hint=hint)
+        try:
+            addresses = await self._resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            raise FetchFailed(f"{shown!r} cannot be fetched: no address of {host!r} is known ({error})") from None
+        private = [address for address in addresses if not is_public(address)]
+        if private and not allowed:
+            what = f"{shown!r} is not fetched: {private[0]} is not an address of the public internet"
+            raise FetchRefused(what, hint=f"{ALLOW}={host}:{port} allows a server of your own network")
+        if not addresses:
+            raise FetchFailed(f"{shown!r} cannot be fetched: no address of {host!r} is known")
+        return addresses
+
+    async def _send(self, url: httpx2.URL, addresses: Sequence[str]) -> Page | str:
+        """The page, or the address that it redirects to."""
+        host = url.raw_host.decode("ascii")
+        name = url.netloc.decode("ascii")
+        async with httpx2.AsyncClient(
+            transport=self._transport, trust_env=False, timeout=None, follow_redirects=False
+        ) as client:
+            for last, address in ((address == addresses[-1], address) for address in addresses):
+                request = client.build_request(
+                    "GET",
+                    url.copy_with(host=address.partition("%")[0], fragment=None),
+                    headers={**_HEADERS, "Host": name},
+                    extensions={"sni_hostname": host},  # TLS checks the certificate of the name, not of the address
+                )
+                try:
+                    response = await client.send(request, stream=True)
+                except httpx2.ConnectError:
+                    if last:
+                        raise
+                    continue
+                try:
+                    return await _read(url, response)
+                finally:
+                    await response.aclose()
+        raise FetchFailed(f"{_shown(str(url))!r} cannot be reached")
+
+
+async def _resolve(host: str, port: int) -> Sequence[str]:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _parsed(text: str) -> httpx2.URL:
+    if text != printable(text, lines=False) or re.search(r"[\s\\<>\"`{}|^]", text):
+        raise FetchRefused(f"{_shown(text)!r} is not fetched: it contains a character that no address has")
+    try:
+        url = httpx2.URL(text)
+        host = url.raw_host.decode("ascii")
+        _port(url)
+    except (httpx2.InvalidURL, ValueError):
+        raise FetchRefused(f"{_shown(text)!r} is not an address") from None
+    if url.scheme not in ("http", "https") or not host or not text.lower().startswith(f"{url.scheme}://"):
+        raise FetchRefused(f"{_shown(text)!r} is not fetched: not an address with http:// or https:// and a host")
+    authority = re.split(r"[/?#]", text.partition("://")[2], maxsplit=1)[0]
+    if "@" in authority:
+        raise FetchRefused(f"{_shown(text)!r} is not fetched: it contains a user name")
+    if not re.fullmatch(
+        r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:%]+)(:[0-9]{1,5})?", authority
+    ):  # a zone, digits of another script
+        raise FetchRefused(f"{_shown(text)!r} is not fetched: {printable(authority)[:100]!r} is not a host and a port")
+    return url
+
+
+def _port(url: httpx2.URL) -> int:
+    return (443 if url.scheme == "https" else 80) if url.port is None else url.port
+
+
+def _origin(url: httpx2.URL) -> str:
+    return f"{url.raw_host.decode('ascii')}:{_port(url)}".lower()
+
+
+def _shown(url: str) -> str:
+    """The address without user name and query, for errors."""
+    return printable(display_url(url), lines=False)[:200]
+
+
+async def _read(url: httpx2.URL, response: httpx2.Response) -> Page | str:
+    shown = _shown(str(url))
+    if response.status_code in _REDIRECTS and (target := response.headers.get("location")):
+        return str(target)
+    if response.status_code != 200:
+        raise FetchFailed(f"{shown!r} answered with status {response.status_code}")
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise FetchFailed(f"{shown!r} is compressed as {printable(encoding)[:40]!r}, which was not asked for")
+    unpack = None if encoding in ("", "identity") else zlib.decompressobj(47 if "gzip" in encoding else 15)
+    parts, size = [], 0
+    async for raw in response.aiter_raw(65_536):
+        try:
+            part = unpack.decompress(raw, LARGEST_PAGE + 1 - size) if unpack else raw
+        except zlib.error as error:
+            raise FetchFailed(f"{shown!r} is damaged: {error}") from None
+        size += len(part)
+        if size > LARGEST_PAGE:
+            raise FetchFailed(f"{shown!r} is larger than {LARGEST_PAGE:,} bytes", hint="save it and give the file")
+        parts.append(part)
+    kind, _, parameters = response.headers.get("content-type", "").partition(";")
+    charset = re.search(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", parameters, re.IGNORECASE)
+    return Page(
+        url=str(url), content_type=kind.strip().lower(), charset=charset[1] if charset else "", content=b"".join(parts)
+    )
