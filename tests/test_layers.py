@@ -25,7 +25,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("backends", "llm", "nli", "retrieval", "memory"),
     ("run",),
     ("methods",),
-    ("config", "config_file", "assembly", "verifier", "estimate", "text", "playback", "api"),
+    ("config", "config_file", "assembly", "verifier", "estimate", "preview", "text", "playback", "api"),
     ("bench", "analysis"),
     ("reports",),
     ("cluster",),

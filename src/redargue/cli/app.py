@@ -29,6 +29,7 @@ from redargue.cli import (
     mcp_tools,
     memory,
     models,
+    prompts,
     replay,
     report,
     why,
@@ -52,7 +53,7 @@ for command in (
 ):
     app.command()(command)
 bench.app.command("table")(bench_table.table)
-for group in (ledger, corpus, bench, memory, models, list_command):
+for group in (ledger, corpus, bench, memory, models, prompts, list_command):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
 
 

@@ -1,0 +1,127 @@
+"""``redargue prompts``: what a model would be sent, without a model, a corpus or a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from redargue.cli.output import print_json
+from redargue.cli.parameters import AsJson, option
+from redargue.sanitize import counted, printable
+
+if TYPE_CHECKING:
+    from redargue.preview import ShownPrompt
+
+app = typer.Typer(no_args_is_help=True, help="Show the prompts of a method; nothing is sent.")
+
+
+@app.command()
+def show(
+    method: Annotated[str, typer.Argument(help="Verification method; see redargue list methods.")],
+    profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",
+    form: Annotated[
+        str,
+        option(
+            "RESPONSE_FORMAT",
+            "Format of replies: auto, schema, json, text, plain, or tools.",
+            "--response-format",
+            "--form",
+        ),
+    ] = "auto",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method; repeatable.")
+    ] = None,
+    tool: Annotated[list[str] | None, option("TOOL", "Search tool for a debater; repeatable.")] = None,
+    labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever",
+    claim: Annotated[str, typer.Option(metavar="TEXT", help="The claim; default: one about a lighthouse.")] = "",
+    context: Annotated[str, typer.Option(metavar="TEXT", help="The text that the claim comes from.")] = "",
+    prompts: Annotated[
+        Path | None, option("PROMPTS", "Folder of prompt overrides, one TASK.txt each.", metavar="DIR")
+    ] = None,
+    task: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Only this task; repeatable.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every prompt in order, not only each task's longest.")] = (
+        False
+    ),
+    json: AsJson = False,
+) -> None:
+    """Print what a model would be sent, task by task, with tokens.
+
+    The method verifies one claim with made-up passages, and replies "(made-up text 1)"; its agents disagree, so that
+    every round is played. Nothing is run and nothing is sent. Of each task the longest prompt is printed.
+    """
+    from redargue.assembly import read_prompts
+    from redargue.claims import Claim
+    from redargue.cli.options import read_settings
+    from redargue.config import RunConfig
+    from redargue.preview import CLAIM, preview
+
+    given = {"method": method, "profile": profile, "response_format": form, "labels": labels}
+    config = RunConfig(**given, tools=tuple(tool) if tool else None, settings=read_settings(setting or []))
+    of = Claim(text=claim or CLAIM, context=context, labels=config.labels)
+    shown = preview(config.updated(labels="fever"), of, prompts=read_prompts(prompts))
+    chosen = _chosen(shown, task or [], every=every)
+    if json:
+        rows = [prompt.model_dump(mode="json") | {"tokens": prompt.tokens} for prompt in chosen]
+        print_json({"schema_version": 1, "method": method, "profile": profile, "prompts": rows})
+        return
+    for prompt in chosen:
+        times = 1 if every else sum(other.task == prompt.task for other in shown)
+        asked = f", asked {times} times" if times > 1 else ""
+        typer.echo(f"===== {prompt.task} ({prompt.agent}{asked}; {prompt.tokens:,} tokens)")
+        typer.echo(printable(_text(prompt)) + "\n")
+    total = sum(prompt.tokens for prompt in shown)
+    typer.echo(f"{counted(len(shown), 'prompt')} in this example, {total:,} tokens at 4 bytes each", err=True)
+
+
+@app.command("ls")
+def list_prompts(
+    method: Annotated[str, typer.Argument(help="Verification method; default: all.")] = "",
+    profile: Annotated[str, typer.Option(help="Settings to start from.")] = "hardened",
+    json: AsJson = False,
+) -> None:
+    """List the prompts of each method: task, how often it is asked in the example, tokens of its longest prompt."""
+    from redargue.config import RunConfig
+    from redargue.methods.base import methods
+    from redargue.preview import preview
+
+    rows = []
+    for name in [method] if method else list(methods):
+        if not method and profile not in methods[name].profiles:
+            continue
+        shown = preview(RunConfig(method=name, profile=profile))
+        for task in dict.fromkeys(prompt.task for prompt in shown):
+            tokens = [prompt.tokens for prompt in shown if prompt.task == task]
+            rows.append({"method": name, "task": task, "asked": len(tokens), "tokens": max(tokens)})
+    if json:
+        print_json({"schema_version": 1, "profile": profile, "prompts": rows})
+        return
+    for row in rows:
+        typer.echo(f"{row['method']:<18} {row['task']:<26} {row['asked']:>4}x {row['tokens']:>6,} tokens")
+
+
+def _chosen(shown: list[ShownPrompt], tasks: list[str], *, every: bool) -> list[ShownPrompt]:
+    """The prompts of these tasks, or of all without one; the longest of each task unless all are asked for."""
+    from redargue.errors import UsageError
+    from redargue.registry import did_you_mean
+
+    names = list(dict.fromkeys(prompt.task for prompt in shown))
+    for name in tasks:
+        if name not in names:
+            what = f"no prompt of the task {name!r} is sent about this claim"
+            raise UsageError(what, where="--task", hint=did_you_mean(name, names))
+    names = [name for name in names if not tasks or name in tasks]
+    if every:
+        return [prompt for prompt in shown if prompt.task in names]
+    return [max((prompt for prompt in shown if prompt.task == name), key=lambda one: one.tokens) for name in names]
+
+
+def _text(prompt: ShownPrompt) -> str:
+    import json
+
+    parts = [f"--- {message['role']}\n{message['content']}" for message in prompt.messages]
+    if prompt.schema_sent:
+        parts.append(f"--- schema\n{json.dumps(prompt.schema_sent, indent=1, ensure_ascii=False)}")
+    parts += [f"--- function\n{json.dumps(function, indent=1, ensure_ascii=False)}" for function in prompt.functions]
+    return "\n".join(parts)

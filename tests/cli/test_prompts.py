@@ -1,0 +1,51 @@
+"""``redargue prompts``: the prompts of a method, without running anything."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from redargue.cli.app import run
+from redargue.config import RunConfig
+from redargue.methods.base import configure, methods
+from redargue.preview import preview
+
+# Asked only about options, about a claim with a context, or after a reply in the paper's form that cannot be read.
+NOT_ASKED = {"AnswerOption", "CheckRelevance", "MakeSelfContained", "ChooseAction", "StateStance"}
+SHIPPED = [name for name in methods if methods[name].__module__.startswith("redargue.")]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_prompts_of_every_task_of_a_method_are_shown(name: str) -> None:
+    for profile in methods[name].profiles:
+        shown = {prompt.task for prompt in preview(RunConfig(method=name, profile=profile))}
+        tasks = {task.name() for task in configure(name, profile, {}).tasks() if task.charge == "call"}
+        assert tasks - shown <= NOT_ASKED
+
+
+def test_the_prompts_are_printed_with_their_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prompts", "show", "single-reader", "--form", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("===== AnswerClaim (reader; ")
+    assert "--- user" in out
+    assert "1 prompt in this example" in err
+    assert run(["prompts", "show", "single-reader", "--form", "plain", "--json"]) == 0
+    (prompt,) = json.loads(capsys.readouterr().out)["prompts"]
+    assert prompt["tokens"] > 50
+    assert prompt["schema_sent"] is None
+
+
+def test_one_task_of_a_method_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prompts", "show", "mermaid", "--task", "NextStep", "--all", "--form", "tools"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("===== NextStep (executor; ") == 5
+    assert "give_final_answer" in out
+    assert run(["prompts", "show", "mermaid", "--task", "NextSteps"]) == 2
+    assert "did you mean 'NextStep'" in capsys.readouterr().err
+
+
+def test_prompts_of_all_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["prompts", "ls"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert {row.split()[0] for row in rows} == {name for name in SHIPPED if name != "nli"}
