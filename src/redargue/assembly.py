@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from redargue.llm.local import TransformersBackend
 from redargue.llm.prompts import Prompts
 from redargue.memory.memory import Memory, open_memory
 from redargue.methods.base import ConfiguredMethod, configure, methods
+from redargue.methods.builtin import METHODS
 from redargue.net.services import SERVICES, limiter, services
 from redargue.net.transport import Service, Transport
 from redargue.nli.backend import EmbeddedBackend
@@ -23,6 +25,8 @@ from redargue.registry import did_you_mean
 from redargue.retrieval.corpus.index import Corpus
 from redargue.retrieval.tools.base import Sources
 from redargue.runs.prices import Prices
+
+PRINTED = "printed:"  # before a method's name: the prompts of its paper instead of a folder
 
 
 def tools_setting(method: str) -> str:
@@ -83,10 +87,26 @@ def make_backend(
 
 
 def read_prompts(source: Path | Mapping[str, str] | None) -> Prompts | None:
+    """Prompts from a folder, from texts by name, or (``printed:METHOD``) the shipped ones of a method's paper."""
     if not source:
         return None
     methods.load_builtin()  # their tasks are known by name once they are imported
-    return Prompts.read(source) if isinstance(source, Path) else Prompts(source)
+    if not isinstance(source, Path):
+        return Prompts(source)
+    return Prompts.read(_printed(str(source).removeprefix(PRINTED)) if is_printed(source) else source)
+
+
+def is_printed(source: Path) -> bool:
+    return str(source).startswith(PRINTED)
+
+
+def _printed(name: str) -> Path:
+    """The folder ``printed`` beside a method: prompts with the structure, slots and order of those in its paper."""
+    folders = {name: Path(inspect.getfile(methods[name])).parent / "printed" for name in (name, *METHODS)}
+    if not folders[name].is_dir():
+        known = [PRINTED + name for name, folder in folders.items() if folder.is_dir()]
+        raise UsageError(f"{name!r} has no printed prompts", where="--prompts", hint=f"available: {', '.join(known)}")
+    return folders[name]
 
 
 def memory_of(config: RunConfig, method: ConfiguredMethod) -> Memory | None:

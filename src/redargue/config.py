@@ -50,7 +50,7 @@ class RunConfig(Frozen):
         base_url: of the models' endpoint; empty for the environment's.
         models: a model for an agent ("judge") or a task ("CheckStatements").
         response_format: how a language model is asked to reply (:class:`~redargue.llm.chat.ChatBackend`).
-        prompts: a folder of prompt overrides, one TASK.txt per task.
+        prompts: a folder of prompt overrides, one TASK.txt per task, or ``printed:METHOD`` for those of its paper.
         memory: path or URL of the evidence memory; empty for the default one.
         store: path or URI of the corpus, or ``starter``; None for the default one, or the starter corpus without one.
         labels, as_of: of claims that are given as text.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from redargue import replay
+from redargue.assembly import read_prompts
 from redargue.backends.base import Call
 from redargue.claims import Claim
 from redargue.errors import BadReply, RecordError, UsageError
@@ -363,3 +365,45 @@ async def test_a_reply_to_words_of_ones_own_that_ends_in_no_label_is_an_error(se
 def test_prompts_may_be_for_tasks_of_methods_that_are_not_loaded_yet() -> None:
     code = 'from redargue.assembly import read_prompts; read_prompts({"ChooseAction": "{claim}", "GiveOpinion": "x"})'
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# shipped sets
+
+
+def test_the_printed_prompts_of_tool_mad_have_the_papers_slots_in_its_order() -> None:
+    """Figures 4 to 6 of the journal version, and the answer of round 1, which has no other debater to read."""
+    printed = read_prompts(Path("printed:tool-mad"))
+    assert printed is not None
+    slots = {name: re.findall(r"\{(\w+)\}", text) for name, text in printed.texts.items()}
+    assert slots["RewriteQuery"] == ["tool", "about", "others", "used", "claim"]
+    assert slots["AnswerClaim"] == ["label_rules", "labels", "claim", "others", "document"]
+    assert slots["AnswerClaim.first"] == ["label_rules", "labels", "claim", "document"]
+    assert slots["JudgeDebate"] == ["label_rules", "history", "scores", "claim"]
+    later = examples("paper")["AnswerClaim"]
+    first = later.model_copy(update={"others": ()})
+    assert [("Other debaters" in (printed.fill(task) or ("", ""))[1]) for task in (first, later)] == [False, True]
+
+
+def test_a_method_without_printed_prompts_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match="'nli' has no printed prompts") as caught:
+        read_prompts(Path("printed:nli"))
+    assert "printed:tool-mad" in caught.value.hint
+    with pytest.raises(UsageError, match="tool-mud"):
+        read_prompts(Path("printed:tool-mud"))
+
+
+@pytest.mark.anyio
+async def test_a_run_with_printed_prompts_replays_without_their_files(
+    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with verifier(run=tmp_path / "run", prompts=Path("printed:tool-mad"), profile="paper") as made:
+        verdict = await made.verify(CLAIM)
+    monkeypatch.setattr("redargue.assembly._printed", lambda name: tmp_path / "nowhere")
+    assert verdict.error is None
+    assert await replay(tmp_path / "run") == [verdict]
+
+
+def test_only_a_variant_of_the_task_may_follow_its_name() -> None:
+    assert Prompts({"AnswerClaim": "x", "AnswerClaim.first": "y", "AnswerClaim.first.system": "z"}).texts
+    with pytest.raises(UsageError, match="not named after a task"):
+        Prompts({"AnswerClaim": "x", "AnswerClaim.second": "y"})

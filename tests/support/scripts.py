@@ -108,6 +108,8 @@ def _calling(offered: list[dict[str, Any]], answer: str, user: str) -> Calls:
 DIMENSIONS = ("evidence", "logic", "neutrality", "persuasiveness")
 SIGNS = {  # of prompts in the papers' own form, which name no task
     "stay with the query": "RewriteQuery",
+    "You are choosing your query: ": "RewriteQuery",  # as printed:tool-mad has it
+    "You are choosing your first query": "WriteQuery",
     "extract the knowledge triplets": "DecomposeClaim",
     "You verify a claim in steps": "NextStep",
     "You verified a claim in steps": "ForceAnswer",
@@ -122,6 +124,7 @@ SIGNS = {  # of prompts in the papers' own form, which name no task
     "Write the query": "WriteQuery",
     "You judge a debate": "JudgeDebate",
     "must stand on the last line": "AnswerClaim",
+    "first explain from the document": "AnswerClaim",
     "Break each sentence": "WriteStatements",
     "For each statement": "CheckStatements",
     "Write a question": "WriteQuestion",

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import typer
 
+from redargue.assembly import is_printed
 from redargue.bench.batch import Tally, VerdictFiles
 from redargue.claims import Claim
 from redargue.cli.options import connected
@@ -148,7 +149,9 @@ def worker_job(verifier: Verifier, concurrency: int) -> tuple[WorkerJob, dict[st
                 **{name: () if name == "mcp" else "" for name in ADDRESSES if f"REDARGUE_{name.upper()}" in withheld},
                 "settings": settings,
                 "tools": None,  # the settings name them
-                "prompts": config.prompts and config.prompts.absolute(),
+                "prompts": config.prompts
+                if not config.prompts or is_printed(config.prompts)
+                else config.prompts.absolute(),
                 "prices": config.prices and config.prices.absolute(),
             }
         ),

@@ -72,7 +72,8 @@ class RunParameters:
         str, option("RESPONSE_FORMAT", "Format of replies: auto, schema, json, text, plain, or tools (function calls).")
     ] = "auto"
     prompts: Annotated[
-        Path | None, option("PROMPTS", "Folder of prompt overrides, one TASK.txt each.", metavar="DIR")
+        Path | None,
+        option("PROMPTS", "Folder of prompt overrides, one TASK.txt each, or printed:METHOD.", metavar="DIR|SET"),
     ] = None
     max_tokens: Annotated[int, option("MAX_TOKENS", "Maximum length of a reply, in tokens.", min=1)] = 4096
     stream: Annotated[bool, option("STREAM", "Stream replies.", "--stream")] = False

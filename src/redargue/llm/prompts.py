@@ -1,8 +1,9 @@
 """User-supplied prompts: files that replace the instructions of tasks.
 
 ``DIR/AnswerClaim.txt`` replaces the task's prompt; ``{claim}``, ``{document}`` and so on are filled with its input.
-``DIR/AnswerClaim.system.txt`` is its system message. Replies to such prompts are parsed in the papers' form: the label
-on the last line, the query in brackets.
+``DIR/AnswerClaim.system.txt`` is its system message. ``DIR/AnswerClaim.first.txt`` is used instead where the task has
+that variant (:attr:`~redargue.tasks.base.Task.variant`), with ``AnswerClaim.first.system.txt`` if there is one. Replies
+to such prompts are parsed in the papers' form: the label on the last line, the query in brackets.
 """
 
 from __future__ import annotations
@@ -30,11 +31,17 @@ class Prompts:
 
     def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
         self.texts, self._where = dict(sorted(texts.items())), where
-        known = {task.name(): task.template_var_names for task in every_task() if task.template_var_names}
+        tasks = {task.name(): task for task in every_task() if task.template_var_names}
+        known = {name: task.template_var_names for name, task in tasks.items()}
         for name, text in self.texts.items():
-            task, _, part = name.partition(".")
+            task, *parts = name.split(".")
+            variants = tasks[task].variants if task in tasks else ()
             file = f"{where}/{name}.txt"
-            if task not in known or part not in ("", "system"):
+            if task not in known or parts not in [
+                [],
+                ["system"],
+                *([v, *s] for v in variants for s in ([], ["system"])),
+            ]:
                 hint = f"{did_you_mean(task, sorted(known))}; a system message is NAME.system.txt"
                 raise UsageError(
                     f"{name + '.txt'!r} is not named after a task that has a prompt", where=where, hint=hint
@@ -71,9 +78,11 @@ class Prompts:
         name = task.name()
         if name not in self.texts:
             return None
+        variant = f"{name}.{task.variant}"
         values = {name: task.fill(text) for name, text in task.template_vars().items()}
+        system = self.texts.get(f"{variant}.system", self.texts.get(f"{name}.system", ""))
+        user = self.texts.get(variant, self.texts[name])
         system, user = (
-            _SLOT.sub(lambda match: values[_FORMER_SLOTS.get(match[1], match[1])], self.texts.get(part, ""))
-            for part in (f"{name}.system", name)
+            _SLOT.sub(lambda match: values[_FORMER_SLOTS.get(match[1], match[1])], text) for text in (system, user)
         )
         return system, user

@@ -71,19 +71,24 @@ _REPLIES: dict[tuple[Piece, ...], type[Frozen]] = {
 
 
 def label_rules(labels: LabelSet) -> str:
-    """One line per label: when to give it, and that the explanation comes first."""
+    """When to give which label, and that the explanation comes first (Tool-MAD, journal, Fig. 5)."""
     if labels.free_text:
         return "Explain from the document first, then give your answer on the last line."
+    last = f"Your final answer ({label_names(labels)}) must stand on the last line only, after your reasoning."
+    return lines(label_conditions(labels), last)
+
+
+def label_conditions(labels: LabelSet) -> str:
+    """One line per label; one for all options; none for free text."""
+    if labels.labels and labels.labels[0].meaning is Meaning.OPTION:
+        return "Explain from the document which option is the best one, then output its letter, for example **A**."
     when = {
         Meaning.SUPPORTED: "If the claim is correct, first explain from the document why it is correct",
         Meaning.REFUTED: "If the claim is incorrect, first explain from the document why it is incorrect",
         Meaning.NOT_ENOUGH: "If the evidence is unclear or inconsistent, first explain what is uncertain",
         Meaning.CONFLICTING: "If the evidence contradicts itself or the claim leaves out what matters, explain how",
-        Meaning.OPTION: "If this option is right, first explain from the document why",
     }
-    rules = [f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels]
-    names = label_names(labels)
-    return "\n".join([*rules, f"Your final answer ({names}) must stand on the last line only, after your reasoning."])
+    return "\n".join(f"{when[label.meaning]}, then output **{label.name}**." for label in labels.labels)
 
 
 def label_names(labels: LabelSet) -> str:
@@ -174,6 +179,7 @@ class AnswerClaim(LabelledTask):
     sections: ClassVar[Sections] = {
         "claim": "Claim: ",
         "labels": None,
+        "label_rules": None,
         "others": "Other debaters' answer: ",
         "document": "Document: ",
     }
@@ -182,6 +188,12 @@ class AnswerClaim(LabelledTask):
     has_tool: bool = True  # whether the agent has documents at all (a vanilla debater has none, ``T18``)
     others: tuple[OtherAnswer, ...] = ()
     alert: tuple[Metric, ...] = ()  # scores of its last answer, too low for the consensus it was part of (``T15``)
+
+    variants: ClassVar[tuple[str, ...]] = ("first",)  # nobody has answered yet
+
+    @property
+    def variant(self) -> str:
+        return "" if self.others else "first"
 
     @property
     def instructions(self) -> str:
@@ -204,6 +216,7 @@ class AnswerClaim(LabelledTask):
         return {
             "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
+            "label_rules": label_conditions(self.claim.labels),
             "others": others(self.others),
             "document": documents(self.passages, self.profile) if self.has_tool else "",
         }

@@ -73,6 +73,7 @@ class Task(Frozen, Generic[Out]):
             are left out. A heading of None: only user-supplied prompts contain the value.
         claim_last: in the ``paper`` profile the first section, the claim, comes last, as in the papers; in the hardened
             profile it comes first, because it changes least.
+        variants: values that ``variant`` may have.
         quotes_in_text: whether the answer's text contains its quotations, in quotation marks.
         profile: whether the prompt has the paper's structure alone or is hardened against hostile text.
         sample: makes a deliberate repetition a different task.
@@ -82,6 +83,7 @@ class Task(Frozen, Generic[Out]):
     sections: ClassVar[Sections] = {}
     claim_last: ClassVar[bool] = False
     template_var_names: ClassVar[tuple[str, ...]] = ("input_text",)  # keys of ``template_vars``; none without a prompt
+    variants: ClassVar[tuple[str, ...]] = ()
     quotes_in_text: ClassVar[bool] = False
 
     profile: Profile = "hardened"
@@ -169,6 +171,11 @@ class Task(Frozen, Generic[Out]):
     def template_vars(self) -> dict[str, str]:
         """The input in pieces, by the slot names of user-supplied prompts."""
         return {"input_text": self.input_text()}
+
+    @property
+    def variant(self) -> str:
+        """Which of ``variants`` this is; a user-supplied prompt may have other words for each. Empty for none."""
+        return ""
 
     def enum_fields(self) -> dict[str, tuple[str, ...]]:
         """Fields of the reply that take one of several texts, which depend on the task."""

@@ -34,7 +34,13 @@ class MeanScore(Frozen):
 class JudgeDebate(LabelledTask):
     """The final answer, from the whole debate and its mean scores (Eq. 7)."""
 
-    sections: ClassVar[Sections] = {"claim": "Claim: ", "labels": None, "history": "Debate history:\n", "scores": ""}
+    sections: ClassVar[Sections] = {
+        "claim": "Claim: ",
+        "labels": None,
+        "label_rules": None,
+        "history": "Debate history:\n",
+        "scores": "",
+    }
     claim_last: ClassVar[bool] = True
 
     history: tuple[Turn, ...]  # by round; within a round in the order of the debaters
@@ -63,13 +69,18 @@ class JudgeDebate(LabelledTask):
 
     @property
     def output_format(self) -> str:
-        labels = "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items())
-        return lines(labels or "Give the correct answer.", "Your final answer must stand on the last line only.")
+        return lines(
+            self._label_rules() or "Give the correct answer.", "Your final answer must stand on the last line only."
+        )
+
+    def _label_rules(self) -> str:
+        return "\n".join(f"if {when}, output **{name}**" for name, when in self.choice().items())
 
     def template_vars(self) -> dict[str, str]:
         return {
             "claim": claim_section(self.claim),
             "labels": label_names(self.claim.labels),
+            "label_rules": self._label_rules(),
             "history": lines(*map(self._turn, self.history)),
             "scores": "\n".join(map(_mean_score, self.scores)),
         }
