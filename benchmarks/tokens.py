@@ -1,20 +1,31 @@
-"""How long prompts are, task by task: what ``redargue estimate`` reckons with.
+"""How long prompts are, task by task, and how many documents they show.
 
-The embedded backend debates the example claims over the starter corpus, and every task is written as the chat backend
-would send it; 4 bytes count as a token.
+The embedded backend plays a method, and every task is written as the chat backend would send it; 4 bytes count as a
+token. By default Tool-MAD debates the example claims over the starter corpus, which is what ``redargue estimate``
+reckons with. ``--frozen`` gives figures per claim over frozen searches instead:
+
+    python -m benchmarks tokens --method dual-position@paper --frozen factcheckbench --half odd --limit 12
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from benchmarks import pool
 from redargue.backends.base import Call, Reply
+from redargue.bench.datasets.base import Example
+from redargue.bench.datasets.loading import load
 from redargue.claims import Claim
 from redargue.llm.rendering import Renderer
 from redargue.nli.backend import EmbeddedBackend
+from redargue.nli.embedder import shared
+from redargue.retrieval.tools.fixed_passages import FixedPassages
 from redargue.tasks.base import Out, Task
 from redargue.tasks.score import CompareTexts
 from redargue.verifier import Verifier
@@ -23,11 +34,12 @@ CLAIMS = Path(__file__).parent.parent / "examples" / "claims.jsonl"
 
 
 class Measured(EmbeddedBackend):
-    """Plays as ever, and notes what a language model would have been sent."""
+    """Plays as ever, and notes what a language model would have been sent: tokens by task, documents by prompt."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sizes: dict[str, list[int]] = defaultdict(list)
+        self.documents: dict[str, set[str]] = defaultdict(set)
 
     async def perform(self, task: Task[Out], call: Call) -> Reply[Out]:
         """Plays the role."""
@@ -36,18 +48,69 @@ class Measured(EmbeddedBackend):
         else:
             prompt = Renderer().prompt(task)
             size = sum(len(message["content"].encode()) for message in prompt.messages("schema"))
-            size += len(json.dumps(prompt.schema))
+            size += len(json.dumps(prompt.schema)) if prompt.schema else 0
         self.sizes[task.name()].append(size // 4)
+        claim: Any = getattr(task, "claim", None)
+        for passage in getattr(task, "passages", ()):
+            document = passage.document or passage.url or passage.title or passage.sha256
+            self.documents[getattr(claim, "text", "")].add(document)
         return await super().perform(task, call)
 
 
 def main(arguments: list[str]) -> None:
-    """Prints the 10th, 50th and 90th percentile of every task."""
-    claims = [Claim(text=json.loads(line)["claim"]) for line in CLAIMS.read_text(encoding="utf-8").splitlines()]
-    backend = Measured()
-    settings = {"scoring": "run_all_rounds"}
-    with Verifier(backend=backend, store="starter", settings=settings, claims=claims) as verifier:
-        asyncio.run(verifier.verify_all(claims))
+    """Prints the 10th, 50th and 90th percentile of every task; with ``--frozen``, figures per claim as well."""
+    parser = argparse.ArgumentParser(prog="benchmarks tokens", description=__doc__)
+    parser.add_argument("--method", default="tool-mad", metavar="NAME[@PROFILE]")
+    parser.add_argument("--frozen", metavar="SNAPSHOT", help="factcheckbench, factool_qa or bingcheck")
+    parser.add_argument("--half", choices=("all", "even", "odd"), default="odd")
+    parser.add_argument("--limit", type=int, help="claims; by default all")
+    given = parser.parse_args(arguments)
+    backend, (method, _, profile) = Measured(), given.method.partition("@")
+    if not given.frozen:
+        claims = [Claim(text=json.loads(line)["claim"]) for line in CLAIMS.read_text(encoding="utf-8").splitlines()]
+        options: dict[str, Any] = {"settings": {"scoring": "run_all_rounds"}} if method == "tool-mad" else {}
+        play(backend, claims, method=method, profile=profile or "hardened", store="starter", **options)
+        show(backend)
+        return
+    snapshot = pool.data() / "snapshots" / f"{given.frozen}.jsonl.gz"
+    examples = load("snapshots", snapshot, half=given.half, limit=given.limit).examples
+    claims = [example.claim for example in examples]
+    play(backend, claims, method=method, profile=profile or "hardened", evidence=frozen(examples))
+    show(backend)
+    calls = [size for name, sizes in backend.sizes.items() for size in sizes if name != CompareTexts.name()]
+    read = Counter({claim.text: len(backend.documents[claim.text]) for claim in claims})
+    print(
+        json.dumps(
+            {
+                "method": given.method,
+                "claims": len(claims),
+                "calls_per_claim": round(len(calls) / len(claims), 2),
+                "tokens_per_claim": round(sum(calls) / len(claims)),
+                "documents_per_claim": round(read.total() / len(claims), 2),
+            }
+        )
+    )
+
+
+def play(backend: Measured, claims: Sequence[Claim], **options: Any) -> None:
+    """Verifies the claims."""
+    with Verifier(backend=backend, claims=claims, **options) as verifier:
+        for verdict in asyncio.run(verifier.verify_all(claims)):
+            if verdict.error:
+                raise SystemExit(f"{verdict.claim.text!r} ended in an error: {verdict.error.what}")
+
+
+def frozen(examples: Sequence[Example]) -> dict[str, FixedPassages]:
+    """The passages of each claim, in place of both tools of the methods' defaults."""
+    passages = [example.passages for example in examples]
+    return {
+        "corpus": FixedPassages(passages, name="corpus", encoder=shared()),
+        "keywords": FixedPassages(passages, name="keywords"),
+    }
+
+
+def show(backend: Measured) -> None:
+    """A line of JSON per task."""
     for name, sizes in sorted(backend.sizes.items()):
         ordered = sorted(sizes)
         low, likely, high = (ordered[int(share * (len(ordered) - 1))] for share in (0.1, 0.5, 0.9))
