@@ -31,6 +31,7 @@ EVERY = (
     "ragas",
     "milvus",
     "poison",
+    "prompts",
     "hops",
     "steps",
     "memory",
