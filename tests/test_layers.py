@@ -29,7 +29,7 @@ LAYERS = [  # a module may import those before it and its own group
     ("bench", "analysis"),
     ("reports",),
     ("cluster",),
-    ("cli",),
+    ("cli", "__main__"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

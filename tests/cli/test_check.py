@@ -118,7 +118,7 @@ def test_a_spent_budget_is_exit_4_with_partial_results(tmp_path: Path, capfd: py
         (["check", "?!"], "contains no word"),
         (["check", "caf\udce9 is good"], "not UTF-8"),
         (["check", TRUE, "--set", "profile=paper", "--store", "starter"], "`profile` is not a setting"),
-        (["replay", "nowhere"], "contains no run"),
+        (["replay", "nowhere"], "no run 'nowhere'"),
         (["chekc"], "chekc"),
         (["check", TRUE, "--no-such-option"], "--no-such-option"),
     ],

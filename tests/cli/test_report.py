@@ -54,7 +54,7 @@ def test_a_run_is_reported_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "neither a bench nor a run"),
+        (["nowhere"], "no run 'nowhere'"),
         (["b", "-f", "pdf"], "no format 'pdf'"),
         (["b", "-o", "missing/x.html"], "cannot be written"),
         (["b", "-f", "claimreview", "--method", "nobody"], "no system 'nobody'"),

@@ -164,7 +164,7 @@ def test_the_key_goes_to_no_address_that_a_run_folder_names(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "contains no run"),
+        (["nowhere"], "no run 'nowhere'"),
         (["run"], "choose one: --item 0 to 1"),
         (["run", "--item", "2"], "has no claim 2"),
         (["run", "--item", "1"], "has no verdict"),

@@ -32,6 +32,7 @@ from redargue.cli import (
     prompts,
     replay,
     report,
+    runs,
     why,
     worker,
 )
@@ -42,7 +43,7 @@ from redargue.sanitize import printable
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Verify claims against evidence with published multi-agent protocols.",
@@ -53,13 +54,25 @@ for command in (
 ):
     app.command()(command)
 bench.app.command("table")(bench_table.table)
-for group in (ledger, corpus, bench, memory, models, prompts, list_command):
+for group in (ledger, corpus, bench, memory, models, prompts, runs, list_command):
     app.add_typer(group.app, name=group.__name__.rpartition(".")[2])
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"redargue {version('redargue')}")
+        raise typer.Exit
 
 
 @app.callback()
 def common(
     context: typer.Context,
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", envvar="REDARGUE_DEBUG", help="Show tracebacks.")] = False,
     env_file: Annotated[
         Path | None, typer.Option("--env-file", metavar="FILE", help="Read settings and keys from this file.")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from redargue.cli.exit import exit_code, read_gate, resumable
+from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
 from redargue.cli.output import print_json
 from redargue.cli.parameters import (
     AsJson,
+    NoRecord,
     OutputParameters,
     RunFolder,
     RunParameters,
@@ -49,6 +50,7 @@ def check(
     options: RunParameters,
     search: SearchParameters,
     run: RunFolder = None,
+    no_record: NoRecord = False,
     json: AsJson = False,
     output: OutputParameters,
 ) -> None:
@@ -58,22 +60,27 @@ def check(
     (check.v1, text.v1).
     """
     from redargue.cli.arguments import read_input
-    from redargue.cli.options import run_config
+    from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_text
-    from redargue.runs.record import new_run_folder
 
     config = run_config(options, search, run)
     text, claims, note = read_input(claim, as_, question, config)
     if note and not output.quiet:
         typer.echo(note, err=True)
-    folder = run or new_run_folder()
+    folder = run_folder(run, no_record=no_record)
     if text:
         verify_text(text, config, folder, output, concurrency=options.concurrency, json=json)
     _verify(claims, config, folder, output, concurrency=options.concurrency or CONCURRENCY, json=json)
 
 
 def _verify(
-    claims: list[Claim], config: RunConfig, folder: Path, output: OutputParameters, *, concurrency: int, json: bool
+    claims: list[Claim],
+    config: RunConfig,
+    folder: Path | None,
+    output: OutputParameters,
+    *,
+    concurrency: int,
+    json: bool,
 ) -> None:
     from redargue.cli import show
     from redargue.cli.live import Viewer
@@ -82,7 +89,7 @@ def _verify(
 
     gate = read_gate(output)
     with (
-        resumable(f"to resume, repeat the command with --run {folder}"),
+        resumable(how_to_resume(folder)),
         Verifier(config, components=connected(config), folder=folder, claims=claims) as verifier,
         Viewer(verifier, claims, concurrency=concurrency, quiet=output.quiet) as viewer,
     ):

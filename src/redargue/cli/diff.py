@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from redargue.cli.completion import complete_run
 from redargue.cli.output import print_json
 from redargue.sanitize import printable
 
@@ -23,8 +23,15 @@ MAX_LINE_LENGTH = 240
 
 
 def diff(
-    first: Annotated[Path, typer.Argument(metavar="RUN1", help="Run folder of check, batch or a bench method.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN2", help="Second run folder.")],
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN1",
+            help="Run folder of check, batch or a bench method; or the name of a recorded run.",
+            autocompletion=complete_run,
+        ),
+    ],
+    second: Annotated[str, typer.Argument(metavar="RUN2", help="Second run.", autocompletion=complete_run)],
     most: Annotated[int, typer.Option(min=0, help="Claims shown in detail; those whose label differs first.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object (docs/schemas/diff.v1.json).")] = False,
 ) -> None:
@@ -32,8 +39,9 @@ def diff(
     from rich.console import Console
 
     from redargue.analysis.run_diff import compare_runs
+    from redargue.runs.folders import find_run
 
-    result = asyncio.run(compare_runs(first, second, most=most))
+    result = asyncio.run(compare_runs(find_run(first), find_run(second), most=most))
     if as_json:
         print_json(result)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from redargue.sanitize import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from redargue.cli.parameters import OutputParameters
     from redargue.verdicts import Verdict
@@ -29,9 +31,14 @@ def resumable(how: str = "") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if how:
-            typer.echo(f"interrupted; {how}", err=True)
+        # after the ^C of the terminal, on a line of its own
+        start = "\n" if sys.stderr.isatty() else ""
+        typer.echo(f"{start}interrupted{how and '; '}{how}", err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def how_to_resume(folder: Path | None) -> str:
+    return f"to resume, repeat the command with --run {folder}" if folder else "the run was not recorded"
 
 
 class Gate(NamedTuple):

@@ -9,6 +9,7 @@ import typer
 
 from redargue.cli.parameters import (
     AsJson,
+    NoRecord,
     OutputParameters,
     RunFolder,
     RunParameters,
@@ -51,6 +52,7 @@ def ground(
     ] = "",
     options: RunParameters,
     run: RunFolder = None,
+    no_record: NoRecord = False,
     json: AsJson = False,
     output: OutputParameters,
 ) -> None:
@@ -59,9 +61,8 @@ def ground(
     Only these documents are evidence: no search sends a request. The schema of --json is docs/schemas/text.v1.json.
     """
     from redargue.cli.arguments import read_text
-    from redargue.cli.options import run_config
+    from redargue.cli.options import run_config, run_folder
     from redargue.cli.text import verify_text
-    from redargue.runs.record import new_run_folder
     from redargue.text.segment import KINDS
 
     if kind not in KINDS:
@@ -70,7 +71,7 @@ def ground(
     config = run_config(options, SearchParameters(offline=True), run)
     config = config.updated(offline=not config.model)  # a named language model may be called
     documents = [document for place in context for document in _documents(place)]
-    folder = run or new_run_folder()
+    folder = run_folder(run, no_record=no_record)
     verify_text(text, config, folder, output, documents, concurrency=options.concurrency, json=json)
 
 

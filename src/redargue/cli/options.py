@@ -16,6 +16,7 @@ from redargue.config import Components, RunConfig
 from redargue.errors import UsageError
 from redargue.methods.base import methods
 from redargue.net.services import services
+from redargue.runs.record import new_run_folder
 
 CONNECT_SECONDS = 2.0  # without a connection by then, there is no usable network
 
@@ -45,6 +46,13 @@ def _tools(
         return recorded
     default = methods[run.method].profiles.get(run.profile, {}).get(name, fields[name].default)
     return tuple(live_tool(offline=search.offline) if tool == "keywords" else tool for tool in default)
+
+
+def run_folder(run: Path | None, *, no_record: bool) -> Path | None:
+    """The folder in which a run is recorded: the named one, or a new one in redargue's home; None without a record."""
+    if no_record and run:
+        raise UsageError("--no-record and --run exclude each other", hint="drop one of them")
+    return None if no_record else run or new_run_folder()
 
 
 def connected(config: RunConfig) -> Components:

@@ -10,6 +10,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from redargue.cli.completion import (
+    complete_backend,
+    complete_labels,
+    complete_method,
+    complete_run,
+    complete_tool,
+)
+
 
 def option(variable: str, help: str, *flags: str, **details: Any) -> Any:
     """An option that the environment variable ``REDARGUE_<variable>`` sets as well."""
@@ -53,19 +61,33 @@ RunFolder = Annotated[
     Path | None,
     typer.Option("--run", metavar="DIR", help="Record the run there; the same command resumes an interrupted run."),
 ]
+NoRecord = Annotated[bool, option("NO_RECORD", "Do not record the run.", "--no-record")]
+Run = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="A run folder, the name of a recorded run, or last.", autocompletion=complete_run
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunParameters:
     """What defines a run, apart from the evidence that it may search."""
 
-    method: Annotated[str, option("METHOD", "Verification method; see redargue list methods.")] = "tool-mad"
+    method: Annotated[
+        str, option("METHOD", "Verification method; see redargue list methods.", autocompletion=complete_method)
+    ] = "tool-mad"
     profile: Annotated[str, option("PROFILE", "Settings to start from: paper or hardened.")] = "hardened"
     model: Models = None
     base_url: BaseUrl = ""
     embedding_model: EmbeddingModel = ""
     backend: Annotated[
-        str, option("BACKEND", "See redargue list backends; default: chat with a model, else embedded.")
+        str,
+        option(
+            "BACKEND",
+            "See redargue list backends; default: chat with a model, else embedded.",
+            autocompletion=complete_backend,
+        ),
     ] = ""
     reader: ReaderName = ""
     response_format: Annotated[
@@ -85,7 +107,9 @@ class RunParameters:
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Override a setting of the method; repeatable."),
     ] = None
-    labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.")] = "fever"
+    labels: Annotated[str, option("LABELS", "Label set; see redargue list labels.", autocompletion=complete_labels)] = (
+        "fever"
+    )
     as_of: Annotated[str, option("AS_OF", "As-of date for claims that have none: 2024-03-31.", metavar="DATE")] = ""
     strict_as_of: StrictAsOf = False
     min_confidence: MinConfidence = None
@@ -100,7 +124,12 @@ class SearchParameters:
     """The evidence that a run may search."""
 
     tool: Annotated[
-        list[str] | None, option("TOOL", 'Search tool for a debater; repeat once per debater ("none" for no tool).')
+        list[str] | None,
+        option(
+            "TOOL",
+            'Search tool for a debater; repeat once per debater ("none" for no tool).',
+            autocompletion=complete_tool,
+        ),
     ] = None
     mcp: Annotated[
         list[str] | None,

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from redargue.cli.output import print_json
-from redargue.cli.parameters import AsJson, Quiet
+from redargue.cli.parameters import AsJson, Quiet, Run
 from redargue.errors import RecordError
 
 
 def replay(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run: Run,
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -32,6 +28,7 @@ def replay(
     from redargue.cli.event_text import describe
     from redargue.events import Event, canonical
     from redargue.playback import replay as replay_run
+    from redargue.runs.folders import find_run
     from redargue.runs.record import Record, read_events
 
     console = Console(file=sys.stderr, highlight=False)
@@ -42,10 +39,11 @@ def replay(
         if not quiet and (text := describe(event)):
             console.print(Text(text), soft_wrap=True)
 
-    record = Record(run, mode="replay")
+    folder = find_run(run)
+    record = Record(folder, mode="replay")
     verdicts = asyncio.run(replay_run(record, listeners=[see]))
     replayed = {event.item for event in seen}
-    recorded = [event for event in read_events(run) if event.item in replayed]
+    recorded = [event for event in read_events(folder) if event.item in replayed]
     if json:
         print_json(show.CheckResult(verdicts=tuple(verdicts)))
     else:
@@ -55,7 +53,7 @@ def replay(
         kind = next(before["kind"] for now, before in pairs if now != before)
         raise RecordError(
             f"the replay differs from the record, first in an event of kind {kind!r}",
-            where=str(run),
+            where=str(folder),
             hint="the code has changed since the run was recorded",
         )
     console.print(Text(f"replayed {len(replayed)} of {len(verdicts)} claims: every event is as recorded", "green"))

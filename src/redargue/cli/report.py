@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from redargue.cli.parameters import Run
 from redargue.errors import UsageError
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or a bench folder.")],
+    run: Run,
     format: Annotated[
         str, typer.Option("--format", "-f", help="html, md, json, claimreview or adjudication.")
     ] = "html",
@@ -31,9 +32,10 @@ def report(
     No model is called, and the HTML page loads nothing from elsewhere.
     """
     from redargue.reports.render import render
+    from redargue.runs.folders import find_run
 
     csv = out is not None and out.suffix.lower() == ".csv"
-    text = render(run, format, method=method, adjudicated=adjudicated, csv=csv)
+    text = render(find_run(run), format, method=method, adjudicated=adjudicated, csv=csv)
     if out is None:
         sys.stdout.write(text)
         return

@@ -43,7 +43,7 @@ def verdicts(verdicts: list[Verdict], folder: Path | None) -> None:
     _recorded(console, folder)
 
 
-def report(report: Report, folder: Path) -> None:
+def report(report: Report, folder: Path | None) -> None:
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     for number, claim in enumerate(report.claims, 1):
         heading = f"{number}. {claim.start}–{claim.end}: {' '.join(printable(claim.stated).split())}"

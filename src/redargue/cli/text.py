@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def verify_text(
     text: Text,
     config: RunConfig,
-    folder: Path,
+    folder: Path | None,
     output: OutputParameters,
     documents: Sequence[Passage] | None = None,
     *,
@@ -33,7 +33,7 @@ def verify_text(
 ) -> NoReturn:
     """Verifies a text, prints its report and exits; ``documents``, if given, are the only evidence."""
     from redargue.cli import show
-    from redargue.cli.exit import exit_code, read_gate, resumable
+    from redargue.cli.exit import exit_code, how_to_resume, read_gate, resumable
     from redargue.cli.options import connected
     from redargue.text.report import unread
     from redargue.text.verification import CONCURRENCY, prepare
@@ -48,7 +48,7 @@ def verify_text(
             typer.echo(f"{counted(len(prepared.claims), 'claim')} in {len(text.text):,} characters{rest}", err=True)
         return await _verify(prepared, output, concurrency or CONCURRENCY)
 
-    with resumable(f"to resume, repeat the command with --run {folder}"):
+    with resumable(how_to_resume(folder)):
         report = asyncio.run(verify())
     if json:
         print_json(report)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from redargue.cli.exit import resumable
 from redargue.cli.output import print_json
-from redargue.cli.parameters import BaseUrl, Offline, Quiet, option
+from redargue.cli.parameters import BaseUrl, Offline, Quiet, Run, option
 from redargue.errors import UsageError
 from redargue.sanitize import printable
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def why(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run: Run,
     item: Annotated[
         int | None, typer.Option(min=0, help="Index of the claim, from 0; required if the run has several.")
     ] = None,
@@ -43,8 +42,9 @@ def why(
 
     from redargue.analysis.counterfactual import RecordedClaim, find_counterfactual
     from redargue.runs.budget import Budget
+    from redargue.runs.folders import find_run
 
-    recorded, limit = RecordedClaim(run, item), Budget.parse(budget) if budget else None
+    recorded, limit = RecordedClaim(find_run(run), item), Budget.parse(budget) if budget else None
     with recorded.verifier(base_url=base_url, budget=limit, offline=offline) as verifier:
         if verifier.backend.name == "chat":
             _estimate(verifier, recorded, most, confirmed=yes or limit is not None)

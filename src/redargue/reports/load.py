@@ -72,12 +72,17 @@ class SingleRun(NamedTuple):
             raise self._damaged("describes no text") from None
 
     @property
-    def usages(self) -> tuple[Usage, ...]:
+    def extraction_usage(self) -> Usage:
+        """Usage of the extraction of claims from a text."""
         usage = (self.manifest.text or {}).get("usage")
         try:
-            extraction = (Usage.model_validate(usage),) if usage else ()
+            return Usage.model_validate(usage) if usage else Usage()
         except ValidationError:
             raise self._damaged("records no valid usage for its text") from None
+
+    @property
+    def usages(self) -> tuple[Usage, ...]:
+        extraction = (self.extraction_usage,) if (self.manifest.text or {}).get("usage") else ()
         return (*(verdict.usage for verdict in self.verdicts.values()), *extraction)
 
     def _damaged(self, what: str) -> RecordError:

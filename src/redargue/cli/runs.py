@@ -1,0 +1,161 @@
+"""``redargue runs``: lists, shows and removes recorded runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from redargue.cli.exit import FINISHED_WITH_ERRORS
+from redargue.cli.output import print_json
+from redargue.cli.parameters import AsJson, Run
+from redargue.errors import RecordError, UsageError
+from redargue.sanitize import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from redargue.runs.folders import RecordedRun
+
+app = typer.Typer(help="List, show and remove recorded runs.", no_args_is_help=True)
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+@app.command("ls")
+def list_runs(
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="Maximum number of runs, newest first.")] = 20,
+    json: AsJson = False,
+) -> None:
+    """List recorded runs, newest first.
+
+    check and ground record in the folder runs of redargue's home (REDARGUE_HOME), unless --run names another folder or
+    --no-record is given.
+    """
+    from redargue.runs.folders import read_run, run_folders, runs_folder
+
+    folders = run_folders()
+    listed = [read_run(folder) for folder in folders[:limit]]
+    if json:
+        print_json({"folder": str(runs_folder()), "count": len(folders), "runs": [_fields(run) for run in listed]})
+        return
+    _print(listed)
+    more = f"{len(listed)} of {counted(len(folders), 'run')}" if folders else "no runs"
+    typer.echo(printable(f"{more} in {runs_folder()}", lines=False), err=True)
+
+
+@app.command()
+def show(run: Run, json: AsJson = False) -> None:
+    """Show the verdicts of a recorded run as check printed them."""
+    from redargue.cli import show as printed
+    from redargue.reports.load import BenchRun, load
+    from redargue.runs.folders import find_run
+    from redargue.text.report import report
+
+    folder = find_run(run)
+    loaded = load(folder)
+    if isinstance(loaded, BenchRun):
+        raise UsageError(f"{str(folder)!r} is a bench, not a run", hint="redargue report shows it")
+    verdicts = list(loaded.verdicts.values())
+    if json:
+        print_json(printed.CheckResult(verdicts=tuple(verdicts)))
+    elif loaded.text and not loaded.unfinished:
+        text, extraction = loaded.text
+        printed.report(report(text, extraction, verdicts, loaded.extraction_usage), folder)
+    else:
+        printed.verdicts(verdicts, folder)
+    if loaded.unfinished:
+        typer.echo(f"{counted(loaded.unfinished, 'claim')} not finished", err=True)
+
+
+@app.command()
+def rm(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Names that runs ls lists, or run folders.")],
+    yes: Yes = False,
+) -> None:
+    """Remove runs with their verdicts and recorded calls permanently."""
+    from redargue.runs.folders import find_run
+    from redargue.runs.manifest import load_manifest
+
+    folders = list(dict.fromkeys(find_run(run) for run in runs))
+    for folder in folders:
+        load_manifest(folder)  # only what is a run is removed
+    _remove(folders, yes=yes)
+
+
+@app.command()
+def prune(
+    older_than: Annotated[
+        int | None, typer.Option(metavar="DAYS", min=0, help="Remove the runs that began more than so many days ago.")
+    ] = None,
+    keep: Annotated[int | None, typer.Option(metavar="COUNT", min=0, help="Keep that many of the newest runs.")] = None,
+    yes: Yes = False,
+) -> None:
+    """Remove old runs from redargue's home permanently.
+
+    With both options, a run is removed if it is old enough and not among the newest.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    from redargue.runs.folders import began, run_folders
+
+    if older_than is None and keep is None:
+        raise UsageError("prune needs --older-than or --keep", hint="redargue runs prune --older-than 30")
+    latest = datetime.now(UTC) - timedelta(days=older_than or 0)
+    _remove([folder for folder in run_folders()[keep or 0 :] if began(folder) <= latest], yes=yes)
+
+
+def _remove(folders: Sequence[Path], *, yes: bool) -> None:
+    from redargue.runs.folders import remove_run
+
+    if folders and not yes:
+        for folder in folders:
+            typer.echo(printable(str(folder), lines=False), err=True)
+        if not typer.confirm(f"Remove {counted(len(folders), 'run')}?", err=True):
+            typer.echo("0 runs removed")
+            return
+    failed = 0
+    for folder in folders:
+        try:
+            remove_run(folder)
+        except RecordError as error:
+            failed += 1
+            typer.echo(printable(f"kept: {error}"), err=True)
+    typer.echo(f"{counted(len(folders) - failed, 'run')} removed")
+    if failed:
+        raise typer.Exit(FINISHED_WITH_ERRORS)
+
+
+def _print(runs: Sequence[RecordedRun]) -> None:
+    from redargue.reports.table import Column, Table, number
+    from redargue.reports.terminal import print_tables
+
+    if not runs:
+        return
+    columns = (
+        *(Column(title) for title in ("Run", "Method")),
+        *(number("Claims"), number("kB", ",.0f")),
+        *(Column("Verdicts"), Column("First claim", "name")),
+    )
+    rows = tuple(
+        (run.folder.name, run.method or "damaged", run.claims, run.size / 1000, _verdicts(run), _shortened(run.first))
+        for run in runs
+    )
+    print_tables([Table("", columns, rows)])
+
+
+def _verdicts(run: RecordedRun) -> str:
+    counts = [f"{count} {name.replace('_', ' ')}" for name, count in sorted(run.outcomes.items())]
+    unfinished = run.claims - run.outcomes.total()
+    return ", ".join([*counts, *([f"{unfinished} unfinished"] if unfinished > 0 else [])])
+
+
+def _shortened(claim: str) -> str:
+    words = " ".join(claim.split())
+    return words if len(words) <= 40 else f"{words[:39].rstrip()}…"
+
+
+def _fields(run: RecordedRun) -> dict[str, object]:
+    fields = run._asdict() | {"folder": str(run.folder), "began": run.began.isoformat(), "outcomes": dict(run.outcomes)}
+    return {"run": run.folder.name, **fields}

@@ -1,0 +1,163 @@
+"""Recorded runs: where they are, how they are listed, named, shown and removed, and how a run is not recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from redargue.claims import Claim
+from redargue.cli.app import run
+from redargue.errors import UsageError
+from redargue.events import ClaimEnded
+from redargue.runs.folders import find_run, read_run, run_folders, runs_folder
+from redargue.runs.record import Record, writing
+from redargue.verdicts import ErrorInfo, Verdict
+from support.manifests import MANIFEST
+
+ERROR = ErrorInfo(type="BadReply", what="w", exit_code=3)
+CAN_LOCK = os.name == "posix"
+
+
+def recorded(name: str, *verdicts: Verdict, unfinished: int = 0) -> Path:
+    claims = [verdict.claim for verdict in verdicts] + [Claim(text=f"Claim {n}.") for n in range(unfinished)]
+    folder = runs_folder() / name
+    with Record(folder, MANIFEST.model_copy(update={"claims": tuple(claims)})) as record:
+        for item, verdict in enumerate(verdicts):
+            record.write(ClaimEnded(item=item, verdict=verdict))
+    return folder
+
+
+def verdict(text: str = "Bees are insects.", meaning: str | None = "supported", **fields: object) -> Verdict:
+    label = {"supported": "SUPPORTS", "refuted": "REFUTES"}.get(str(meaning))
+    return Verdict.model_validate({"claim": Claim(text=text), "label": label, "meaning": meaning, **fields})
+
+
+def test_runs_are_listed_newest_first_with_their_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    recorded("20260101-000000-aaaaaa", verdict())
+    failed, refuted = verdict("Bees are fish.", None, error=ERROR), verdict("Bees are birds.", "refuted")
+    recorded("20260102-000000-bbbbbb", refuted, failed, verdict(meaning=None, unchecked="x"), unfinished=1)
+    assert run(["runs", "ls"]) == 0
+    out, err = capsys.readouterr()
+    first, second = out.strip().split("\n")[1:3]
+    assert first.split()[:3] == ["20260102-000000-bbbbbb", "tool-mad", "4"]
+    assert "1 error, 1 refuted, 1 unchecked, 1 unfinished" in first
+    assert "Bees are birds." in first
+    assert "1 supported" in second
+    assert f"2 of 2 runs in {runs_folder()}" in err
+    assert run(["runs", "ls", "--json", "-n", "1"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert (listed["count"], [row["run"] for row in listed["runs"]]) == (2, ["20260102-000000-bbbbbb"])
+    assert listed["runs"][0]["began"] == "2026-01-02T00:00:00+00:00"
+
+
+def test_without_runs_the_listing_says_where_they_would_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["runs", "ls"]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"no runs in {runs_folder()}\n")
+    assert run(["runs", "show", "last"]) == 2
+    assert "has none yet" in capsys.readouterr().err
+
+
+def test_a_run_is_named_by_its_folder_its_name_a_beginning_or_last(tmp_path: Path) -> None:
+    older, newer = recorded("20260101-000000-aaaaaa", verdict()), recorded("20260102-000000-bbbbbb", verdict())
+    assert find_run("last") == newer
+    assert find_run("20260101") == older
+    assert find_run(older.name) == older
+    assert find_run(str(older)) == older
+    assert find_run(tmp_path / "not" / "there") == tmp_path / "not" / "there"  # whoever opens a path reports it
+    with pytest.raises(UsageError, match=r"2 runs begin with '2026'"):
+        find_run("2026")
+    with pytest.raises(UsageError, match=r"no run '20260102-000000-bbbbbx'(?s:.*)did you mean"):
+        find_run("20260102-000000-bbbbbx")
+
+
+@pytest.mark.parametrize("command", [["replay"], ["report", "-f", "md"], ["runs", "show"], ["why"]])
+def test_commands_take_the_name_of_a_run(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "Bees are insects.", "--store", "starter", "--offline", "--rounds", "1", "-q"]) == 0
+    capsys.readouterr()
+    assert run([*command, "last"]) == 0
+    assert "Bees are insects" in capsys.readouterr().out
+
+
+def test_a_damaged_run_is_listed_as_damaged_and_a_link_is_not_followed(tmp_path: Path) -> None:
+    folder = recorded("20260101-000000-aaaaaa", verdict())
+    (folder / "run.json").write_text("{")
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    (outside / "run.json").write_text("{}")
+    (runs_folder() / "link").symlink_to(outside)
+    assert run_folders() == [folder]
+    assert read_run(folder).method == ""
+
+
+def test_removed_runs_are_gone_and_others_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    older, newer = recorded("20260101-000000-aaaaaa", verdict()), recorded("20260102-000000-bbbbbb", verdict())
+    assert run(["runs", "rm", older.name, "--yes"]) == 0
+    assert capsys.readouterr().out == "1 run removed\n"
+    assert run_folders() == [newer]
+
+
+def test_what_is_not_a_run_is_not_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert run(["runs", "rm", str(tmp_path), "--yes"]) == 2
+    assert "contains no run" in capsys.readouterr().err
+    assert (tmp_path / "notes.txt").exists()
+
+
+def test_a_declined_removal_removes_nothing_and_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = recorded("20260101-000000-aaaaaa", verdict())
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    assert run(["runs", "rm", "last"]) == 0
+    out, err = capsys.readouterr()
+    assert (out, str(folder) in err, run_folders()) == ("0 runs removed\n", True, [folder])
+
+
+@pytest.mark.skipif(not CAN_LOCK, reason="folders are locked on POSIX systems only")
+def test_a_run_that_is_being_written_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recorded("20260101-000000-aaaaaa", verdict())
+    with writing(folder):
+        assert run(["runs", "rm", "last", "--yes"]) == 3
+    assert run_folders() == [folder]
+    assert "kept: another process is writing" in capsys.readouterr().err
+
+
+def test_prune_removes_old_runs_and_keeps_the_newest(capsys: pytest.CaptureFixture[str]) -> None:
+    recorded("20200101-000000-aaaaaa", verdict())
+    newer = recorded("20200102-000000-bbbbbb", verdict())
+    future = recorded("29990101-000000-cccccc", verdict())
+    assert run(["runs", "prune"]) == 2
+    assert "needs --older-than or --keep" in capsys.readouterr().err
+    assert run(["runs", "prune", "--older-than", "30", "--keep", "2", "-y"]) == 0
+    assert run_folders() == [future, newer]
+    assert run(["runs", "prune", "--older-than", "30", "-y"]) == 0
+    assert run_folders() == [future]
+    assert run(["runs", "prune", "--keep", "1", "-y"]) == 0
+    assert run_folders() == [future]
+
+
+@pytest.mark.parametrize("text", ["Bees are insects.", "Bees are insects. Bees live in hives."])
+def test_a_check_without_record_leaves_no_run(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["check", text, "--store", "starter", "--offline", "--rounds", "1", "-q"]
+    assert run([*arguments, "--no-record"]) == 0
+    out = capsys.readouterr().out
+    assert run_folders() == []
+    assert "recorded" not in out.lower()
+    assert run(arguments) == 0
+    (folder,) = run_folders()
+    assert folder.name in capsys.readouterr().out
+
+
+def test_a_grounding_without_record_leaves_no_run() -> None:
+    arguments = ["--answer", "Bees are insects.", "--context", "Bees are insects.", "-q", "--no-record"]
+    assert run(["ground", *arguments]) == 0
+    assert run_folders() == []
+
+
+def test_no_record_and_a_run_folder_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "Bees are insects.", "--no-record", "--run", str(tmp_path / "r")]) == 2
+    assert "exclude each other" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""The first minute: the version, the help, the module as a command, and completion by the shell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+import redargue
+from redargue.cli.app import app, run
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_command_line_and_the_package_say_the_installed_version(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([flag]) == 0
+    assert capsys.readouterr().out == f"redargue {version('redargue')}\n"
+    assert redargue.__version__ == version("redargue")
+    assert "__version__" in dir(redargue)
+
+
+@pytest.mark.parametrize("command", [[], ["check"], ["corpus"], ["corpus", "add"], ["runs", "rm"], ["bench", "run"]])
+def test_h_is_help_on_every_level(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "--help"]) == 0
+    long = capsys.readouterr().out
+    assert run([*command, "-h"]) == 0
+    assert capsys.readouterr().out == long
+    assert "Usage: redargue" in long
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "redargue", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"redargue {version('redargue')}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["ru"], "runs"),
+        (["check", "--method", "tool"], "tool-mad"),
+        (["check", "--tool", "wiki"], "wikipedia"),
+        (["check", "--labels", "ave"], "averitec"),
+        (["check", "--backend", "emb"], "embedded"),
+        (["runs", "show", "la"], "last"),
+    ],
+)
+def test_a_shell_completes_commands_and_the_values_of_options(
+    words: list[str], wanted: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_REDARGUE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(["redargue", *words]))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    assert run([]) == 0
+    assert capsys.readouterr().out.split() == [wanted]
+
+
+def test_the_completion_script_can_be_printed_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
+
+
+def test_the_readme_names_commands_that_exist() -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"^```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
+    named = set(re.findall(r"^(?:uvx )?redargue ([a-z][a-z-]*)", blocks, re.MULTILINE))
+    assert named <= set(group.commands)
+    assert {"check", "ground", "why", "diff", "report", "runs", "doctor"} <= named
+    for word in ("redargue.toml", "REDARGUE_HOME", "--no-record", "pip install redargue", "uvx redargue"):
+        assert word in readme
