@@ -34,9 +34,9 @@ from redargue.errors import UnknownName, UsageError
         (FEVER, "One might say SUPPORTS or REFUTES.\nNOT ENOUGH INFO", "NOT ENOUGH INFO"),
         (FEVER, "Final answer: **REFUTES**", "REFUTES"),
         (FEVER, "**REFUTES**\nI hope that this helps!", "REFUTES"),
-        (FEVER, "**SUPPORTS** at first, then **REFUTES**\nas I explained", "REFUTES"),
+        (FEVER, "**SUPPORTS** at first, then **REFUTES**\nas I explained", None),
         (FEVER, "My answer is SUPPORTS and not REFUTES", "SUPPORTS"),
-        (FEVER, "The document REFUTES the claim, I think.\nThat is all.", "REFUTES"),
+        (FEVER, "The document REFUTES the claim, I think.\nThat is all.", None),
         (FEVER, "The evidence supports part of it.\nHard to say.", None),
         (FEVER, "NOT ENOUGH INFORMATION", "NOT ENOUGH INFO"),
         (FEVER, "I do not know.", None),
@@ -47,7 +47,7 @@ from redargue.errors import UnknownName, UsageError
         (FEVER, "NOT SUPPORTS", None),
         (TWO, "**NOT ENOUGH INFO**", None),
         (HOVER, "One might say SUPPORTED.\nMy answer is NOT SUPPORTED.", "NOT_SUPPORTED"),
-        (HOVER, "It is not SUPPORTED.", None),
+        (HOVER, "It is not SUPPORTED.", "NOT_SUPPORTED"),
         (BINGCHECK, "Is it supported? No, it is not supported at all.", "not supported"),
         (BINGCHECK, "So it is not supported by any of them.", "not supported"),
         (AVERITEC, "Conflicting Evidence/Cherrypicking", "Conflicting Evidence/Cherrypicking"),
@@ -62,6 +62,43 @@ from redargue.errors import UnknownName, UsageError
     ],
 )
 def test_labels_are_parsed_from_the_end(labels: LabelSet, text: str, expected: str | None) -> None:
+    assert labels.parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "text", "expected"),
+    [
+        (
+            FEVER,
+            "The other debater answered **SUPPORTS**, but the document says 1875.\nTherefore, the claim is refuted.",
+            "REFUTES",
+        ),
+        (FEVER, "I considered SUPPORTS.\nAnswer: The claim is refuted.", "REFUTES"),
+        (FEVER, "The other debater answered **SUPPORTS**.\nThe claim is false.", "REFUTES"),
+        (FEVER, "The claim is refuted by document [1].", "REFUTES"),
+        (FEVER, "The other debater answered **SUPPORTS**.\nI hope that this helps.", None),
+        (FEVER, "I considered **SUPPORTS**.\nI hope that this helps.", None),
+        (FEVER, "**SUPPORTS** is what the title says, REFUTES the text.\nSo much for that.", None),
+        (FEVER, "Nothing SUPPORTS it.", None),
+        (FEVER, "No document SUPPORTS it.", None),
+        (FEVER, "No document mentions it, so NOT ENOUGH INFO", "NOT ENOUGH INFO"),
+        (FEVER, "The claim is not supported.", None),
+        (FEVER, "It is unclear whether the claim is supported.", None),
+        (FEVER, "If the year were right, the claim would be supported.", None),
+        (FEVER, "The document does not say that the claim is true.", None),
+        (FEVER, "I cannot choose between SUPPORTS and REFUTES.", None),
+        (FEVER, "Is the claim supported?", None),
+        (FEVER, "**REFUTES**, although one sentence SUPPORTS it", "REFUTES"),
+        (TWO, "Thus the claim is correct.", "SUPPORTS"),
+        (AVERITEC, "The claim is therefore refuted.", "Refuted"),
+        (YES_NO_MAYBE, "So the answer is no.", "no"),
+        (YES_NO_MAYBE, "It is no.", None),
+        (OPTIONS, "**A** looks right.\nThe answer is (B).", "B"),
+    ],
+)
+def test_a_label_that_the_answer_rejects_or_reports_is_not_its_label(
+    labels: LabelSet, text: str, expected: str | None
+) -> None:
     assert labels.parse(text) == expected
 
 

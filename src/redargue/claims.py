@@ -78,10 +78,11 @@ class LabelSet(Frozen):
         raise UsageError(f"{name!r} is not a label of {self.name!r}", hint=f"labels: {', '.join(self.names)}")
 
     def parse(self, text: str) -> str | None:
-        """The label that an answer's text gives, or None.
+        """The label that an answer's text gives, or None, so that an unclear reply is asked for again.
 
-        The last non-empty line decides; if it names no label or several, the last bold label does; then the last label
-        anywhere. A label after "not" does not count, unless "not" belongs to the label.
+        The last non-empty line decides, ignoring case where it is the label alone or a conclusion ("the claim is
+        refuted"). If it names no label, earlier bold ones do, provided that every label of the text is the same. Labels
+        that are denied ("nothing SUPPORTS it"), asked for or ascribed to another debater do not count.
         """
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if not lines:
@@ -90,12 +91,44 @@ class LabelSet(Frozen):
             return lines[-1].strip("*_ ")
         if whole_line := self._by_alias.get(_bare(lines[-1])):
             return whole_line
-        labels = self._occurrences(lines[-1])
-        if len(set(labels)) == 1:
-            return labels[0]
-        bold = [self._by_alias.get(_bare(match)) for match in re.findall(r"\*\*(.+?)\*\*", text)]
-        labels = [label for label in bold if label] or self._occurrences(text)
-        return labels[-1] if labels else None
+        if named := self._stated(lines[-1]):
+            bold = self._bold(lines[-1]) if len(named) > 1 else named
+            return bold.pop() if len(bold) == 1 else None
+        named = set[str]().union(*map(self._stated, lines))
+        bold = set[str]().union(*(self._bold(line) for line in lines if not _ASCRIBED.search(line)))
+        return bold.pop() if len(bold) == 1 and named <= bold else None
+
+    def _stated(self, line: str) -> set[str]:
+        """The labels that a line names, or concludes with, outside questions."""
+        sentences = [
+            sentence
+            for sentence in re.split(r"(?<=[.!?;])\s+", line)
+            if not sentence.endswith("?") and not self._denied.search(sentence)
+        ]
+        concluded = (self._concluded(sentence) for sentence in sentences)
+        return {*self._occurrences(" ".join(sentences)), *self._bold(line), *filter(None, concluded)}
+
+    def _bold(self, line: str) -> set[str]:
+        labels = (self._by_alias.get(_bare(match)) for match in re.findall(r"\*\*(.+?)\*\*", line))
+        return set(filter(None, labels))
+
+    def _concluded(self, sentence: str) -> str | None:
+        """The label of a sentence like "therefore, the claim is refuted by document 1", ignoring case."""
+        names = dict(self._by_alias)
+        if self.in_prose:
+            for meaning, words in _TRUTH.items():
+                names |= dict.fromkeys(words, self.named(meaning) or "")
+        subject = r"claim|statement|answer|label|verdict|conclusion|it" if self.in_prose else r"answer|label|verdict"
+        any_name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+        match = re.search(
+            rf"\b(?:{subject})\b\W*(?:(?:is|was|must be|should be)\b)?\W*(?:(?:therefore|thus|clearly)\b\W*)?"
+            rf"\b({any_name})(?:\W*$|\s+by\b)",
+            sentence.replace("_", " "),
+            re.IGNORECASE,
+        )
+        if not match or _HEDGED.search(sentence[: match.start(1)]):
+            return None
+        return names[_bare(match[1])] or None
 
     def first_substring(self, text: str) -> str | None:
         """The first label of the set whose name is a substring of the text, as in Tool-MAD's released program."""
@@ -123,14 +156,33 @@ class LabelSet(Frozen):
     def _by_alias(self) -> dict[str, str]:
         return {_bare(alias): label.name for label in self.labels for alias in (label.name, *label.aliases)}
 
+    @cached_property
+    def _any_name(self) -> str:
+        names = [alias for label in self.labels for alias in (label.name, *label.aliases)]
+        return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+
+    @cached_property
+    def _denied(self) -> re.Pattern[str]:
+        """A label up to two words after a denial ("no document SUPPORTS", "not say SUPPORTS"); not "not SUPPORTS"."""
+        return re.compile(
+            rf"\b(?:(?i:not)(?:\s+\w+){{1,2}}|(?:{_DENIAL})(?:\s+\w+){{0,2}})\s+(?:{self._any_name})(?!\w)"
+        )
+
     def _occurrences(self, text: str) -> list[str]:
         if not self.in_prose:
             return []
-        names = [alias for label in self.labels for alias in (label.name, *label.aliases)]
-        any_name = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         # a label may itself begin with "not"
-        matches = re.findall(rf"(?<!\w)(?:({any_name})|(?i:not)\s+(?:{any_name}))(?!\w)", text)
+        matches = re.findall(rf"(?<!\w)(?:({self._any_name})|(?i:not)\s+(?:{self._any_name}))(?!\w)", text)
         return [self._by_alias[_bare(name)] for name in matches if name]
+
+
+_DENIAL = r"(?i:no|none|nothing|never|neither|nor|cannot|whether|if|\w+n['’]t)"
+_HEDGED = re.compile(rf"\b(?:{_DENIAL}|(?i:not|unless|unclear|uncertain|doubt|doubts|may|might|could|would))\b")
+_ASCRIBED = re.compile(r"(?i)\b(?:debaters?|opponents?|agents?|others?|they|considered|said)\b")
+_TRUTH = {
+    Meaning.SUPPORTED: ("true", "correct"),
+    Meaning.REFUTED: ("false", "incorrect", "wrong", "untrue"),
+}  # how a conclusion may say it
 
 
 def _bare(text: str) -> str:
