@@ -10,28 +10,53 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from redargue.denials import REACH, denied
 from redargue.evidence import Passage, Quote, QuoteStatus, Side
 
+_INVISIBLE = frozenset(
+    chr(code)
+    for first, last in (
+        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+        *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
+        *((0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A), (0xE0000, 0xE007F), (0xE0100, 0xE01EF)),
+    )
+    for code in range(first, last + 1)
+)
 _EQUIVALENT = {
-    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4", "'"),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc\u0060\u00b4\u2039\u203a", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+    **dict.fromkeys("\u300a\u300b\u300c\u300d\u300e\u300f\u301d\u301e\u301f\ufe41\ufe42\ufe43\ufe44", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63", "-"),
-    **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
+    **dict.fromkeys(_INVISIBLE, ""),
     "\u2026": "...",
     **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)},  # ligatures
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},  # full-width forms
 }
 # NFKC as a whole would also turn 10² into 102, another number.
 
-_NEGATIONS = frozenset("not never no nor neither cannot without hardly scarcely nobody none nothing".split())
 _LINE_BREAK_HYPHEN = re.compile(r"(?<=\w)-[ \t]*\r?\n\s*(?=[a-z])")
+# Marks of a page that writers leave out: of list items and block quotes (never before a digit: "- 5 degrees"),
+# references (never after a unit: km²) and emphasis.
+_MARKUP = re.compile(
+    r"(?m:^)[ \t]*(?:[-–—+*·>]|\(?\d{1,3}[.)]|\(?[A-Za-z]\))[ \t]+(?=[^\W\d]|[\"'“‘„«*_(])"
+    r"|(?m:^)[ \t]*[•‣◦▪●○■]+[ \t]*"
+    r"|\[(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3})*|(?:note|nb|n|fn) ?\d{1,3}|[A-Za-z ]{1,20} needed|edit|sic|who\?|when\?)\]"
+    r"|\[[a-z]\](?!\w)"
+    r"|(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\"'”’]))[¹²³⁰⁴-⁹]+"
+    r"|[†‡]|(?<!\w)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\w)|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
+)
+_FILLER = "\u00ad"  # takes the place of characters that are left out, so that offsets stay
 _INSIDE_WORDS = frozenset("-'.,")
+_NUMBER_MARKS = frozenset(".,")
+_NESTED = 6  # marks around a quotation, inside each other, that are removed
+_MOST_INVISIBLE = 64  # in a row; more of them count as part of a word
 
 
 def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CONTEXT, agent: str = "") -> Quote:
     """Finds a quotation in the passages an agent saw: verbatim in any of them, otherwise repaired.
 
-    A quotation has to begin and end at word boundaries, and must not begin right after a negation that it leaves out.
+    A quotation has to begin and end at word boundaries, and the words that it leaves out beside it must not deny it
+    (:mod:`redargue.denials`).
     """
     best: Quote | None = None
     for passage in passages:
@@ -62,7 +87,8 @@ def find_quote(text: str, passages: tuple[Passage, ...], *, side: Side = Side.CO
 def _normalised(text: str) -> tuple[str, list[int]]:
     """The text as it is compared, and the original offset of each of its characters.
 
-    White space is kept only between two letters or digits (so that "Smith , Inc ." equals "Smith, Inc.").
+    White space is kept only between two letters or digits (so that "Smith , Inc ." equals "Smith, Inc."), and at a
+    point or comma between digits ("1. 5" is not 1.5).
     """
     pairs: list[tuple[str, int]] = []
     index = 0
@@ -78,47 +104,62 @@ def _normalised(text: str) -> tuple[str, list[int]]:
     for marks in ("''", "``"):  # the Penn Treebank's quotation marks, which FEVER's pages keep
         joined = joined.replace(marks, '"\0')
     kept: list[tuple[str, int]] = []
-    gap = False
+    gap = gap_before_last = False
     for char, (_, origin) in zip(joined, pairs, strict=True):
         if char in "\0 ":
             gap = gap or char == " "
             continue
-        if gap and kept and kept[-1][0].isalnum() and char.isalnum():
-            kept.append((" ", origin))
-        gap = False
+        if kept and char.isalnum():
+            last = kept[-1][0]
+            in_number = last in _NUMBER_MARKS and char.isdigit() and len(kept) > 1 and kept[-2][0].isdigit()
+            if (gap and last.isalnum()) or (in_number and (gap or gap_before_last)):
+                kept.append((" ", origin))
+        gap, gap_before_last = False, gap
         kept.append((char, origin))
     return "".join(char for char, _ in kept), [origin for _, origin in kept]
 
 
 def _find(quote: str, text: str) -> tuple[int, int] | None:
-    needle, _ = _normalised(quote)
-    if not re.search(r"\w", needle):
-        return None
-    # A line-break hyphen may belong to the word or to the line: both readings are tried.
-    joined = _LINE_BREAK_HYPHEN.sub(lambda match: "\u00ad" * len(match.group()), text)
-    for variant in (text,) if joined == text else (text, joined):
+    needles = dict.fromkeys(
+        spelling for variant in _variants(quote) for spelling in _spellings(_normalised(variant)[0])
+    )
+    for variant in _variants(text) if needles else ():
         hay, origins = _normalised(variant)
-        for spelling in _spellings(needle):
-            at = hay.find(spelling)
+        for needle in needles:
+            at = hay.find(needle)
             while at >= 0:
-                stop = at + len(spelling)
+                stop = at + len(needle)
                 last = origins[stop - 1] + 1
                 while last < len(text) and unicodedata.combining(text[last]):
                     last += 1
                 cut = _cuts_word(variant, origins[at]) or _cuts_word(variant, last)
-                if not cut and not _drops_negation(hay[:at]):
+                if not cut and not denied(hay[max(0, at - REACH) : at], hay[stop : stop + REACH]):
                     return origins[at], last
-                at = hay.find(spelling, at + 1)
+                at = hay.find(needle, at + 1)
     return None
+
+
+def _variants(text: str) -> tuple[str, ...]:
+    """The text as it is, with words joined that a line break hyphenates, and without marks of the page; as long.
+
+    A hyphen at a line break may belong to the word or to the line, so both readings are tried.
+    """
+    joined = _LINE_BREAK_HYPHEN.sub(_filled, text)
+    return tuple(dict.fromkeys((text, joined, _MARKUP.sub(_filled, text), _MARKUP.sub(_filled, joined))))
+
+
+def _filled(match: re.Match[str]) -> str:
+    return _FILLER * len(match.group())
 
 
 def _spellings(needle: str) -> tuple[str, ...]:
     """Variants of a quotation: without marks around it, ellipses or a closing mark; its first letter in either case."""
     forms = [needle]
-    while True:
-        bare = re.sub(r"^(?:\.\.\.)+|(?:\.\.\.)+[.,;:]*$", "", forms[-1])
-        if bare[:1] in tuple("\"'"):
-            bare = re.sub(r"^(.)(.+)\1[.,;:]*$", r"\2", bare, flags=re.DOTALL)
+    for _ in range(_NESTED):
+        bare = re.sub(rf"^(?:{_ELLIPSIS})+|(?:{_ELLIPSIS})+[.,;:]*$", "", forms[-1])
+        core = bare.rstrip(".,;:")
+        if len(core) > 2 and core[0] + core[-1] in _PAIRS:
+            bare = core[1:-1]
         if bare == forms[-1]:
             break
         forms.append(bare)
@@ -127,16 +168,15 @@ def _spellings(needle: str) -> tuple[str, ...]:
     return tuple(form for form in dict.fromkeys(forms) if re.search(r"\w", form))
 
 
-def _drops_negation(before: str) -> bool:
-    word = re.search(r"([\w']+)[ \"'(\[]*$", before)
-    return word is not None and (word.group(1).lower() in _NEGATIONS or word.group(1).lower().endswith("n't"))
+_ELLIPSIS = r"\[\.\.\.\]|\(\.\.\.\)|\.\.\."
+_PAIRS = ('""', "''", "()", "[]")
 
 
 def _cuts_word(text: str, at: int) -> bool:
-    left, right = text[at - 1 : at] if at else "", text[at : at + 1]
+    """Whether a word or a number goes on across a place in a text; invisible characters do not part a word."""
+    (beyond_left, left), (right, beyond_right) = _visible(text, at - 1, -1)[::-1], _visible(text, at, 1)
     if not left or not right or left.isspace() or right.isspace():
         return False
-    beyond_left, beyond_right = text[max(0, at - 2) : at - 1], text[at + 1 : at + 2]
     mark_left, mark_right = _EQUIVALENT.get(left, left), _EQUIVALENT.get(right, right)
     if left.isalnum() and right.isalnum():
         return True
@@ -151,3 +191,15 @@ def _cuts_word(text: str, at: int) -> bool:
             return False
         return beyond_right.isalnum() and (mark_right in "-'" or (left + beyond_right).isdigit())
     return (left.isdigit() and right in "%‰°") or (left in "$€£¥" and right.isdigit())
+
+
+def _visible(text: str, at: int, step: int) -> tuple[str, str]:
+    """The first two visible characters from a place on; empty past the end of the text."""
+    seen: list[str] = []
+    skipped = 0
+    while 0 <= at < len(text) and len(seen) < 2:
+        if text[at] not in _INVISIBLE or skipped == _MOST_INVISIBLE:
+            seen.append("x" if text[at] in _INVISIBLE else text[at])
+        skipped += text[at] in _INVISIBLE
+        at += step
+    return (*seen, "", "")[0], (*seen, "", "")[1]

@@ -16,6 +16,7 @@ TAILS = (
     "|in the well-known style of the coast|for the first time since {y}|when the harbour first filed its books"
     '|and called it "the finest in the province"'
 ).split("|")
+NEGATIONS = ("not", "no", "never", "didn't")
 
 
 def paragraphs(rng: random.Random, count: int) -> list[str]:
@@ -36,9 +37,11 @@ def _sentence(rng: random.Random) -> str:
 def span(rng: random.Random, text: str) -> str:
     """A run of 4 to 20 whole words, as a writer would quote it; one that drops a negation is no true quotation."""
     words = list(re.finditer(r"\S+", text))
-    begins = [i for i in range(len(words) - 4) if not i or words[i - 1].group() not in ("not", "no", "never", "didn't")]
+    begins = [i for i in range(len(words) - 4) if not i or words[i - 1].group() not in NEGATIONS]
     first = rng.choice(begins)
     last = min(len(words) - 1, first + rng.randint(3, 19))
+    while last + 1 < len(words) and words[last + 1].group() in NEGATIONS:
+        last += 1
     return text[words[first].start() : words[last].end()]
 
 
